@@ -1,0 +1,1 @@
+"""Complex event queries on Apache Spark, from Python."""

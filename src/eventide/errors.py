@@ -1,0 +1,94 @@
+"""The errors a user sees: what is wrong, where it stands in the query text, and what to try."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class EventideError(Exception):
+    """Base of every error that Eventide raises on purpose."""
+
+
+class InputError(EventideError):
+    """The events are wrong: unreadable, missing a column, a time that is NULL.
+
+    >>> raise InputError("column 'ts' is missing", hint="the file has: time, user")
+    Traceback (most recent call last):
+    ...
+    eventide.errors.InputError: column 'ts' is missing
+    Hint: the file has: time, user
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message if hint is None else f"{message}\nHint: {hint}")
+        self.message = message
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_input_error, (type(self), self.message, self.hint)
+
+
+def _rebuild_input_error(cls: type[InputError], message: str, hint: str | None) -> InputError:
+    return cls(message, hint=hint)
+
+
+class UnsupportedError(InputError):
+    """The query is right, but this engine or this version cannot run it."""
+
+
+class QueryError(EventideError):
+    """The query is wrong: carries the position, the line with the text underlined, and a hint.
+
+    `start` and `end` are offsets into `text`; `line` and `column` count from 1.
+
+    >>> e = QueryError("unknown column 'prise'", "RETURN A.prise", 9, 14, hint="did you mean 'price'?")
+    >>> print(e)
+    unknown column 'prise' (line 1, column 10)
+      RETURN A.prise
+               ^^^^^
+    Hint: did you mean 'price'?
+    """
+
+    def __init__(self, message: str, text: str, start: int, end: int, *, hint: str | None = None) -> None:
+        start = max(0, min(start, len(text)))
+        end = max(start, min(end, len(text)))
+        self.message = message
+        self.text = text
+        self.start = start
+        self.end = end
+        self.hint = hint
+        self.line = text.count("\n", 0, start) + 1
+        line_start = text.rfind("\n", 0, start) + 1
+        line_end = text.find("\n", start)
+        line_text = text[line_start : line_end if line_end >= 0 else len(text)].rstrip("\r")
+        self.column = start - line_start + 1
+        width = max(1, min(end, line_start + len(line_text)) - start)
+        # Tabs stay tabs in the padding, so the carets stand under the text whatever the tab width is.
+        padding = "".join("\t" if ch == "\t" else " " for ch in line_text[: self.column - 1])
+        self.snippet = f"  {line_text}\n  {padding}{'^' * width}"
+        where = f"{message} (line {self.line}, column {self.column})\n{self.snippet}"
+        super().__init__(where if hint is None else f"{where}\nHint: {hint}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_query_error, (self.message, self.text, self.start, self.end, self.hint)
+
+
+def _rebuild_query_error(message: str, text: str, start: int, end: int, hint: str | None) -> QueryError:
+    return QueryError(message, text, start, end, hint=hint)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """A hint naming the closest known word, or listing the known words, or None when there are none.
+
+    >>> did_you_mean("prise", ["price", "volume"])
+    "did you mean 'price'?"
+    >>> did_you_mean("x", ["price", "volume"])
+    'known: price, volume'
+    """
+    names = list(dict.fromkeys(known))
+    folded = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean '{folded[close[0]]}'?"
+    return f"known: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}" if names else None

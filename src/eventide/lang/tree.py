@@ -1,0 +1,169 @@
+"""Syntax tree of the event-pattern query language.
+
+Nodes are frozen and carry a `Span` of offsets into the query text, which takes no part in equality, so that a
+printed and re-parsed query equals the original. Scalar expressions are sqlglot trees (Spark dialect) whose
+`meta["start"]`, `meta["end"]` (inclusive, as sqlglot writes them) are offsets into the whole query text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from sqlglot import exp
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Half-open range of offsets into the query text."""
+
+    start: int
+    end: int
+
+
+def _span() -> Span:
+    return field(compare=False, repr=False, default=Span(0, 0))  # type: ignore[no-any-return]
+
+
+class Strategy(Enum):
+    """Selection strategy; the value is the word the printer writes."""
+
+    ANY = "skip-till-any-match"
+    NEXT = "skip-till-next-match"
+    CONTIGUOUS = "contiguous"
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A column or type name as written, without quotes."""
+
+    text: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A scalar expression: the sqlglot tree and its text as written."""
+
+    tree: exp.Expression
+    text: str = field(compare=False)
+    span: Span = _span()
+
+
+# --- patterns ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One event of a type, bound to a symbol; `Check` alone is bound to the symbol `Check`."""
+
+    type: str
+    symbol: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Seq:
+    parts: tuple[Pattern, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    parts: tuple[Pattern, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    parts: tuple[Pattern, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Absence; stands only inside a `Seq`."""
+
+    part: Pattern
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`P+` is {1,}, `P*` {0,}, `P?` {0,1}, `ITER(P, m)` {m,m}; `maximum` None is unbounded."""
+
+    part: Pattern
+    minimum: int
+    maximum: int | None
+    span: Span = _span()
+
+
+Pattern = Step | Seq | And | Or | Not | Repeat
+
+
+# --- clauses ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """`DEFINE Big AS amount > 1000`: an event type by predicate."""
+
+    name: Name
+    condition: Scalar
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A window length: microseconds, or a number of events."""
+
+    amount: int
+    in_events: bool = False
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`WITHIN length [SLIDE slide]`."""
+
+    length: Length
+    slide: Length | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnItem:
+    """One RETURN expression with its alias, if any."""
+
+    value: Scalar
+    alias: Name | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """`OPTIONS (ts = 'time', ts_unit = 's')`: what may also be passed to `ev.query`."""
+
+    name: Name
+    value: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class EventQuery:
+    """One event-pattern query, as written; nothing is checked against a schema yet."""
+
+    text: str = field(compare=False, repr=False)
+    pattern: Pattern
+    source: Name | None = None
+    partition_by: tuple[Name, ...] = ()
+    define: tuple[Definition, ...] = ()
+    same: tuple[Name, ...] = ()  # [region]: equality across all events, from WHERE
+    where: tuple[Scalar, ...] = ()  # the other top-level conjuncts of WHERE
+    semantics: Strategy | None = None
+    group_by: tuple[Name, ...] = ()
+    window: Window | None = None
+    min_length: int | None = None
+    returns: tuple[ReturnItem, ...] = ()
+    complete_trends: bool = False
+    options: tuple[Option, ...] = ()

@@ -1,0 +1,1 @@
+"""Numba functions on NumPy arrays, nothing else."""

@@ -1,0 +1,34 @@
+# Each target sets up what it needs: `make demo` and `make test` work in a fresh clone.
+VENV := .venv
+BIN := $(VENV)/bin
+JAVA := . tools/java.sh
+
+.PHONY: setup demo test lint docs bench fuzz clean
+
+setup: $(VENV)/.ready
+	@$(JAVA)
+
+$(VENV)/.ready: requirements.lock pyproject.toml tools/setup.sh
+	@tools/setup.sh $(VENV)
+
+demo: setup
+	@$(JAVA) && $(BIN)/python examples/demo.py
+
+test: setup
+	@$(JAVA) && $(BIN)/python -m pytest
+	@$(JAVA) && $(BIN)/python -m tests.mutants
+
+lint: setup
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+docs: setup
+	@$(BIN)/mkdocs build --strict --quiet && echo "site/index.html"
+
+bench: setup
+	@$(JAVA) && $(BIN)/python -m benchmarks
+
+fuzz: setup
+	@$(JAVA) && $(BIN)/python -m tests.fuzz
+
+clean:
+	@rm -rf build site $(VENV)

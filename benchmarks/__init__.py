@@ -1,0 +1,1 @@
+"""Benchmarks of Eventide against its limits and its peers: `python -m benchmarks --help`."""

@@ -1,0 +1,1 @@
+"""The embedded engine: DuckDB evaluates what concerns one event, operators run on all cores."""

@@ -1,0 +1,171 @@
+"""Bounded input on this machine: SQL to blocks, blocks to the operator, rows to the user's columns.
+
+Input that does not fit into `memory_limit_bytes` is cut by partition into files and worked off file by file.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from eventide.engines.intake import take_in
+from eventide.engines.local.sources import Source
+from eventide.errors import InputError
+from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
+from eventide.operators.sequence import SequenceOperator
+from eventide.plan.physical import Physical, SqlColumn
+
+ROWS_PER_READ = 1 << 20
+
+
+@dataclass(slots=True)
+class Metrics:
+    """What a run saw."""
+
+    events: int = 0
+    relevant_events: int = 0
+    dropped_events: int = 0
+    matches: int = 0
+    spilled_bytes: int = 0
+
+
+def run(physical: Physical, source: Source, memory_limit_bytes: int | None = None) -> tuple[pa.Table, Metrics]:
+    """All rows as one table."""
+    metrics = Metrics()
+    batches = list(run_batches(physical, source, metrics, memory_limit_bytes))
+    schema = result_schema(physical, source)
+    return pa.Table.from_batches(batches, schema), metrics
+
+
+def result_schema(physical: Physical, source: Source) -> pa.Schema:
+    """The schema of the user's rows."""
+    assert physical.output_schema is not None
+    empty = pa.RecordBatch.from_pylist([], schema=physical.output_schema)
+    return _project(source.connection, physical, empty).schema
+
+
+def run_batches(
+    physical: Physical, source: Source, metrics: Metrics, memory_limit_bytes: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows in batches, in bounded memory however many there are."""
+    limit = memory_limit_bytes or default_memory_limit()
+    for block in _blocks(physical, source, metrics, limit):
+        operator = SequenceOperator(physical.spec, n_threads=os.cpu_count() or 1)
+        for _ in operator.process(block, MIN_US):
+            raise AssertionError("nothing is decided before the first event")
+        for matches in operator.finish():
+            metrics.matches += matches.num_rows
+            yield _project(source.connection, physical, matches)
+
+
+def default_memory_limit() -> int:
+    """Half of the machine's memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
+def _blocks(physical: Physical, source: Source, metrics: Metrics, limit: int) -> Iterator[pa.Table]:
+    """Blocks that together hold every relevant event, each partition wholly in one of them."""
+    held: list[pa.Table] = []
+    held_bytes = 0
+    with tempfile.TemporaryDirectory(prefix="eventide-") as folder:
+        spill: _Spill | None = None
+        for raw in _read(physical, source):
+            block, n_bad = take_in(raw, physical.intake)
+            metrics.dropped_events += n_bad
+            metrics.relevant_events += block.num_rows
+            held.append(block)
+            held_bytes += block.nbytes
+            # The operator needs about as much again for its sorted arrays.
+            if held_bytes * 3 > limit and physical.intake.layout.n_partition:
+                n_buckets = max(8, _estimate_bytes(source, metrics, held_bytes) * 4 // limit)
+                spill = spill or _Spill(Path(folder), physical, int(n_buckets))
+                spill.write(concatenate(held))
+                held, held_bytes = [], 0
+        if spill is None:
+            if held:
+                yield concatenate(held)
+            return
+        if held:
+            spill.write(concatenate(held))
+        metrics.spilled_bytes = spill.close()
+        yield from spill.blocks()
+
+
+def _estimate_bytes(source: Source, metrics: Metrics, held_bytes: int) -> int:
+    if source.n_rows is None or not metrics.events:
+        return held_bytes * 16
+    return held_bytes * source.n_rows // metrics.events
+
+
+class _Spill:
+    """Blocks cut by partition into one Arrow file per bucket."""
+
+    def __init__(self, folder: Path, physical: Physical, n_buckets: int) -> None:
+        self._layout = physical.intake.layout
+        self._paths = [folder / f"{bucket}.arrows" for bucket in range(n_buckets)]
+        self._writers: list[pa.ipc.RecordBatchStreamWriter | None] = [None] * n_buckets
+
+    def write(self, block: pa.Table) -> None:
+        for bucket, part in cut(block, self._layout, len(self._paths)):
+            writer = self._writers[bucket]
+            if writer is None:
+                writer = self._writers[bucket] = pa.ipc.new_stream(self._paths[bucket], part.schema)
+            writer.write_table(part)
+
+    def close(self) -> int:
+        for writer in self._writers:
+            if writer is not None:
+                writer.close()
+        return sum(path.stat().st_size for path in self._paths if path.exists())
+
+    def blocks(self) -> Iterator[pa.Table]:
+        for path in self._paths:
+            if path.exists():
+                with pa.memory_map(str(path)) as data:
+                    yield pa.ipc.open_stream(data).read_all()
+                path.unlink()
+
+
+def _read(physical: Physical, source: Source) -> Iterator[pa.Table]:
+    """The selected columns, what no step wants left out by DuckDB already."""
+    items = ", ".join(f"{_duckdb(column)} AS {column.name}" for column in physical.select)
+    sql = f"SELECT {items} FROM {source.sql}"
+    if not physical.intake.keep_all:
+        sql = f"SELECT * FROM ({sql}) WHERE {MASK} <> 0 OR {TS} IS NULL"
+    try:
+        if source.n_rows is not None and source.n_rows <= 32 * ROWS_PER_READ:
+            yield source.connection.sql(sql).to_arrow_table()
+            return
+        for batch in source.connection.sql(sql).to_arrow_reader(ROWS_PER_READ):
+            yield pa.Table.from_batches([batch])
+    except duckdb.Error as error:
+        raise InputError(f"the events cannot be read: {str(error).strip().splitlines()[0]}") from error
+
+
+def _duckdb(column: SqlColumn) -> str:
+    assert column.duckdb is not None
+    return column.duckdb
+
+
+def _project(
+    connection: duckdb.DuckDBPyConnection, physical: Physical, matches: pa.RecordBatch
+) -> pa.RecordBatch:
+    """The operator's columns to the user's; plain columns without asking DuckDB."""
+    plain = {f'"{name}"': name for name in matches.schema.names}
+    if all(column.duckdb in plain for column in physical.project):
+        picked = [matches.column(plain[_duckdb(column)]) for column in physical.project]
+        return pa.RecordBatch.from_arrays(picked, names=[column.name for column in physical.project])
+    items = ", ".join(f'{_duckdb(c)} AS "{c.name.replace(chr(34), chr(34) * 2)}"' for c in physical.project)
+    cursor = connection.cursor()
+    cursor.execute("SET TimeZone = 'UTC'")
+    cursor.register("matches", pa.Table.from_batches([matches]))
+    table = cursor.sql(f"SELECT {items} FROM matches").to_arrow_table()
+    return table.combine_chunks().to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist(
+        [], schema=table.schema
+    )

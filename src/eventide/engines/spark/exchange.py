@@ -1,0 +1,185 @@
+"""Events to blocks by bucket: rows `(bucket int, data binary)`, a few large ones instead of many small ones.
+
+In: a DataFrame, or Parquet files that the tasks read themselves. Out: the DataFrame that `batch.run` takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from eventide.engines.intake import take_in
+from eventide.operators.block import MASK, TS, cut, to_bytes
+from eventide.plan.physical import Intake, Physical, SqlColumn
+
+BLOCK_SCHEMA = "bucket int, data binary"
+ROWS_PER_CUT = 500_000
+MAX_BLOCK_BYTES = 64 << 20
+
+Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class Cutter:
+    """What a task needs to make blocks; `labels[i]` is written in place of bucket i when given."""
+
+    intake: Intake
+    n_buckets: int
+    labels: tuple[int, ...] | None = None
+
+    def rows(self, raw: Iterable[pa.Table]) -> Batches:
+        """Block rows of raw tables, cut together up to `ROWS_PER_CUT` events at a time."""
+        waiting: list[pa.Table] = []
+        n_waiting = 0
+        for table in raw:
+            block, _ = take_in(table, self.intake)
+            waiting.append(block)
+            n_waiting += block.num_rows
+            if n_waiting >= ROWS_PER_CUT:
+                yield from self._cut(waiting)
+                waiting, n_waiting = [], 0
+        yield from self._cut(waiting)
+
+    def _cut(self, blocks: list[pa.Table]) -> Batches:
+        if not blocks:
+            return
+        for bucket, block in cut(pa.concat_tables(blocks), self.intake.layout, self.n_buckets):
+            label = bucket if self.labels is None else self.labels[bucket]
+            for piece in _pieces(block):
+                yield block_row(label, to_bytes(piece))
+
+
+def block_row(label: int, data: bytes) -> pa.RecordBatch:
+    """One block as a batch of one row."""
+    return pa.RecordBatch.from_arrays(
+        [pa.array([label], pa.int32()), pa.array([data], pa.binary())], names=["bucket", "data"]
+    )
+
+
+def _pieces(block: pa.Table) -> Iterator[pa.Table]:
+    n_pieces = -(-block.nbytes // MAX_BLOCK_BYTES)
+    size = -(-block.num_rows // max(n_pieces, 1))
+    for start in range(0, block.num_rows, size):
+        yield block.slice(start, size)
+
+
+def select_events(df: DataFrame, physical: Physical, *, keep: str | None = None) -> DataFrame:
+    """The block's columns, evaluated by Catalyst; events that no step wants are left out there.
+
+    Events without a time are kept: `take_in` reports or counts them. `keep` is one more reason to keep an event.
+    """
+    selected = df.select(*(sf.expr(column.spark).alias(column.name) for column in physical.select))
+    if physical.intake.keep_all:
+        return selected
+    reasons = [_WANTED] if keep is None else [_WANTED, keep]
+    return selected.filter(" OR ".join(reasons))
+
+
+_WANTED = f"{MASK} <> 0 OR {TS} IS NULL"
+
+
+def blocks_from_dataframe(df: DataFrame, physical: Physical, n_buckets: int) -> DataFrame:
+    """The blocks of a batch DataFrame, by bucket of the partition columns."""
+    cutter = Cutter(physical.intake, n_buckets)
+
+    def make_blocks(batches: Batches) -> Batches:
+        yield from cutter.rows(pa.Table.from_batches([batch]) for batch in batches)
+
+    return select_events(df, physical).mapInArrow(make_blocks, BLOCK_SCHEMA)
+
+
+def blocks_from_paths(
+    spark: SparkSession,
+    files: Sequence[str],
+    physical: Physical,
+    n_buckets: int,
+    columns: Sequence[str],
+    *,
+    n_tasks: int | None = None,
+    time_zone: str = "UTC",
+) -> DataFrame:
+    """The blocks of Parquet files, read by the tasks themselves; Spark distributes only (file, row groups).
+
+    `columns` are the file columns that `physical.select` reads. Ask `can_read_directly` first.
+    """
+    shares = share_out_row_groups(files, n_tasks or n_buckets)
+    rows = [(task, *piece) for task, share in enumerate(shares) for piece in share]
+    descriptors = spark.createDataFrame(rows, "task int, path string, start int, stop int")
+    cutter, sql, names = Cutter(physical.intake, n_buckets), _duckdb_sql(physical), list(columns)
+
+    def read(batches: Batches) -> Batches:
+        evaluate = _evaluator(sql, time_zone)
+        pieces = ((r["path"], r["start"], r["stop"]) for batch in batches for r in batch.to_pylist())
+        yield from cutter.rows(evaluate(table) for piece in pieces for table in _read_row_groups(piece, names))
+
+    n_shares = max(len(shares), 1)
+    return descriptors.repartitionById(n_shares, "task").mapInArrow(read, BLOCK_SCHEMA)
+
+
+Piece = tuple[str, int, int]  # path, first row group, row group after the last
+
+
+def share_out_row_groups(files: Sequence[str], n_shares: int) -> list[list[Piece]]:
+    """Runs of row groups with about the same number of rows each; the footers are read here."""
+    groups: list[tuple[str, int, int]] = []
+    for path in files:
+        footer = pq.read_metadata(path)
+        groups.extend((path, i, footer.row_group(i).num_rows) for i in range(footer.num_row_groups))
+    n_rows = sum(rows for _, _, rows in groups)
+    shares: list[list[Piece]] = []
+    seen, open_share = 0, -1
+    for path, group, rows in groups:
+        # A group belongs to the share in which its middle row lies.
+        share = min(n_shares - 1, (2 * seen + rows) * n_shares // max(2 * n_rows, 1))
+        seen += rows
+        if share != open_share:
+            shares.append([])
+            open_share = share
+        last = shares[-1][-1] if shares[-1] else None
+        if last is not None and last[0] == path and last[2] == group:
+            shares[-1][-1] = (path, last[1], group + 1)
+        else:
+            shares[-1].append((path, group, group + 1))
+    return shares
+
+
+def _read_row_groups(piece: Piece, columns: list[str]) -> Iterator[pa.Table]:
+    path, start, stop = piece
+    with pq.ParquetFile(path) as file:
+        waiting, n_waiting = [start], 0
+        for group in range(start, stop):
+            n_waiting += file.metadata.row_group(group).num_rows
+            if n_waiting >= ROWS_PER_CUT or group == stop - 1:
+                yield file.read_row_groups(list(range(waiting[0], group + 1)), columns=columns, use_threads=False)
+                waiting, n_waiting = [group + 1], 0
+
+
+def _duckdb_sql(physical: Physical) -> str:
+    items = ", ".join(f'{_duckdb_text(column)} AS "{column.name}"' for column in physical.select)
+    wanted = "" if physical.intake.keep_all else f" WHERE {_WANTED}"
+    return f"SELECT * FROM (SELECT {items} FROM events){wanted}"
+
+
+def _duckdb_text(column: SqlColumn) -> str:
+    if column.duckdb is None:
+        raise ValueError(f"column {column.name} cannot be read directly: only Spark evaluates {column.spark}")
+    return column.duckdb
+
+
+def _evaluator(sql: str, time_zone: str) -> Callable[[pa.Table], pa.Table]:
+    connection = duckdb.connect(config={"threads": 1})
+    connection.execute("SET TimeZone = ?", [time_zone])
+
+    def evaluate(table: pa.Table) -> pa.Table:
+        connection.register("events", table)
+        result = connection.execute(sql).to_arrow_table()
+        connection.unregister("events")
+        return result
+
+    return evaluate

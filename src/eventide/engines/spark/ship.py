@@ -1,0 +1,59 @@
+"""The package to the executors, once per session, as a zip of its source files."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import hashlib
+import shutil
+import tempfile
+import weakref
+import zipfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import eventide
+from eventide.engines.spark.parallelism import is_local
+
+_shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
+
+
+def ensure_shipped(spark: SparkSession) -> None:
+    """Make the tasks of this session able to import the package.
+
+    In local mode tasks run on the driver's installation, so nothing is sent; what is behind a Connect session
+    is unknown, so there it always is. Numba caches functions of a zipped package in the user's cache folder of
+    each executor.
+    """
+    if spark in _shipped:
+        return
+    if is_connect(spark) or not is_local(spark):
+        spark.addArtifacts(str(package_zip()), pyfile=True)
+    _shipped.add(spark)
+
+
+def is_connect(spark: SparkSession) -> bool:
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+@functools.cache
+def package_zip() -> Path:
+    """The package's source as a zip, kept until the process ends: the driver serves it to late executors.
+
+    Its name carries the content's hash, since Spark refuses a known name with other content.
+    """
+    root = Path(str(eventide.__file__)).parent
+    sources = sorted(path for path in root.rglob("*.py"))
+    content = [(f"{root.name}/{path.relative_to(root).as_posix()}", path.read_bytes()) for path in sources]
+    digest = hashlib.sha256()
+    for name, data in content:
+        digest.update(f"{name}:{len(data)}:".encode() + data)
+    folder = tempfile.mkdtemp(prefix="eventide-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    target = Path(folder) / f"eventide-{digest.hexdigest()[:16]}.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in content:
+            # A fixed time of change: the same source gives the same bytes.
+            archive.writestr(zipfile.ZipInfo(name), data)
+    return target

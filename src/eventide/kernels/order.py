@@ -1,0 +1,82 @@
+"""Sorting events into partitions and the index arrays that matching walks on.
+
+In: partition codes, times, masks. Out: a stable permutation, partition offsets, tie-group borders, and for
+every pattern step the nearest row that satisfies it in either direction.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from eventide.kernels.arrays import IntArray
+
+
+@njit(cache=True, nogil=True)
+def is_sorted(values: IntArray) -> bool:
+    for i in range(1, values.size):
+        if values[i] < values[i - 1]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def scatter_by_code(codes: IntArray, order: IntArray, offsets: IntArray, out: IntArray) -> None:
+    """Counting sort: stable permutation `out` of `order` by partition code; fills `offsets` (n_codes + 1)."""
+    offsets[:] = 0
+    for i in range(codes.size):
+        offsets[codes[i] + 1] += 1
+    for code in range(offsets.size - 1):
+        offsets[code + 1] += offsets[code]
+    cursor = offsets[:-1].copy()
+    for i in range(order.size):
+        row = order[i]
+        code = codes[row]
+        out[cursor[code]] = row
+        cursor[code] += 1
+
+
+@njit(cache=True, nogil=True)
+def mark_ties(offsets: IntArray, ts_us: IntArray, strict: bool, follows: IntArray, precedes: IntArray) -> None:
+    """For each row the first row that may follow it, and the row below which all rows may precede it.
+
+    With `strict`, rows of one partition with the same time do not follow one another.
+    """
+    for p in range(offsets.size - 1):
+        lo, hi = offsets[p], offsets[p + 1]
+        start = lo
+        while start < hi:
+            stop = start + 1
+            if strict:
+                while stop < hi and ts_us[stop] == ts_us[start]:
+                    stop += 1
+            for row in range(start, stop):
+                follows[row] = stop
+                precedes[row] = start
+            start = stop
+
+
+@njit(cache=True, nogil=True)
+def index_steps_forward(offsets: IntArray, mask: IntArray, out: IntArray) -> None:
+    """`out[k, row]`: the first row at or after `row`, in its partition, whose mask has bit k; else the end."""
+    for k in range(out.shape[0]):
+        bit = np.int64(1) << k
+        for p in range(offsets.size - 1):
+            nearest = offsets[p + 1]
+            for row in range(offsets[p + 1] - 1, offsets[p] - 1, -1):
+                if mask[row] & bit:
+                    nearest = row
+                out[k, row] = nearest
+
+
+@njit(cache=True, nogil=True)
+def index_steps_backward(offsets: IntArray, mask: IntArray, out: IntArray) -> None:
+    """`out[k, row]`: the last row at or before `row`, in its partition, whose mask has bit k; else start - 1."""
+    for k in range(out.shape[0]):
+        bit = np.int64(1) << k
+        for p in range(offsets.size - 1):
+            nearest = offsets[p] - 1
+            for row in range(offsets[p], offsets[p + 1]):
+                if mask[row] & bit:
+                    nearest = row
+                out[k, row] = nearest

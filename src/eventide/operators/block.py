@@ -1,0 +1,101 @@
+"""Blocks: events as columns, many partitions mixed, in any order; and their layout and bytes.
+
+A block is a `pa.Table` whose columns have short fixed names, given by its `Layout`:
+`p0..` partition values, `ts` microseconds, `seq` the tie-breaker, `mask` one bit per pattern step,
+`v0..` values that relate events, `c0..` columns that are returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from eventide.kernels.hashing import assign_buckets
+from eventide.kernels.order import scatter_by_code
+from eventide.operators.hashes import hash_rows
+
+TS = "ts"
+SEQUENCE = "seq"
+MASK = "mask"
+
+MIN_US = -(2**62)
+MAX_US = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which columns a block has."""
+
+    n_partition: int
+    n_values: int
+    n_returned: int
+    has_sequence: bool = False
+
+    @property
+    def partition(self) -> list[str]:
+        return [f"p{i}" for i in range(self.n_partition)]
+
+    @property
+    def values(self) -> list[str]:
+        return [f"v{i}" for i in range(self.n_values)]
+
+    @property
+    def returned(self) -> list[str]:
+        return [f"c{i}" for i in range(self.n_returned)]
+
+    @property
+    def columns(self) -> list[str]:
+        """All column names, in block order.
+
+        >>> Layout(n_partition=1, n_values=0, n_returned=2).columns
+        ['p0', 'ts', 'mask', 'c0', 'c1']
+        """
+        sequence = [SEQUENCE] if self.has_sequence else []
+        return [*self.partition, TS, *sequence, MASK, *self.values, *self.returned]
+
+
+def to_bytes(block: pa.Table) -> bytes:
+    """Arrow IPC stream of a block, buffers as they are: Spark and the state store compress on their own."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, block.schema) as writer:
+        writer.write_table(block.combine_chunks())
+    return bytes(sink.getvalue())
+
+
+def from_bytes(data: bytes | memoryview) -> pa.Table:
+    """The block written by `to_bytes`, without copying its buffers."""
+    with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
+        return reader.read_all()
+
+
+def numpy_int64(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """A column without NULLs as int64, without copying where it is one chunk of int64 already."""
+    return column.to_numpy().astype(np.int64, copy=False)  # type: ignore[no-any-return]
+
+
+def cut(block: pa.Table, layout: Layout, n_buckets: int) -> Iterator[tuple[int, pa.Table]]:
+    """The block's rows per bucket of their partition, in their order; empty buckets are left out."""
+    if block.num_rows == 0:
+        return
+    if n_buckets == 1:
+        yield 0, block
+        return
+    buckets = np.empty(block.num_rows, dtype=np.int64)
+    assign_buckets(hash_rows(block, layout.partition), n_buckets, buckets)
+    offsets = np.empty(n_buckets + 1, dtype=np.int64)
+    order = np.empty(block.num_rows, dtype=np.int64)
+    scatter_by_code(buckets, np.arange(block.num_rows, dtype=np.int64), offsets, order)
+    # One gather for the whole block, then zero-copy slices of it.
+    rearranged = block.take(pa.array(order)).combine_chunks()
+    for bucket in range(n_buckets):
+        size = int(offsets[bucket + 1] - offsets[bucket])
+        if size:
+            yield bucket, rearranged.slice(int(offsets[bucket]), size)
+
+
+def concatenate(blocks: Sequence[pa.Table]) -> pa.Table:
+    """The blocks as one; dictionaries of different blocks are unified."""
+    return blocks[0] if len(blocks) == 1 else pa.concat_tables(blocks, promote_options="default")

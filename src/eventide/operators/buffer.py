@@ -1,0 +1,97 @@
+"""The events an operator holds between calls, as numbered immutable segments.
+
+A segment is what arrived in one call; it leaves whole, once its newest event is too old to matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.operators.block import MAX_US, MIN_US, TS, concatenate, from_bytes, to_bytes
+
+
+@dataclass(slots=True)
+class _Segment:
+    block: pa.Table
+    newest_us: int
+    data: bytes | None = None  # as written to or read from a snapshot
+
+
+class EventBuffer:
+    """Segments by number, oldest first.
+
+    >>> buffer = EventBuffer()
+    >>> buffer.append(pa.table({"ts": [10, 20]}))
+    >>> buffer.append(pa.table({"ts": [30]}))
+    >>> buffer.purge(older_than_us=30)
+    >>> buffer.select(up_to_us=30).column("ts").to_pylist()
+    [30]
+    """
+
+    def __init__(self) -> None:
+        self._segments: dict[int, _Segment] = {}
+        self._next_number = 0
+
+    def append(self, block: pa.Table) -> None:
+        """Keep a block as a new segment."""
+        if block.num_rows:
+            self._segments[self._next_number] = _Segment(block, pc.max(block.column(TS)).as_py())
+            self._next_number += 1
+
+    def select(self, up_to_us: int) -> pa.Table | None:
+        """All events with ts <= up_to_us as one block; None when there are none."""
+        blocks = []
+        for segment in self._segments.values():
+            block = segment.block
+            if segment.newest_us > up_to_us:
+                block = block.filter(pc.less_equal(block.column(TS), up_to_us))
+            if block.num_rows:
+                blocks.append(block)
+        return concatenate(blocks) if blocks else None
+
+    def earliest_after(self, us: int) -> int | None:
+        """The time of the earliest event later than `us`."""
+        earliest = MAX_US
+        for segment in self._segments.values():
+            if segment.newest_us > us:
+                ts = segment.block.column(TS)
+                earliest = min(earliest, pc.min(ts.filter(pc.greater(ts, us))).as_py())
+        return None if earliest == MAX_US else earliest
+
+    def newest_us(self) -> int:
+        """The time of the newest event held."""
+        return max((segment.newest_us for segment in self._segments.values()), default=MIN_US)
+
+    def purge(self, older_than_us: int) -> None:
+        """Forget the segments that hold only events with ts < older_than_us."""
+        for number in [n for n, segment in self._segments.items() if segment.newest_us < older_than_us]:
+            del self._segments[number]
+
+    def clear(self) -> None:
+        self._segments.clear()
+
+    def memory_bytes(self) -> int:
+        return sum(segment.block.nbytes for segment in self._segments.values())
+
+    def segments(self) -> dict[int, bytes]:
+        """Each segment's bytes; a segment is serialised once in its life."""
+        for segment in self._segments.values():
+            if segment.data is None:
+                segment.data = to_bytes(segment.block)
+        return {n: segment.data for n, segment in self._segments.items() if segment.data is not None}
+
+    @property
+    def next_number(self) -> int:
+        return self._next_number
+
+    def restore(self, segments: Mapping[int, bytes], next_number: int) -> None:
+        """Take over the segments of a snapshot."""
+        self._next_number = next_number
+        for number in sorted(segments):
+            block = from_bytes(segments[number])
+            newest_us = pc.max(block.column(TS)).as_py()
+            self._segments[number] = _Segment(block, newest_us, segments[number])

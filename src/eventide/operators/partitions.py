@@ -1,0 +1,42 @@
+"""Partition values to dense codes: equal values, NULLs among themselves, get one code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.kernels.arrays import IntArray
+
+
+def encode_partitions(block: pa.Table, columns: Sequence[str]) -> tuple[IntArray, int]:
+    """One dense code per row and their number; without columns, everything is one partition.
+
+    >>> codes, n = encode_partitions(pa.table({"p0": ["a", None, "a"], "p1": [1, 1, 2]}), ["p0", "p1"])
+    >>> codes.tolist(), n
+    ([0, 1, 2], 3)
+    """
+    if block.num_rows == 0:
+        return np.empty(0, dtype=np.int64), 0
+    if not columns:
+        return np.zeros(block.num_rows, dtype=np.int64), 1
+    codes, n_codes = _encode(block.column(columns[0]))
+    for name in columns[1:]:
+        more, n_more = _encode(block.column(name))
+        # Densify after each column, so that the product of the counts never outgrows int64.
+        codes, n_codes = _encode(pa.chunked_array([pa.array(codes * n_more + more)]))
+    return codes, n_codes
+
+
+def _encode(column: pa.ChunkedArray) -> tuple[IntArray, int]:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        column = pc.add(column, 0.0)  # -0.0 joins 0.0
+    encoded = pc.dictionary_encode(column, null_encoding="encode")
+    encoded = encoded.unify_dictionaries() if isinstance(encoded, pa.ChunkedArray) else encoded
+    chunks = encoded.chunks if isinstance(encoded, pa.ChunkedArray) else [encoded]
+    codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks])
+    return codes.astype(np.int64, copy=False), len(chunks[0].dictionary)

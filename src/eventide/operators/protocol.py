@@ -1,0 +1,52 @@
+"""What an engine may ask of an operator. The same operator object runs in every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+import pyarrow as pa
+
+Results: TypeAlias = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """State between two calls: a small head, and segments of events.
+
+    A segment never changes once it has a number, so an engine writes only numbers it has not seen and removes
+    those that are gone: bytes written follow the events that arrive, not the state.
+    """
+
+    head: bytes
+    segments: Mapping[int, bytes] = field(default_factory=dict)
+
+
+class Operator(Protocol):
+    """An incremental operator over blocks.
+
+    An engine calls `process` for each block, in any order of events inside the block, with a watermark that
+    never falls; then `finish` once if the input is bounded. Results are read to the end before the next call.
+    """
+
+    def process(self, block: pa.Table | None, watermark_us: int) -> Results:
+        """Take the block's events and return what is decided by events up to the watermark."""
+
+    def finish(self) -> Results:
+        """Return what the end of bounded input decides. Called once, last."""
+
+    def snapshot(self) -> Snapshot:
+        """The state between calls; restoring it in a new operator of the same spec continues exactly."""
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Take over a snapshot. Called at most once, before anything else."""
+
+    def memory_bytes(self) -> int:
+        """Bytes of events and arrays held between calls."""
+
+    def late_events(self) -> int:
+        """How many events came after the watermark had passed them, and were dropped."""
+
+    def pending_us(self) -> int | None:
+        """The earliest time at which a watermark would decide something more; None when nothing waits."""

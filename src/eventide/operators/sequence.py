@@ -1,0 +1,217 @@
+"""SEQ of event types: buffers events for one window, returns one row per match.
+
+State is the events of the last window and nothing else: what is open follows from them, and re-deriving it in
+the kernel costs less than reading it back from a state store.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.errors import EventideError, InputError
+from eventide.kernels import sequence as plain_kernel
+from eventide.kernels.arrays import IntArray
+from eventide.kernels.order import index_steps_backward, index_steps_forward
+from eventide.operators.block import MAX_US, MIN_US, TS, Layout
+from eventide.operators.buffer import EventBuffer
+from eventide.operators.encode import Encoding, encode
+from eventide.operators.generated import load_module, specialize
+from eventide.operators.identity import match_ids
+from eventide.operators.ordered import Ordered, order_events
+from eventide.operators.protocol import Results, Snapshot
+from eventide.operators.times import TimeType
+from eventide.operators.windows import Slide, spread_over_windows
+
+SNAPSHOT_VERSION = 1
+MATCHES_PER_BATCH = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """One output column: the value of a block column (or `ts`) in the event bound by a step."""
+
+    step: int
+    column: str
+
+    @property
+    def name(self) -> str:
+        return f"s{self.step}_{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceSpec:
+    """What a worker needs to run one SEQ query; small and picklable."""
+
+    query: str  # canonical text: part of the snapshot and of match_id
+    layout: Layout
+    n_steps: int
+    strategy: str  # "any", "next" or "contiguous"
+    window_us: int | None
+    time_type: TimeType
+    returned: tuple[Returned, ...]
+    slide: Slide | None = None
+    tie_columns: tuple[str, ...] | None = None  # None: tied events never follow one another
+    encodings: tuple[Encoding, ...] = ()
+    holds_source: str | None = None
+    identity: tuple[str, ...] | None = None  # block columns that tell events apart, when match_id is wanted
+
+    @property
+    def span_us(self) -> int:
+        return MAX_US if self.window_us is None else self.window_us
+
+
+class SequenceOperator:
+    """The operator of a `SequenceSpec`."""
+
+    def __init__(self, spec: SequenceSpec, n_threads: int = 1) -> None:
+        self.spec = spec
+        self._n_threads = n_threads
+        self._kernel = _load_kernel(spec)
+        self._buffer = EventBuffer()
+        self._watermark_us = MIN_US
+        self._n_late = 0
+
+    def process(self, block: pa.Table | None, watermark_us: int) -> Results:
+        if block is not None:
+            self._buffer.append(self._without_late(block))
+        yield from self._advance(max(watermark_us, self._watermark_us))
+        if self.spec.window_us is not None:
+            # A later match's first event is newer than watermark - window.
+            self._buffer.purge(older_than_us=self._watermark_us - self.spec.window_us + 1)
+
+    def finish(self) -> Results:
+        yield from self._advance(MAX_US)
+        self._buffer.clear()
+
+    def snapshot(self) -> Snapshot:
+        head = {
+            "version": SNAPSHOT_VERSION,
+            "query": self.spec.query,
+            "watermark_us": self._watermark_us,
+            "late": self._n_late,
+            "next_segment": self._buffer.next_number,
+        }
+        return Snapshot(json.dumps(head).encode(), self._buffer.segments())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        head = json.loads(snapshot.head)
+        if head["version"] != SNAPSHOT_VERSION:
+            raise EventideError(
+                f"the saved state has version {head['version']}, this release reads {SNAPSHOT_VERSION}"
+            )
+        if head["query"] != self.spec.query:
+            raise InputError(
+                "the saved state belongs to another query:\n" + head["query"],
+                hint="start the changed query with a new checkpoint",
+            )
+        self._watermark_us = head["watermark_us"]
+        self._n_late = head["late"]
+        self._buffer.restore(snapshot.segments, head["next_segment"])
+
+    def memory_bytes(self) -> int:
+        return self._buffer.memory_bytes()
+
+    def late_events(self) -> int:
+        return self._n_late
+
+    def pending_us(self) -> int | None:
+        return self._buffer.earliest_after(self._watermark_us)
+
+    def _without_late(self, block: pa.Table) -> pa.Table:
+        if self._watermark_us == MIN_US:
+            return block
+        in_time = block.filter(pc.greater(block.column(TS), self._watermark_us))
+        self._n_late += block.num_rows - in_time.num_rows
+        return in_time
+
+    def _advance(self, watermark_us: int) -> Results:
+        """Matches whose last event lies in (old watermark, new watermark]."""
+        newer_than_us, self._watermark_us = self._watermark_us, watermark_us
+        block = self._buffer.select(up_to_us=watermark_us)
+        if block is None or pc.max(block.column(TS)).as_py() <= newer_than_us:
+            return
+        ordered = order_events(block, self.spec.layout.partition, self.spec.tie_columns)
+        for matches in self._match(block, ordered, newer_than_us):
+            yield self._rows(block, ordered, matches)
+
+    def _match(self, block: pa.Table, ordered: Ordered, newer_than_us: int) -> Iterator[IntArray]:
+        """Matches as arrays (n_matches, n_steps) of positions in `ordered`, a bounded number at a time."""
+        spec, kernel = self.spec, self._kernel
+        backward = spec.strategy == "any"
+        nearest = np.empty((spec.n_steps, ordered.ts_us.size), dtype=np.int32)
+        (index_steps_backward if backward else index_steps_forward)(ordered.offsets, ordered.mask, nearest)
+        run = kernel.match_any if backward else kernel.match_next
+        reach = ordered.precedes if backward else ordered.follows
+        limits = np.array([spec.span_us, newer_than_us, spec.strategy == "contiguous"], dtype=np.int64)
+        cols = tuple(column[ordered.order] for column in encode(block, spec.encodings))
+
+        def fill(state: IntArray, stop: int, out: IntArray) -> IntArray:
+            n = run(ordered.offsets, stop, ordered.ts_us, reach, nearest, limits, state, cols, out)
+            return out[:n]
+
+        shares = _share_out(ordered.offsets, self._n_threads)
+        walks = [
+            (plain_kernel.new_state(spec.n_steps, start), stop, np.empty((MATCHES_PER_BATCH, spec.n_steps), np.int64))
+            for start, stop in shares
+        ]
+        with ThreadPoolExecutor(max_workers=len(walks) or 1) as pool:
+            while walks:
+                batches = [fill(*walks[0])] if len(walks) == 1 else list(pool.map(lambda w: fill(*w), walks))
+                yield from (batch for batch in batches if batch.size)
+                walks = [walk for walk in walks if walk[0][plain_kernel.PARTITION] < walk[1]]
+
+    def _rows(self, block: pa.Table, ordered: Ordered, matches: IntArray) -> pa.RecordBatch:
+        spec = self.spec
+        first_us, last_us = ordered.ts_us[matches[:, 0]], ordered.ts_us[matches[:, -1]]
+        window_start = None
+        if spec.slide is not None:
+            index, window_start = spread_over_windows(first_us, last_us, spec.slide)
+            matches, last_us = matches[index], last_us[index]
+        rows = ordered.order[matches]
+        columns: dict[str, pa.Array] = {}
+        first = pa.array(rows[:, 0])
+        for name in spec.layout.partition:
+            columns[name] = _take(block, name, first)
+        for returned in spec.returned:
+            if returned.column == TS:
+                columns[returned.name] = spec.time_type.restore(ordered.ts_us[matches[:, returned.step]])
+            else:
+                columns[returned.name] = _take(block, returned.column, pa.array(rows[:, returned.step]))
+        if window_start is not None and spec.slide is not None:
+            columns["window_start"] = spec.time_type.restore(window_start)
+            columns["window_end"] = spec.time_type.restore(window_start + spec.slide.length_us)
+        if spec.identity is not None:
+            columns["match_id"] = match_ids(block, spec.identity, rows, spec.query, window_start)
+        columns["detected_at"] = spec.time_type.restore(last_us)
+        return pa.RecordBatch.from_pydict(columns)
+
+
+def _take(block: pa.Table, name: str, rows: pa.Array) -> pa.Array:
+    taken = block.column(name).take(rows).combine_chunks()
+    if isinstance(taken, pa.ChunkedArray):
+        taken = taken.chunk(0) if taken.num_chunks else pa.array([], taken.type)
+    return taken
+
+
+def _share_out(offsets: IntArray, n_shares: int) -> list[tuple[int, int]]:
+    """Ranges of partitions with about the same number of events each."""
+    n_partitions = offsets.size - 1
+    wanted = np.linspace(0, offsets[-1], n_shares + 1)[1:-1]
+    borders = [0, *np.searchsorted(offsets, wanted).tolist(), n_partitions]
+    return [(a, b) for a, b in zip(borders, borders[1:], strict=False) if a < b]
+
+
+def _load_kernel(spec: SequenceSpec) -> ModuleType | Any:
+    if spec.holds_source is None:
+        return plain_kernel
+    source = plain_kernel.__loader__.get_source(plain_kernel.__name__)  # type: ignore[union-attr]
+    return load_module(specialize(source, {"holds": spec.holds_source}))

@@ -1,0 +1,33 @@
+"""Microseconds to the type and unit of the input's time column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from eventide.kernels.arrays import IntArray
+
+UNIT_US = {"s": 1_000_000, "ms": 1_000, "us": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class TimeType:
+    """The Arrow type of the time column; `unit` is set when it is an integer."""
+
+    arrow: pa.DataType
+    unit: str | None = None
+
+    def restore(self, ts_us: IntArray) -> pa.Array:
+        """The times as the user's type.
+
+        >>> import numpy as np
+        >>> TimeType(pa.int32(), "s").restore(np.array([5_000_000])).to_pylist()
+        [5]
+        """
+        if self.unit is not None:
+            return pa.array(ts_us // UNIT_US[self.unit]).cast(self.arrow)
+        if pa.types.is_date(self.arrow):
+            days = pa.array((ts_us // 86_400_000_000).astype("int32")).cast(pa.date32())
+            return days.cast(self.arrow)
+        return pa.array(ts_us).cast(pa.timestamp("us", self.arrow.tz)).cast(self.arrow)

@@ -1,0 +1,32 @@
+"""Matches to the sliding windows that hold them whole (semantics: WITHIN w SLIDE s)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eventide.kernels.arrays import IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Slide:
+    """Windows `[origin + k*slide, origin + k*slide + length)`."""
+
+    length_us: int
+    slide_us: int
+    origin_us: int = 0
+
+
+def spread_over_windows(first_us: IntArray, last_us: IntArray, slide: Slide) -> tuple[IntArray, IntArray]:
+    """(match index, window start) of every pair of a match and a window that holds all of it.
+
+    >>> spread_over_windows(np.array([12]), np.array([14]), Slide(length_us=10, slide_us=5))
+    (array([0, 0]), array([ 5, 10]))
+    """
+    newest = (first_us - slide.origin_us) // slide.slide_us
+    oldest = -((slide.length_us - 1 - (last_us - slide.origin_us)) // slide.slide_us)
+    count = np.maximum(newest - oldest + 1, 0)
+    match = np.repeat(np.arange(first_us.size, dtype=np.int64), count)
+    within = np.arange(match.size, dtype=np.int64) - np.repeat(np.cumsum(count) - count, count)
+    return match, slide.origin_us + (oldest[match] + within) * slide.slide_us

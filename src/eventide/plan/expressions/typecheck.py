@@ -1,0 +1,392 @@
+"""The type check: from a sqlglot tree to a `Typed` one, or an error that underlines what does not fit.
+
+Goes in: a tree read with `read="spark"` and a function that finds a column. Comes out: types by Spark's ANSI rules, but
+stricter: a string never turns into a number by itself. What is off the allow-list has no type, and nothing
+above it is checked: on Spark it goes to Catalyst as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+from sqlglot import exp
+
+from eventide.errors import did_you_mean
+from eventide.lang.tree import Span
+from eventide.plan.expressions import arithmetic
+from eventide.plan.expressions.casts import is_equal_cast
+from eventide.plan.expressions.functions import Function, function_of
+from eventide.plan.expressions.literals import literal, target_type
+from eventide.plan.expressions.typed import Source, Typed
+from eventide.plan.expressions.types import (
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    canonical,
+    common_type,
+    is_number,
+    is_time,
+    kind,
+    type_name,
+)
+
+Resolve = Callable[[exp.Column], pa.Field]
+
+COMPARISONS: dict[type[exp.Expression], str] = {
+    exp.EQ: "eq",
+    exp.NEQ: "ne",
+    exp.LT: "lt",
+    exp.LTE: "le",
+    exp.GT: "gt",
+    exp.GTE: "ge",
+    exp.NullSafeEQ: "same",
+}
+_COMPARABLE = ("boolean", "integer", "decimal", "float", "double", "string", "date", "timestamp", "interval", "null")
+
+
+def typecheck(
+    tree: exp.Expression, resolve: Resolve, text: str, default_span: Span
+) -> pa.DataType | None:
+    """The type of an expression, None when it is off the allow-list; QueryError when it makes no sense.
+
+    >>> import sqlglot
+    >>> schema = pa.schema([("price", pa.float64()), ("name", pa.string())])
+    >>> def check(text):
+    ...     return typecheck(sqlglot.parse_one(text, read="spark"), columns_of(schema, text), text, Span(0, 0))
+    >>> check("price * 2 > 10")
+    DataType(bool)
+    >>> check("price > '5'")
+    Traceback (most recent call last):
+    ...
+    eventide.errors.QueryError: cannot compare double with string (line 1, column 1)
+      price > '5'
+      ^^^^^^^^^^^
+    Hint: strings do not become numbers by themselves: CAST('5' AS DOUBLE)
+    """
+    return bind(tree, resolve, text, default_span).dtype
+
+
+def bind(tree: exp.Expression, resolve: Resolve, text: str, default_span: Span) -> Typed:
+    """As `typecheck`, but gives the whole typed expression.
+
+    >>> import sqlglot
+    >>> schema = pa.schema([("n", pa.int32())])
+    >>> bind(sqlglot.parse_one("n > 1.5"), columns_of(schema), "n > 1.5", Span(0, 7)).args[0].op
+    'cast'
+    """
+    return _Binder(resolve, Source(text, default_span)).bind(tree)
+
+
+def columns_of(schema: pa.Schema, text: str = "", default_span: Span | None = None) -> Resolve:
+    """A resolver over one schema; names match in any case, as in Spark.
+
+    >>> columns_of(pa.schema([("Price", pa.float64())]))(exp.column("price")).name
+    'Price'
+    """
+    span = default_span or Span(0, len(text))
+
+    def resolve(column: exp.Column) -> pa.Field:
+        found = [field for field in schema if field.name.lower() == column.name.lower()]
+        where = Source(text, span)
+        if not found:
+            hint = did_you_mean(column.name, schema.names)
+            raise where.error(f"unknown column '{column.name}'", where.span_of(column), hint)
+        if len(found) > 1:
+            names = ", ".join(field.name for field in found)
+            raise where.error(f"column '{column.name}' is ambiguous: {names}", where.span_of(column))
+        return found[0]
+
+    return resolve
+
+
+def cast_to(typed: Typed, dtype: pa.DataType) -> Typed:
+    """The expression in another type; literals take the type themselves where that loses nothing."""
+    if typed.dtype == dtype:
+        return typed
+    if typed.op == "literal" and kind(typed.dtype) in ("integer", "null"):
+        if typed.value is None or kind(dtype) == "integer":
+            return Typed("literal", (), dtype, typed.value, typed.span)
+        if kind(dtype) == "double":
+            return Typed("literal", (), dtype, float(typed.value), typed.span)
+    return Typed("cast", (typed,), dtype, None, typed.span)
+
+
+class _Binder:
+    def __init__(self, resolve: Resolve, source: Source) -> None:
+        self.resolve = resolve
+        self.source = source
+
+    def bind(self, node: exp.Expression) -> Typed:
+        found = literal(node, self.source)
+        if found is not None:
+            return found
+        span = self.source.span_of(node)
+        match node:
+            case exp.Paren():
+                return self.bind(node.this)
+            case exp.Column():
+                field = self.resolve(node)
+                return Typed("column", (), canonical(field.type), (field.name, field.type), span)
+            case exp.Dot() if isinstance(node.expression, exp.Identifier):
+                return self._field(node, span)
+            case exp.And() | exp.Or():
+                return self._connector(node, span)
+            case exp.Not():
+                return Typed("not", (self._boolean(node.this, "NOT"),), pa.bool_(), None, span)
+            case exp.NullSafeNEQ():
+                return _not(self._compare("same", self.bind(node.this), self.bind(node.expression), span))
+            case exp.Between():
+                return self._between(node, span)
+            case exp.In() if node.expressions:
+                return self._in(node, span)
+            case exp.Is() if isinstance(node.expression, (exp.Null, exp.Boolean)):
+                return self._is(node, span)
+            case exp.Like() | exp.Escape():
+                return self._like(node, span)
+            case exp.Case() | exp.If() | exp.Nvl2():
+                return self._case(node, span)
+            case exp.Coalesce() | exp.Least() | exp.Greatest():
+                return self._choice(node, span)
+            case exp.Nullif():
+                return self._nullif(node, span)
+            case exp.Concat() | exp.DPipe():
+                return self._concat(node, span)
+            case exp.Cast():
+                return self._cast(node, span)
+            case exp.TsOrDsToDate():
+                return self._day(node, span)
+            case exp.Anonymous() if node.name.upper() in ("ISNULL", "ISNOTNULL") and len(node.expressions) == 1:
+                test = Typed("is_null", (self.bind(node.expressions[0]),), pa.bool_(), None, span)
+                return test if node.name.upper() == "ISNULL" else _not(test)
+        if type(node) in COMPARISONS:
+            return self._compare(COMPARISONS[type(node)], self.bind(node.this), self.bind(node.expression), span)
+        if type(node) in arithmetic.OPERATORS:
+            return self._arithmetic(node, span)
+        call = function_of(node)
+        return self._unknown(node, span) if call is None else self._call(node, *call, span)
+
+    # --- leaves ---------------------------------------------------------------------------------------------
+
+    def _field(self, node: exp.Dot, span: Span) -> Typed:
+        base = self.bind(node.this)
+        name = node.expression.name
+        if base.dtype is None:
+            return self._unknown(node, span)
+        if not pa.types.is_struct(base.dtype):
+            raise self.source.error(f"{type_name(base.dtype)} has no field '{name}'", span)
+        for field in base.dtype:
+            if field.name.lower() == name.lower():
+                return Typed("field", (base,), canonical(field.type), (field.name, field.type), span)
+        hint = did_you_mean(name, [field.name for field in base.dtype])
+        raise self.source.error(f"unknown field '{name}'", span, hint)
+
+    def _unknown(self, node: exp.Expression, span: Span) -> Typed:
+        args = tuple(self.bind(child) for child in node.iter_expressions() if isinstance(child, exp.Condition))
+        return Typed("unknown", args, None, node.sql("spark"), span)
+
+    # --- booleans -------------------------------------------------------------------------------------------
+
+    def _boolean(self, node: exp.Expression, word: str) -> Typed:
+        typed = self.bind(node)
+        if typed.dtype is None or kind(typed.dtype) == "boolean":
+            return typed
+        if kind(typed.dtype) == "null":
+            return cast_to(typed, pa.bool_())
+        raise self.source.error(
+            f"{word} needs a boolean, but this is {type_name(typed.dtype)}",
+            typed.span,
+            "compare it with something",
+        )
+
+    def _connector(self, node: exp.Expression, span: Span) -> Typed:
+        word = "and" if isinstance(node, exp.And) else "or"
+        args = tuple(self._boolean(side, word.upper()) for side in (node.this, node.expression))
+        return Typed(word, args, pa.bool_(), None, span)
+
+    def _compare(self, op: str, left: Typed, right: Typed, span: Span) -> Typed:
+        args = self._common([left, right], span, "compare")
+        if args is None:
+            return Typed("unknown", (left, right), pa.bool_(), op, span)
+        return Typed(op, tuple(args), pa.bool_(), None, span)
+
+    def _between(self, node: exp.Between, span: Span) -> Typed:
+        value, low, high = (self.bind(node.args[name]) for name in ("this", "low", "high"))
+        if node.args.get("symmetric"):
+            return self._unknown(node, span)
+        above, below = self._compare("ge", value, low, span), self._compare("le", value, high, span)
+        return Typed("and", (above, below), pa.bool_(), None, span)
+
+    def _in(self, node: exp.In, span: Span) -> Typed:
+        items = [self.bind(item) for item in (node.this, *node.expressions)]
+        args = self._common(items, span, "compare")
+        if args is None:
+            return Typed("unknown", tuple(items), pa.bool_(), "in", span)
+        return Typed("in", tuple(args), pa.bool_(), None, span)
+
+    def _is(self, node: exp.Is, span: Span) -> Typed:
+        if isinstance(node.expression, exp.Null):
+            return Typed("is_null", (self.bind(node.this),), pa.bool_(), None, span)
+        truth = Typed("literal", (), pa.bool_(), bool(node.expression.this), span)
+        return Typed("same", (self._boolean(node.this, "IS"), truth), pa.bool_(), None, span)
+
+    def _like(self, node: exp.Expression, span: Span) -> Typed:
+        if isinstance(node, exp.Escape) or not isinstance(node.expression, exp.Literal):
+            return self._unknown(node, span)
+        value = self._need(node.this, "string", "LIKE")
+        if value.dtype is None:
+            return self._unknown(node, span)
+        like = Typed("like", (value, self.bind(node.expression)), pa.bool_(), None, span)
+        return _not(like) if node.args.get("negate") else like
+
+    # --- choices --------------------------------------------------------------------------------------------
+
+    def _case(self, node: exp.Expression, span: Span) -> Typed:
+        if isinstance(node, exp.Nvl2):
+            present = _not(Typed("is_null", (self.bind(node.this),), pa.bool_(), None, span))
+            tests, values = [present], [node.args["true"], node.args.get("false")]
+        elif isinstance(node, exp.If):
+            tests, values = [self._boolean(node.this, "IF")], [node.args["true"], node.args.get("false")]
+        else:
+            tests, values = self._branches(node), [branch.args["true"] for branch in node.args["ifs"]]
+            values.append(node.args.get("default"))
+        bound = [self.bind(exp.Null() if value is None else value) for value in values]
+        results = self._common(bound, span, "choose between")
+        if results is None:
+            return Typed("unknown", (*tests, *bound), None, "CASE", span)
+        pairs = [part for pair in zip(tests, results, strict=False) for part in pair]
+        return Typed("case", (*pairs, results[-1]), results[-1].dtype, None, span)
+
+    def _branches(self, node: exp.Expression) -> list[Typed]:
+        branches = [branch.this for branch in node.args["ifs"]]
+        if node.this is None:
+            return [self._boolean(branch, "WHEN") for branch in branches]
+        operand = self.bind(node.this)
+        return [self._compare("eq", operand, self.bind(b), self.source.span_of(b)) for b in branches]
+
+    def _choice(self, node: exp.Expression, span: Span) -> Typed:
+        bound = [self.bind(item) for item in (node.this, *node.expressions)]
+        args = self._common(bound, span, "choose between")
+        if args is None:
+            return Typed("unknown", tuple(bound), None, type(node).__name__.upper(), span)
+        return Typed(type(node).__name__.lower(), tuple(args), args[0].dtype, None, span)
+
+    def _nullif(self, node: exp.Nullif, span: Span) -> Typed:
+        left, right = self.bind(node.this), self.bind(node.expression)
+        equal = self._compare("eq", left, right, span)
+        if equal.op == "unknown" or left.dtype is None:
+            return Typed("unknown", (left, right), None, "NULLIF", span)
+        return Typed("case", (equal, Typed("literal", (), left.dtype, None, span), left), left.dtype, None, span)
+
+    def _common(self, args: Sequence[Typed], span: Span, verb: str) -> list[Typed] | None:
+        """The arguments in their common type; None when one is unknown or the type is off the list."""
+        dtype: pa.DataType = pa.null()
+        for i, arg in enumerate(args):
+            if arg.dtype is None or kind(arg.dtype) not in _COMPARABLE:
+                return None
+            wider = common_type(dtype, arg.dtype)
+            if wider is None and is_number(dtype) and is_number(arg.dtype):
+                return None
+            if wider is None:
+                raise self._mismatch(args[:i], arg, dtype, span, verb)
+            dtype = wider
+        return [cast_to(arg, dtype) for arg in args]
+
+    def _mismatch(
+        self, before: Sequence[Typed], arg: Typed, dtype: pa.DataType, span: Span, verb: str
+    ) -> Exception:
+        # The string side is what the hint casts, preferably a literal.
+        hint = None
+        kinds = {kind(dtype), kind(arg.dtype)}
+        if "string" in kinds:
+            texts = [t for t in (*before, arg) if t.dtype == pa.string()]
+            other = dtype if arg.dtype == pa.string() else arg.dtype
+            shown = self.source.text[texts[0].span.start : texts[0].span.end]
+            if is_time(other) and texts[0].op == "literal":
+                hint = f"write {type_name(other).upper()} {shown}"
+            elif is_number(other):
+                hint = f"strings do not become numbers by themselves: CAST({shown} AS {type_name(other).upper()})"
+            else:
+                hint = f"cast one side: CAST({shown} AS {type_name(other).upper()})"
+        joined = "with" if verb == "compare" else "and"
+        message = f"cannot {verb} {type_name(dtype)} {joined} {type_name(arg.dtype)}"
+        return self.source.error(message, span, hint)
+
+    # --- calls ----------------------------------------------------------------------------------------------
+
+    def _arithmetic(self, node: exp.Expression, span: Span) -> Typed:
+        names = ("this",) if isinstance(node, arithmetic.UNARY) else ("this", "expression")
+        args = [self.bind(node.args[name]) for name in names]
+        if isinstance(node, exp.Round) and node.args.get("decimals") is not None:
+            args.append(self.bind(node.args["decimals"]))
+        if any(arg.dtype is None or kind(arg.dtype) == "other" for arg in args):
+            return Typed("unknown", tuple(args), None, node.sql("spark"), span)
+        return arithmetic.typed_arithmetic(node, args, self.source, span)
+
+    def _concat(self, node: exp.Expression, span: Span) -> Typed:
+        items = node.expressions if isinstance(node, exp.Concat) else [node.this, node.expression]
+        args = tuple(self._need(item, "string", "CONCAT" if isinstance(node, exp.Concat) else "||") for item in items)
+        if any(arg.dtype is None for arg in args):
+            return self._unknown(node, span)
+        return Typed("concat", args, pa.string(), None, span)
+
+    def _cast(self, node: exp.Cast, span: Span) -> Typed:
+        value, dtype = self.bind(node.this), target_type(node.to)
+        if value.dtype is None or dtype is None or node.args.get("safe") or not is_equal_cast(value.dtype, dtype):
+            return Typed("unknown", (value,), dtype if value.dtype is not None else None, node.sql("spark"), span)
+        return value if value.dtype == dtype else Typed("cast", (value,), dtype, None, span)
+
+    def _day(self, node: exp.Expression, span: Span) -> Typed:
+        value = self.bind(node.this)
+        if value.dtype is None or not is_time(value.dtype):
+            return self._unknown(node, span)
+        return cast_to(value, pa.date32())
+
+    def _call(self, node: exp.Expression, row: Function, nodes: list[exp.Expression], span: Span) -> Typed:
+        least, most = len(row.params) - row.optional, len(row.params)
+        if not least <= len(nodes) <= most:
+            wanted = str(most) if least == most else f"{least} to {most}"
+            plural = "s" if wanted != "1" else ""
+            raise self.source.error(f"{row.name} takes {wanted} argument{plural}, got {len(nodes)}", span)
+        args = [
+            Typed("literal", (), pa.string(), arg.name.upper(), span)
+            if param == "unit"
+            else self._need(arg.this if isinstance(arg, exp.TsOrDsToDate) else arg, param, row.name)
+            for arg, param in zip(nodes, row.params, strict=False)
+        ]
+        if any(arg.dtype is None for arg in args):
+            return Typed("unknown", tuple(args), None, node.sql("spark"), span)
+        return Typed("call", tuple(args), row.result, row, span)
+
+    def _need(self, node: exp.Expression, param: str, name: str) -> Typed:
+        """An argument, cast to the class that the function wants."""
+        typed = self.bind(node)
+        dtype = typed.dtype
+        if dtype is None:
+            return typed
+        fits = {
+            "double": (is_number(dtype), pa.float64()),
+            "integer": (kind(dtype) in ("integer", "null"), pa.int64()),
+            "string": (kind(dtype) in ("string", "null"), pa.string()),
+            "date": (is_time(dtype) or kind(dtype) == "null", pa.date32()),
+            "timestamp": (
+                is_time(dtype) or kind(dtype) == "null",
+                TIMESTAMP_NTZ if name not in ("UNIX_MICROS", "DATE_TRUNC") and dtype != TIMESTAMP else TIMESTAMP,
+            ),
+        }
+        ok, target = fits[param]
+        if ok:
+            return cast_to(typed, target)
+        words = {"double": "number", "integer": "whole number", "date": "date or timestamp", "timestamp": "date or timestamp"}
+        wanted = words.get(param, param)
+        hint = None
+        if kind(dtype) == "string":
+            target_name = {"double": "DOUBLE", "integer": "BIGINT", "date": "DATE"}.get(param, "TIMESTAMP")
+            shown = self.source.text[typed.span.start : typed.span.end]
+            hint = f"cast it: CAST({shown} AS {target_name})"
+        elif param == "string":
+            hint = "cast it: CAST(... AS STRING)"
+        raise self.source.error(f"{name} needs a {wanted}, but this is {type_name(dtype)}", typed.span, hint)
+
+
+def _not(typed: Typed) -> Typed:
+    return Typed("not", (typed,), pa.bool_(), None, typed.span)

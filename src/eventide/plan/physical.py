@@ -1,0 +1,44 @@
+"""What an engine gets: SQL to make blocks, an operator spec, SQL to finish the rows. Nothing about patterns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from eventide.operators.block import Layout
+from eventide.operators.sequence import SequenceSpec
+from eventide.operators.times import TimeType
+
+
+@dataclass(frozen=True, slots=True)
+class SqlColumn:
+    """One SELECT item in both dialects; `duckdb` is None when only Spark can evaluate it."""
+
+    name: str
+    spark: str
+    duckdb: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """How raw selected columns become a block: see `engines.intake`."""
+
+    layout: Layout
+    time_type: TimeType
+    ts_column: str  # as the user calls it, for messages
+    drop_bad_events: bool
+    keep_all: bool  # contiguous: events that no step wants still break contiguity
+
+
+@dataclass(frozen=True, slots=True)
+class Physical:
+    """An executable query over one input schema."""
+
+    text: str
+    intake: Intake
+    select: tuple[SqlColumn, ...]  # the block's columns, `ts` still in the user's type, `mask` as bigint
+    spec: SequenceSpec
+    project: tuple[SqlColumn, ...]  # the user's columns, over the operator's output columns
+    allowed_lateness_us: int = 0
+    output_schema: pa.Schema | None = field(default=None, compare=False)  # of the operator's rows

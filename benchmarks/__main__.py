@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--variants", default="", help="only these roles or variants, comma-separated")
     parser.add_argument("--json", type=Path, help="write the result here (one benchmark only)")
     options = parser.parse_args(arguments)
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 120)
     if options.names == ["report"]:
         write_page()
         return 0
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
         events = options.events or known[name].events
         try:
             measured = measure(
-                known[name], events=events, rounds=options.rounds, variants=variants, log=console.log
+                known[name], events=events, rounds=options.rounds, variants=variants, log=console.print
             )
         except BenchmarkError as error:
             print(f"benchmark '{name}' failed: {error}", file=sys.stderr)

@@ -146,7 +146,7 @@ def _serve(
         except BaseException:
             connection.send(("error", traceback.format_exc()))
             return
-        connection.send(("ran", (seconds, outcome)))
+        connection.send(("ran", (seconds if outcome.seconds is None else outcome.seconds, outcome)))
 
 
 def _compare(benchmark: Benchmark, measurements: list[Measurement]) -> None:

@@ -26,12 +26,14 @@ class UnavailableError(Exception):
 class Outcome:
     """What one run found. `count` and `checksum` must agree between variants; None is not compared.
 
-    `details` are tables by title, each a list of rows; those of the last round are reported.
+    `details` are tables by title, each a list of rows; those of the last round are reported. `seconds`
+    replaces the time of the whole run when only a part of it is the subject.
     """
 
     count: int | None = None
     checksum: int | None = None
     details: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def summarise(benchmark: Benchmark, events: int, measurements: list[Measurement]
             {
                 "name": m.name,
                 "role": m.role,
-                "seconds": [round(s, 4) for s in m.seconds],
+                "seconds": [round(s, 6) for s in m.seconds],
                 "peak_mib": round(m.peak_bytes / 2**20),
                 "count": m.outcome.count,
                 "checksum": m.outcome.checksum,

@@ -35,8 +35,8 @@ RETURN a.ts AS a_ts, c.ts AS c_ts
 @benchmark(
     "sequence",
     events=10_000_000,
-    summary="`SEQ(A, B, C)` with a predicate on each step and `b.value > a.value`, skip-till-next, within 15 s, "
-    "partitioned by one of 1,000 keys; one Parquet file in time order. Result: all matches.",
+    summary="`SEQ(A, B, C)` with a predicate on each step and `b.value > a.value`, skip-till-next, within "
+    "15 s, partitioned by one of 1,000 keys; one Parquet file in time order. Result: all matches.",
 )
 def sequence(context: Context) -> Path:
     return context.cached(
@@ -124,8 +124,8 @@ def _apply_in_arrow(path: Path, context: Context) -> Run:
     return run
 
 
-# Joining on the window's number, this one or the next, turns the range join into two hash joins. Ties keep all
-# earliest events, so the result is exact for any input.
+# Joining on the window's number, this one or the next, turns the range join into two hash joins. Ties keep
+# all earliest events, so the result is exact for any input.
 _DUCKDB = """
 WITH a AS (SELECT row_number() OVER () AS a_id, key, epoch_us(ts) AS t, value
            FROM read_parquet($path) WHERE kind = 'A' AND value < $a_below),

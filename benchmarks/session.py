@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from benchmarks.registry import CACHE, ROOT, UnavailableError
@@ -19,12 +20,14 @@ def start_session(**settings: str) -> SparkSession:
         raise UnavailableError("PySpark is not installed") from None
     known = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     os.environ["PYTHONPATH"] = os.pathsep.join(known)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     cores = len(os.sched_getaffinity(0))
     settings = {
         "spark.master": f"local[{cores}]",
         "spark.driver.memory": "4g",
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(2 * cores),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(CACHE / "warehouse"),

@@ -85,7 +85,7 @@ def test_trends_of_figure_2_4():
 
 @pytest.mark.parametrize(("trend", "expected"), FIGURE_2_4.items())
 def test_aggregates_of_each_match_in_figure_2_4(trend, expected):
-    """One row of the table is the longest trend over the trend's own events: MIN LENGTH leaves only that one."""
+    """A row of the table is the longest trend over its own events: MIN LENGTH leaves only that one."""
     attr = {"a1": 5, "a3": 6, "a4": 4}
     text = trend.replace(",", " ")
     events = stream(text, attr=[attr.get(word) for word in text.split()])

@@ -1,0 +1,56 @@
+"""The query languages: text to syntax tree and back, errors with positions.
+
+>>> print(write(parse("PATTERN SEQ(A, B) WITHIN 5 min")))
+PATTERN SEQ(A, B)
+WITHIN 5 minutes
+"""
+
+from eventide.lang.durations import parse_length
+from eventide.lang.parse import parse
+from eventide.lang.positions import span_of
+from eventide.lang.scalars import parse_scalar
+from eventide.lang.tree import (
+    And,
+    Definition,
+    EventQuery,
+    Length,
+    Name,
+    Not,
+    Option,
+    Or,
+    Pattern,
+    Repeat,
+    ReturnItem,
+    Scalar,
+    Seq,
+    Span,
+    Step,
+    Strategy,
+    Window,
+)
+from eventide.lang.write import write
+
+__all__ = [
+    "And",
+    "Definition",
+    "EventQuery",
+    "Length",
+    "Name",
+    "Not",
+    "Option",
+    "Or",
+    "Pattern",
+    "Repeat",
+    "ReturnItem",
+    "Scalar",
+    "Seq",
+    "Span",
+    "Step",
+    "Strategy",
+    "Window",
+    "parse",
+    "parse_length",
+    "parse_scalar",
+    "span_of",
+    "write",
+]

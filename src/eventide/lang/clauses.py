@@ -1,7 +1,7 @@
 """Tokens in, clauses out: where each clause starts, and that each stands at most once.
 
-A clause keyword counts outside brackets only, never right after a dot (`A.within` is a column), and FROM not after
-DISTINCT (`a IS DISTINCT FROM b` is a comparison).
+A clause keyword counts outside brackets only, never right after a dot (`A.within` is a column), and FROM not
+after DISTINCT (`a IS DISTINCT FROM b` is a comparison).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from eventide.lang.keywords import CLAUSES, misplaced_hint
 from eventide.lang.tokens import Kind, Token, match_brackets
 from eventide.lang.tree import Span
 
+_FIRST = frozenset(clause.split()[0] for clause in CLAUSES)
 _SECOND = dict(clause.split() for clause in CLAUSES if " " in clause)
 
 
@@ -64,18 +65,13 @@ def split_clauses(text: str, tokens: list[Token]) -> dict[str, Clause]:
 def starts_clause(tokens: list[Token], idx: int) -> bool:
     """Whether the token, which stands outside brackets, is the first word of a clause."""
     word = tokens[idx].word
-    if not any(clause.split()[0] == word for clause in CLAUSES) or not word:
+    if word not in _FIRST:
         return False
-    if idx > 0 and (tokens[idx - 1].is_punctuation(".") or (word == "FROM" and tokens[idx - 1].word == "DISTINCT")):
+    before, after = tokens[max(idx - 1, 0)], tokens[min(idx + 1, len(tokens) - 1)]
+    if before.is_punctuation(".") or (word == "FROM" and before.word == "DISTINCT"):
         return False
-    if word == "MIN":  # also a function and, bare, a plausible column
-        return tokens[idx + 1].kind is Kind.NUMBER or (misplaced_length(tokens[idx + 1]))
-    return True
-
-
-def misplaced_length(token: Token) -> bool:
-    """LENGTH, or a word that is plainly meant to be LENGTH."""
-    return token.word.startswith("LEN")
+    # MIN is also a function and, bare, a plausible column.
+    return word != "MIN" or after.kind is Kind.NUMBER or after.word.startswith("LEN")
 
 
 def _keyword(text: str, tokens: list[Token], idx: int) -> str:
@@ -94,7 +90,13 @@ def _keyword(text: str, tokens: list[Token], idx: int) -> str:
 def _check_start(text: str, tokens: list[Token], heads: list[tuple[int, str]]) -> None:
     first = tokens[0]
     if first.kind is Kind.END:
-        raise QueryError("the query is empty", text, 0, 0, hint="a query needs at least a PATTERN clause: PATTERN SEQ(A, B)")
+        raise QueryError(
+            "the query is empty",
+            text,
+            0,
+            0,
+            hint="a query needs at least a PATTERN clause: PATTERN SEQ(A, B)",
+        )
     if not heads or heads[0][0] > 0:
         hint = misplaced_hint(first) or f"the clauses are: {', '.join(CLAUSES)}"
         raise QueryError(f"expected a clause, found {first}", text, first.start, first.end, hint=hint)

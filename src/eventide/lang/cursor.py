@@ -61,10 +61,10 @@ class Cursor:
         return self.take()
 
     def fail(self, message: str, at: Token | Span | None = None, hint: str | None = None) -> NoReturn:
-        """Raise at `at`, or at the next token; what lies past the clause is shown right after its last token."""
+        """Raise at `at`, or at the next token; the end of the query is shown right after the last token."""
         place = self.next if at is None else at
         start, end = place.start, place.end
-        if at is None and self.ended and self._idx > 0 and place.kind is Kind.END:
+        if at is None and self.next.kind is Kind.END and self._idx > 0:
             start = end = self.tokens[self._idx - 1].end
         raise QueryError(message, self.text, start, end, hint=hint)
 
@@ -97,7 +97,9 @@ class Cursor:
                     hint="compute the column before the query, and name it here",
                 )
             if any(name == other for other in names):
-                self.fail(f"column '{name.text}' is named twice in {self.clause}", at=name.span, hint="remove one")
+                self.fail(
+                    f"column '{name.text}' is named twice in {self.clause}", at=name.span, hint="remove one"
+                )
             names.append(name)
             if not self.accept(","):
                 return tuple(names)

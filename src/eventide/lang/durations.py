@@ -68,7 +68,7 @@ def write_length(length: Length) -> str:
     """
     if length.in_events:
         return f"{length.amount} EVENTS"
-    unit = max((unit for unit, us in _UNITS_US.items() if length.amount % us == 0 and unit != "week"), key=_UNITS_US.get)
+    unit = [unit for unit, us in _UNITS_US.items() if length.amount % us == 0 and unit != "week"][-1]
     amount = length.amount // _UNITS_US[unit]
     return f"{amount} {unit}{'' if amount == 1 else 's'}"
 
@@ -86,7 +86,9 @@ def read_window(cursor: Cursor) -> Window:
             cursor.fail(f"WITHIN counts {kinds[0]} and SLIDE counts {kinds[1]}", at=slide.span, hint=hint)
         if slide.amount > length.amount:
             message = f"SLIDE {write_length(slide)} is longer than WITHIN {write_length(length)}"
-            cursor.fail(message, at=slide.span, hint="events between two windows would be lost; slide by less")
+            cursor.fail(
+                message, at=slide.span, hint="events between two windows would be lost; slide by less"
+            )
     cursor.finish("the window length", hint=_FORMS)
     return Window(length, slide, Span(start, (slide or length).span.end))
 
@@ -111,7 +113,9 @@ def read_length(cursor: Cursor) -> Length:
     span = Span(start, end)
     if any(unit.word in ("EVENT", "EVENTS") for _, unit, _ in pairs):
         if len(pairs) > 1 or interval:
-            cursor.fail("a length is a time or a number of events, not both", at=span, hint="write it as: 100 EVENTS")
+            cursor.fail(
+                "a length is a time or a number of events, not both", at=span, hint="write it as: 100 EVENTS"
+            )
         return Length(_count(cursor, pairs[0][0], span), True, span)
     total = sum((_microseconds(cursor, *pair) for pair in pairs), Fraction(0))
     if total == 0:
@@ -119,7 +123,11 @@ def read_length(cursor: Cursor) -> Length:
     if total.denominator != 1:
         cursor.fail("the length is not a whole number of microseconds", at=span, hint="round it")
     if total > _LARGEST:
-        cursor.fail("the length is too long", at=span, hint="the longest is about 292,000 years; leave WITHIN out for none")
+        cursor.fail(
+            "the length is too long",
+            at=span,
+            hint="the longest is about 292,000 years; leave WITHIN out for none",
+        )
     return Length(int(total), False, span)
 
 
@@ -135,7 +143,9 @@ def _take_number(cursor: Cursor) -> Token:
 def _take_unit(cursor: Cursor, number: Token) -> Token:
     if cursor.ended or cursor.next.kind is not Kind.WORD or cursor.at_word("SLIDE"):
         message = f"the length {number.text} has no unit"
-        cursor.fail(message, at=number, hint=f"write for example: {number.text} seconds, or {number.text} EVENTS")
+        cursor.fail(
+            message, at=number, hint=f"write for example: {number.text} seconds, or {number.text} EVENTS"
+        )
     return cursor.take()
 
 
@@ -164,7 +174,9 @@ def _microseconds(cursor: Cursor, number: str, unit: Token, span: Span) -> Fract
 
 def _fail_unit(cursor: Cursor, unit: Token) -> NoReturn:
     if unit.text.lower() in ("month", "months", "year", "years", "quarter", "quarters"):
-        cursor.fail(f"a {unit.text.lower().rstrip('s')} has no fixed length", at=unit, hint="give the length in days")
+        cursor.fail(
+            f"a {unit.text.lower().rstrip('s')} has no fixed length", at=unit, hint="give the length in days"
+        )
     known = [f"{name}s" for name in _UNITS_US] + ["EVENTS"]
     cursor.fail(f"unknown unit {unit}", at=unit, hint=misplaced_hint(unit) or did_you_mean(unit.text, known))
 

@@ -1,4 +1,4 @@
-"""The words of the language: which start a clause, which build patterns, and what to say about misplaced ones."""
+"""The words of the language: which start a clause, which build patterns, what to say about misplaced ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ CLAUSES = (
     "OPTIONS",
 )
 PATTERN_WORDS = frozenset({"SEQ", "AND", "OR", "NOT", "ITER"})
-RESERVED = frozenset(word for clause in CLAUSES for word in clause.split()) | PATTERN_WORDS | {"AS", "SLIDE", "NEXT"}
+RESERVED = (
+    frozenset(word for clause in CLAUSES for word in clause.split()) | PATTERN_WORDS | {"AS", "SLIDE", "NEXT"}
+)
 
 _FOREIGN = {
     "SELECT": "what a query returns stands in RETURN",

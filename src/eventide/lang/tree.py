@@ -5,6 +5,7 @@ printed and re-parsed query equals the original. Scalar expressions are sqlglot 
 `meta["start"]`, `meta["end"]` (inclusive, as sqlglot writes them) are offsets into the whole query text.
 """
 
+# ruff: noqa: RUF009 (the default that `_span` returns is immutable)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ class Span:
 
 
 def _span() -> Span:
-    return field(compare=False, repr=False, default=Span(0, 0))  # type: ignore[no-any-return]
+    return field(compare=False, repr=False, default=Span(0, 0))
 
 
 class Strategy(Enum):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from eventide.errors import EventideError, QueryError, did_you_mean
-from eventide.lang.durations import parse_duration
+from eventide.lang.durations import parse_length
 from eventide.lang.tree import EventQuery
 
 _CHOICES = {
@@ -102,7 +102,7 @@ def _check(name: str, value: Any) -> Any:
     if name == "partition_by":
         return _names(value)
     if name == "allowed_lateness":
-        return parse_duration(value) if isinstance(value, str) else _microseconds(value)
+        return _microseconds(name, value)
     if name == "match_id":
         return _flag(name, value)
     if name == "origin":
@@ -122,11 +122,19 @@ def _names(value: Any) -> tuple[str, ...]:
     raise EventideError(f"partition_by takes column names, found {value!r}")
 
 
-def _microseconds(value: Any) -> int:
-    total_seconds = getattr(value, "total_seconds", None)
-    if total_seconds is None:
-        raise EventideError(f"allowed_lateness={value!r} is not a duration\nHint: for example '10 seconds'")
-    return round(total_seconds() * 1_000_000)
+def _microseconds(name: str, value: Any) -> int:
+    """A duration: text, a timedelta, or 0."""
+    if isinstance(value, str):
+        if value.strip().split(" ")[0] in ("0", "0.0"):
+            return 0
+        length = parse_length(value)
+        if not length.in_events:
+            return length.amount
+    elif hasattr(value, "total_seconds"):
+        return round(value.total_seconds() * 1_000_000)
+    elif value == 0:
+        return 0
+    raise EventideError(f"{name}={value!r} is not a duration\nHint: for example '10 seconds'")
 
 
 def _flag(name: str, value: Any) -> bool:
@@ -146,5 +154,5 @@ def _origin(value: Any) -> str | int:
         try:
             return int(value)
         except ValueError:
-            return parse_duration(value)
+            return _microseconds("origin", value)
     raise EventideError(f"origin={value!r} is not possible\nHint: 'first', or microseconds after the epoch")

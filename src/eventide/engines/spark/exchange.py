@@ -5,7 +5,7 @@ In: a DataFrame, or Parquet files that the tasks read themselves. Out: the DataF
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -69,16 +69,19 @@ def _pieces(block: pa.Table) -> Iterator[pa.Table]:
         yield block.slice(start, size)
 
 
-def select_events(df: DataFrame, physical: Physical, *, keep: str | None = None) -> DataFrame:
+def select_events(
+    df: DataFrame, physical: Physical, *, extra: Mapping[str, str] | None = None, keep: str | None = None
+) -> DataFrame:
     """The block's columns, evaluated by Catalyst; events that no step wants are left out there.
 
-    Events without a time are kept: `take_in` reports or counts them. `keep` is one more reason to keep an event.
+    Events without a time are kept: `take_in` reports or counts them. `extra` are more columns, as name and SQL
+    text; `keep` is one more reason to keep an event.
     """
-    selected = df.select(*(sf.expr(column.spark).alias(column.name) for column in physical.select))
+    items = {column.name: column.spark for column in physical.select} | dict(extra or {})
+    selected = df.select(*(sf.expr(text).alias(name) for name, text in items.items()))
     if physical.intake.keep_all:
         return selected
-    reasons = [_WANTED] if keep is None else [_WANTED, keep]
-    return selected.filter(" OR ".join(reasons))
+    return selected.filter(_WANTED if keep is None else f"{_WANTED} OR {keep}")
 
 
 _WANTED = f"{MASK} <> 0 OR {TS} IS NULL"
@@ -178,7 +181,7 @@ def _evaluator(sql: str, time_zone: str) -> Callable[[pa.Table], pa.Table]:
 
     def evaluate(table: pa.Table) -> pa.Table:
         connection.register("events", table)
-        result = connection.execute(sql).to_arrow_table()
+        result = connection.sql(sql).to_arrow_table()
         connection.unregister("events")
         return result
 

@@ -15,7 +15,7 @@ from eventide.engines.spark.labels import bucket_labels
 from eventide.engines.spark.processor import BucketProcessor
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, spark_schema
-from eventide.errors import UnsupportedError
+from eventide.errors import InputError, UnsupportedError
 from eventide.operators.block import TS
 from eventide.operators.times import UNIT_US
 from eventide.plan.physical import Physical
@@ -23,6 +23,8 @@ from eventide.plan.physical import Physical
 DETECTED_AT = "detected_at"
 _TIME = "__eventide_time"
 _WATERMARK_KEY = "spark.watermarkDelayMs"
+
+_EARLIEST = {"timestamp": "TIMESTAMP", "timestamp_ntz": "TIMESTAMP_NTZ"}  # type to keyword of its literals
 
 _SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -57,8 +59,9 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
     rows_schema = spark_schema(physical.output_schema)
     processor = BucketProcessor(physical.spec, n_buckets, arrow_schema(rows_schema))
     has_event_time = pa.types.is_timestamp(physical.output_schema.field(DETECTED_AT).type)
+    stream, time_column = _with_watermark(df, physical)
     rows = (
-        _blocks(_with_watermark(df, physical), physical, n_buckets)
+        _blocks(stream, time_column, physical, n_buckets)
         .groupBy("bucket")
         .transformWithStateInPandas(
             processor,
@@ -77,12 +80,47 @@ def _configure(spark: SparkSession) -> None:
             spark.conf.set(key, value)
 
 
-def _with_watermark(df: DataFrame, physical: Physical) -> DataFrame:
+def _with_watermark(df: DataFrame, physical: Physical) -> tuple[DataFrame, str]:
+    """The stream with a watermark, and the column that carries it."""
     fields = {field.name: field for field in df.schema.fields}
-    if any(_WATERMARK_KEY in (field.metadata or {}) for field in fields.values()):
-        return df
+    column = physical.intake.ts_column
+    is_time = column in fields and fields[column].dataType.typeName() in _EARLIEST
+    carriers = [name for name, field in fields.items() if _WATERMARK_KEY in (field.metadata or {})]
+    if carriers:
+        if is_time and column not in carriers:
+            raise InputError(
+                f"the stream has a watermark on '{carriers[0]}', but the query's time is '{column}'",
+                hint=f"set the watermark on '{column}', or none: then allowed_lateness decides",
+            )
+        return df, column if is_time else carriers[0]
     delay = f"{-(-physical.allowed_lateness_us // 1000)} milliseconds"
-    field = fields.get(physical.intake.ts_column)
-    if field is not None and field.dataType.typeName() in ("timestamp", "timestamp_ntz"):
-        return df.withWatermark(field.name, delay)
-    return df.withColumn(_TIME, _as_timestamp(physical)).withWatermark(_TIME, delay)
+    if is_time:
+        return df.withWatermark(column, delay), column
+    return df.withColumn(_TIME, sf.expr(_timestamp_text(physical))).withWatermark(_TIME, delay), _TIME
+
+
+def _timestamp_text(physical: Physical) -> str:
+    """An integer or date time column as TIMESTAMP, by the same rule as in `take_in`: no time zone is involved."""
+    text = next(column.spark for column in physical.select if column.name == TS)
+    time_type = physical.intake.time_type
+    if time_type.unit is not None:
+        # A time out of range becomes NULL here, and an error that names the column in `take_in`.
+        return f"timestamp_micros(try_multiply(cast({text} AS BIGINT), {UNIT_US[time_type.unit]}L))"
+    return f"timestamp_micros(unix_date({text}) * 86400000000L)"
+
+
+def _blocks(df: DataFrame, time_column: str, physical: Physical, n_buckets: int) -> DataFrame:
+    cutter = Cutter(physical.intake, n_buckets, bucket_labels(n_buckets))
+
+    def make_blocks(batches: Batches) -> Batches:
+        # Wakes the bucket that every bucket count has, so that a changed count is found in the first batch.
+        yield block_row(0, b"")
+        yield from cutter.rows(pa.Table.from_batches([batch]) for batch in batches)
+
+    # Catalyst moves a filter below the watermark unless it reads the watermark's column, and then events that
+    # no step wants would not advance the watermark. The comparison is never true, and never folded away.
+    earliest = _EARLIEST[df.schema[time_column].dataType.typeName()]
+    selected = select_events(
+        df, physical, extra={_TIME: f"`{time_column}`"}, keep=f"{_TIME} < {earliest} '0001-01-01'"
+    )
+    return selected.drop(_TIME).mapInArrow(make_blocks, BLOCK_SCHEMA)

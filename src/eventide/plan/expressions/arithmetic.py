@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from eventide.lang.tree import Span
 from eventide.plan.expressions.literals import DAY_US, decimal_of, is_whole_days
-from eventide.plan.expressions.typed import Source, Typed
+from eventide.plan.expressions.typed import Source, Typed, cast_to
 from eventide.plan.expressions.types import (
     DURATION,
     MONTHS,
@@ -86,7 +86,7 @@ def _decimals(op: str, left: Typed, right: Typed, span: Span) -> Typed | None:
         return None if precision > 38 else _cast_both(op, left, right, pa.decimal128(precision, scale), span)
     if op == "mul" and one.precision + two.precision + 1 <= 38:
         dtype = pa.decimal128(one.precision + two.precision + 1, one.scale + two.scale)
-        return Typed(op, (_cast(left, one), _cast(right, two)), dtype, None, span)
+        return Typed(op, (cast_to(left, one), cast_to(right, two)), dtype, None, span)
     return None
 
 
@@ -106,12 +106,12 @@ def _time_arithmetic(op: str, node: exp.Expression, left: Typed, right: Typed, s
         return _shift(op, left, right, node.expression, span)
     if op == "sub" and is_time(left.dtype) and is_time(right.dtype):
         dtype = common_type(left.dtype, right.dtype)
-        return Typed("between_times", (_cast(left, dtype), _cast(right, dtype)), DURATION, None, span)
+        return Typed("between_times", (cast_to(left, dtype), cast_to(right, dtype)), DURATION, None, span)
     if op in ("add", "sub") and one == two == "interval":
         return Typed(op, (left, right), DURATION, None, span)
     if op == "mul" and {one, two} == {"interval", "integer"}:
         args = (left, right) if one == "interval" else (right, left)
-        return Typed(op, (args[0], _cast(args[1], pa.int64())), DURATION, None, span)
+        return Typed(op, (args[0], cast_to(args[1], pa.int64())), DURATION, None, span)
     if op in ("div", "mul") and "interval" in (one, two) and is_number(right.dtype):
         return Typed("unknown", (left, right), None, node.sql("spark"), span)
     return None
@@ -122,7 +122,7 @@ def _shift(op: str, moment: Typed, by: Typed, by_node: exp.Expression, span: Spa
     if kind(by.dtype) == "integer":
         if kind(moment.dtype) != "date":
             return None
-        return Typed(f"{op}_days", (moment, _cast(by, pa.int32())), pa.date32(), None, span)
+        return Typed(f"{op}_days", (moment, cast_to(by, pa.int32())), pa.date32(), None, span)
     if by.dtype == MONTHS:
         if by.op != "literal":
             return Typed("unknown", (moment, by), moment.dtype, "interval of months", span)
@@ -133,7 +133,7 @@ def _shift(op: str, moment: Typed, by: Typed, by_node: exp.Expression, span: Spa
         days = Typed("literal", (), pa.int32(), by.value // DAY_US, by.span)
         return Typed(f"{op}_days", (moment, days), pa.date32(), None, span)
     if by.op == "literal":
-        return Typed(f"{op}_interval", (_cast(moment, TIMESTAMP), by), TIMESTAMP, None, span)
+        return Typed(f"{op}_interval", (cast_to(moment, TIMESTAMP), by), TIMESTAMP, None, span)
     return Typed("unknown", (moment, by), None, "date and interval", span)
 
 
@@ -184,10 +184,4 @@ def _mismatch(op: str, left: Typed, right: Typed, source: Source, span: Span) ->
 
 
 def _cast_both(op: str, left: Typed, right: Typed, dtype: pa.DataType, span: Span) -> Typed:
-    return Typed(op, (_cast(left, dtype), _cast(right, dtype)), dtype, None, span)
-
-
-def _cast(typed: Typed, dtype: pa.DataType) -> Typed:
-    return typed if typed.dtype == dtype else Typed("cast", (typed,), dtype, None, typed.span)
-
-
+    return Typed(op, (cast_to(left, dtype), cast_to(right, dtype)), dtype, None, span)

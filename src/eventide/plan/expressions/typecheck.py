@@ -18,7 +18,7 @@ from eventide.plan.expressions import arithmetic
 from eventide.plan.expressions.casts import is_equal_cast
 from eventide.plan.expressions.functions import Function, function_of
 from eventide.plan.expressions.literals import literal, target_type
-from eventide.plan.expressions.typed import Source, Typed
+from eventide.plan.expressions.typed import Source, Typed, cast_to
 from eventide.plan.expressions.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
@@ -97,18 +97,6 @@ def columns_of(schema: pa.Schema, text: str = "", default_span: Span | None = No
         return found[0]
 
     return resolve
-
-
-def cast_to(typed: Typed, dtype: pa.DataType) -> Typed:
-    """The expression in another type; literals take the type themselves where that loses nothing."""
-    if typed.dtype == dtype:
-        return typed
-    if typed.op == "literal" and kind(typed.dtype) in ("integer", "null"):
-        if typed.value is None or kind(dtype) == "integer":
-            return Typed("literal", (), dtype, typed.value, typed.span)
-        if kind(dtype) == "double":
-            return Typed("literal", (), dtype, float(typed.value), typed.span)
-    return Typed("cast", (typed,), dtype, None, typed.span)
 
 
 class _Binder:
@@ -332,7 +320,7 @@ class _Binder:
     def _cast(self, node: exp.Cast, span: Span) -> Typed:
         value, dtype = self.bind(node.this), target_type(node.to)
         if value.dtype is None or dtype is None or node.args.get("safe") or not is_equal_cast(value.dtype, dtype):
-            return Typed("unknown", (value,), dtype if value.dtype is not None else None, node.sql("spark"), span)
+            return Typed("unknown", (value,), dtype, node.sql("spark"), span)
         return value if value.dtype == dtype else Typed("cast", (value,), dtype, None, span)
 
     def _day(self, node: exp.Expression, span: Span) -> Typed:

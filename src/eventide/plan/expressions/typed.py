@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.lang.positions import span_of
 from eventide.lang.tree import Span
+from eventide.plan.expressions.types import kind
+
+_DAY_US = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,27 @@ class Typed:
             yield from arg.walk()
 
 
+def cast_to(typed: Typed, dtype: pa.DataType) -> Typed:
+    """The expression in another type; a literal takes the type itself where that loses nothing.
+
+    >>> cast_to(Typed("literal", (), pa.int32(), 2), pa.float64()).value
+    2.0
+    """
+    if typed.dtype == dtype:
+        return typed
+    if typed.op == "literal":
+        pair, value = (kind(typed.dtype), kind(dtype)), typed.value
+        if value is None or pair in (("integer", "integer"), ("timestamp", "timestamp")):
+            return Typed("literal", (), dtype, value, typed.span)
+        if pair in (("integer", "double"), ("decimal", "double")):
+            return Typed("literal", (), dtype, float(value), typed.span)
+        if pair in (("integer", "decimal"), ("decimal", "decimal")):
+            return Typed("literal", (), dtype, Decimal(value), typed.span)
+        if pair == ("date", "timestamp"):
+            return Typed("literal", (), dtype, value * _DAY_US, typed.span)
+    return Typed("cast", (typed,), dtype, None, typed.span)
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """The query text and where the expression stands in it: what an error message needs."""
@@ -52,38 +78,8 @@ class Source:
     span: Span
 
     def span_of(self, node: exp.Expression) -> Span:
-        """The part of the text that a tree was read from.
-
-        >>> import sqlglot
-        >>> text = "a > sqrt( b ) + 1"
-        >>> tree = sqlglot.parse_one(text, read="spark").expression.this
-        >>> span = Source(text, Span(0, len(text))).span_of(tree)
-        >>> text[span.start : span.end]
-        'sqrt( b )'
-        """
-        metas = [n.meta for n in node.walk() if "start" in n.meta]
-        if not metas:
-            return self.span
-        start, end = min(m["start"] for m in metas), max(m["end"] for m in metas) + 1
-        start = self._include_name(node, start)
-        while self.text.count("(", start, end) > self.text.count(")", start, end):
-            closing = self.text.find(")", end)
-            if closing < 0:
-                break
-            end = closing + 1
-        return Span(start, min(end, len(self.text)))
-
-    def _include_name(self, node: exp.Expression, start: int) -> int:
-        # sqlglot gives positions to the names of unknown functions only.
-        if not isinstance(node, exp.Func) or isinstance(node, (exp.Anonymous, exp.Connector, exp.Case)):
-            return start
-        before = self.text[:start].rstrip()
-        if not before.endswith("("):
-            return start
-        name = before[:-1].rstrip()
-        while name and (name[-1].isalnum() or name[-1] == "_"):
-            name = name[:-1]
-        return len(name)
+        """The part of the text that a tree was read from."""
+        return span_of(node, self.span)
 
     def error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
         """A QueryError that underlines the span."""

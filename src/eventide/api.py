@@ -1,0 +1,120 @@
+"""What users call: `ev.query(...)` and what it returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from eventide.engines.local import run as local
+from eventide.engines.local.sources import TYPE_COLUMN, Source, is_local, open_source, open_sources
+from eventide.errors import InputError
+from eventide.lang import parse, write
+from eventide.plan.explain import explain
+from eventide.plan.options import Options
+from eventide.plan.physical import Physical
+from eventide.plan.prepare import prepare
+
+
+def query(text: str, **options: Any) -> Query:
+    """A query that runs on whatever holds the events.
+
+    >>> import eventide as ev
+    >>> q = ev.query("PATTERN SEQ(Login L, Buy B) WITHIN 10 seconds RETURN L.user, B.amount",
+    ...              ts="ts", ts_unit="s", type="kind", partition_by="user")
+    >>> events = [{"ts": 1, "user": "ann", "kind": "Login", "amount": None},
+    ...           {"ts": 4, "user": "ann", "kind": "Buy", "amount": 30}]
+    >>> q.run(events).to_pylist()
+    [{'L_user': 'ann', 'B_amount': 30, 'detected_at': 4}]
+    """
+    tree = parse(text)
+    return Query(text, tree, Options.of(**options).with_clause(tree))
+
+
+@dataclass(slots=True)
+class Query:
+    """One query; `run` takes the events."""
+
+    text: str
+    tree: Any
+    options: Options
+    last_metrics: local.Metrics | None = None
+
+    def run(
+        self,
+        events: Any = None,
+        *,
+        engine: str | None = None,
+        spark: Any = None,
+        memory_limit: int | None = None,
+        **inputs: Any,
+    ) -> Any:
+        """Spark DataFrame in, Spark DataFrame out; anything else in, pyarrow Table out.
+
+        `engine="spark"` with a path lets Spark tasks read the files themselves. `Order=df1, Payment=df2` gives
+        one input per event type. `memory_limit` (bytes) bounds the events held by the embedded engine.
+        """
+        _check_inputs(events, inputs, engine)
+        if engine == "spark" or not all(is_local(value) for value in (events, *inputs.values())):
+            from eventide.engines.spark.run import run_spark
+
+            return run_spark(self, events, inputs, spark)
+        source, options = self._open(events, inputs)
+        physical = prepare(self.tree, options, source.schema, engine="local")
+        table, self.last_metrics = local.run(physical, source, memory_limit)
+        return table
+
+    def explain(self, events: Any = None, *, engine: str | None = None, **inputs: Any) -> str:
+        """The query as understood, the plan, the chosen operator and distribution, and why."""
+        schema, n_rows = None, None
+        name = engine or "local"
+        if events is not None or inputs:
+            if all(is_local(value) for value in (events, *inputs.values())):
+                source, options = self._open(events, inputs)
+                schema, n_rows = source.schema, source.n_rows
+            else:
+                from eventide.engines.spark.run import open_frames
+
+                frame, schema, options = open_frames(self.options, events, inputs)
+                name = "spark stream" if frame.isStreaming else "spark"
+            return explain(self.tree, options, schema, engine=name, n_rows=n_rows)
+        return explain(self.tree, self.options, None, engine=name)
+
+    def metrics(self) -> dict[str, int]:
+        """What the last run on the embedded engine saw: events, relevant and dropped ones, matches."""
+        if self.last_metrics is None:
+            return {}
+        seen = self.last_metrics
+        return {name: getattr(seen, name) for name in seen.__slots__}
+
+    def plan(self, schema: pa.Schema, engine: str = "local") -> Physical:
+        """The executable form over a schema."""
+        return prepare(self.tree, self.options, schema, engine=engine)
+
+    def __str__(self) -> str:
+        return write(self.tree)
+
+    def _open(self, events: Any, inputs: dict[str, Any]) -> tuple[Source, Options]:
+        if inputs:
+            return open_sources(inputs), typed_by_input(self.options)
+        return open_source(events), self.options
+
+
+def typed_by_input(options: Options) -> Options:
+    """The options when each event type is an input of its own."""
+    from dataclasses import replace
+
+    if options.type is not None:
+        raise InputError("one input per event type leaves nothing for type= to say", hint="leave out type=")
+    return replace(options, type=TYPE_COLUMN)
+
+
+def _check_inputs(events: Any, inputs: dict[str, Any], engine: str | None) -> None:
+    if engine not in (None, "local", "spark"):
+        raise InputError(f"there is no engine '{engine}'", hint="local or spark")
+    if (events is None) == (not inputs):
+        raise InputError(
+            "run takes one input, or one per event type",
+            hint="q.run(events), or q.run(Order=orders, Payment=payments)",
+        )

@@ -1,0 +1,231 @@
+"""The command line: `eventide run`, `check`, `generate`.
+
+Exit codes: 0 done; 2 the query or the input is wrong (one message); 1 anything else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from eventide import api
+from eventide.errors import EventideError, InputError
+from eventide.generate import generate as generate_events
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Complex event queries on files, embedded or on Spark.",
+)
+_err = Console(stderr=True, highlight=False)
+_SHOWN_ROWS = 20
+
+QueryFile = Annotated[Path, typer.Argument(help="A file with one query.")]
+InputPath = Annotated[str, typer.Option("--input", help="Events: a file, folder or pattern (parquet, csv, json, arrow).")]
+Ts = Annotated[str | None, typer.Option("--ts", help="The time column.")]
+TsUnit = Annotated[str | None, typer.Option("--ts-unit", help="Unit of an integer time column: s, ms or us.")]
+TypeColumn = Annotated[str | None, typer.Option("--type", help="The column that holds the event type.")]
+Output = Annotated[Path | None, typer.Option("--output", help="Write the rows here (.parquet, .csv or .jsonl).")]
+
+
+@app.command()
+def run(
+    query_file: QueryFile,
+    input_path: InputPath,
+    ts: Ts = None,
+    ts_unit: TsUnit = None,
+    type_column: TypeColumn = None,
+    engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
+    output: Output = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Print the plan before running.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON, one a line.")] = False,
+) -> None:
+    """Run a query over files and print or write its rows."""
+    if engine not in ("local", "spark"):
+        raise InputError(f"there is no engine '{engine}'", hint="local or spark")
+    if output is not None:
+        _check_output(output)
+    query = api.query(_read_query(query_file), ts=ts, ts_unit=ts_unit, type=type_column)
+    if explain:
+        # Beside machine-readable rows, the plan goes where the messages go.
+        print(query.explain(input_path, engine=engine), file=sys.stderr if as_json else sys.stdout)
+    started = time.perf_counter()
+    with _progress(f"running on the {engine} engine"):
+        table = _collect(query, input_path, engine)
+    seconds = time.perf_counter() - started
+    if output is not None:
+        _write(table, output)
+        _err.print(f"{table.num_rows:,} rows written to {output} in {seconds:.1f} s")
+    elif as_json:
+        _print_json(table)
+    else:
+        _print_table(table, seconds)
+
+
+@app.command()
+def check(
+    query_file: QueryFile,
+    input_path: Annotated[str | None, typer.Option("--input", help="Check against these events' columns.")] = None,
+    ts: Ts = None,
+    ts_unit: TsUnit = None,
+    type_column: TypeColumn = None,
+) -> None:
+    """Parse and plan a query; nothing runs."""
+    query = api.query(_read_query(query_file), ts=ts, ts_unit=ts_unit, type=type_column)
+    print(query.explain(input_path))
+
+
+@app.command()
+def generate(
+    name: Annotated[str, typer.Argument(help="cars, stocks or typed.")],
+    events: Annotated[int, typer.Option(help="How many events.")],
+    output: Annotated[Path, typer.Option(help="The Parquet file to write.")],
+    seed: Annotated[int, typer.Option(help="Equal seeds give equal events.")] = 0,
+    parameter: Annotated[list[str] | None, typer.Option("--set", help="A generator parameter, as name=value.")] = None,
+) -> None:
+    """Write generated events to a Parquet file."""
+    parameters = dict(_parameter(text) for text in parameter or [])
+    with _progress(f"generating {events:,} events"):
+        path = generate_events(name, events=events, output=output, seed=seed, **parameters)
+    _err.print(f"{events:,} events written to {path}")
+
+
+def main() -> None:
+    """The entry point: turns errors into messages and exit codes."""
+    try:
+        app(standalone_mode=False)
+    except EventideError as error:
+        _fail(str(error))
+    except typer.Exit as stop:
+        sys.exit(stop.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
+        _err.print("stopped")
+        sys.exit(1)
+    except Exception as error:
+        message = _message_from_spark(error)
+        if message is not None:
+            _fail(message)
+        if hasattr(error, "format_message"):  # a mistake in the command's own words
+            _fail(error.format_message())
+        raise
+
+
+def _fail(message: str) -> None:
+    print(f"Error: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def _message_from_spark(error: Exception) -> str | None:
+    if not type(error).__module__.startswith("pyspark"):
+        return None
+    from eventide.engines.spark.errors import user_message
+
+    return user_message(error)
+
+
+def _read_query(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"cannot read the query file '{path}': {reason}") from error
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--set takes name=value, found '{text}'")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value
+
+
+def _collect(query: api.Query, path: str, engine: str) -> pa.Table:
+    if engine == "local":
+        return query.run(path)
+    from eventide.engines.spark.session import session
+
+    spark = session("eventide run")
+    try:
+        return query.run(path, engine="spark", spark=spark).toArrow()
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[None]:
+    """A spinner on a terminal, plain lines elsewhere."""
+    if _err.is_terminal:
+        with _err.status(what):
+            yield
+        return
+    print(f"{what} ...", file=sys.stderr, flush=True)
+    yield
+
+
+def _print_table(table: pa.Table, seconds: float) -> None:
+    grid = Table()
+    for name in table.column_names:
+        grid.add_column(name, overflow="fold")
+    for row in table.slice(0, _SHOWN_ROWS).to_pylist():
+        grid.add_row(*("NULL" if value is None else str(value) for value in row.values()))
+    Console(highlight=False).print(grid)
+    more = f", the first {_SHOWN_ROWS} shown" if table.num_rows > _SHOWN_ROWS else ""
+    print(f"{table.num_rows:,} rows{more} ({seconds:.1f} s)")
+
+
+def _print_json(table: pa.Table) -> None:
+    for batch in table.to_batches():
+        for row in batch.to_pylist():
+            print(json.dumps(row, default=str))
+
+
+def _check_output(output: Path) -> None:
+    if output.suffix not in _WRITERS:
+        raise InputError(f"cannot write '{output}'", hint="end the name in " + ", ".join(_WRITERS))
+    if not output.parent.is_dir():
+        raise InputError(f"the folder '{output.parent}' does not exist", hint="create it first")
+
+
+def _write(table: pa.Table, output: Path) -> None:
+    """Whole or not at all: a temporary file beside the target, renamed when it is complete."""
+    descriptor, partial = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
+    os.close(descriptor)
+    try:
+        _WRITERS[output.suffix](table, partial)
+        os.replace(partial, output)
+    except BaseException:
+        os.unlink(partial)
+        raise
+
+
+def _write_jsonl(table: pa.Table, path: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        for batch in table.to_batches():
+            file.writelines(json.dumps(row, default=str) + "\n" for row in batch.to_pylist())
+
+
+_WRITERS: dict[str, Callable[[pa.Table, str], Any]] = {
+    ".parquet": pq.write_table,
+    ".csv": pa_csv.write_csv,
+    ".jsonl": _write_jsonl,
+}
+
+if __name__ == "__main__":
+    main()

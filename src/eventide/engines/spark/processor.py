@@ -1,0 +1,105 @@
+"""The operator of one bucket inside `transformWithStateInPandas`: state in, events through, state out.
+
+State of a bucket: a small head, rewritten at each call, and the operator's segments, each written once and
+removed once. So bytes written follow the events that arrive.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from eventide.engines.spark.types import conform
+from eventide.errors import InputError
+from eventide.operators.block import MIN_US, concatenate, from_bytes
+from eventide.operators.factory import make_operator
+from eventide.operators.protocol import Operator, Results, Snapshot
+from eventide.operators.sequence import SequenceSpec
+
+Frames = Iterator[pd.DataFrame]
+
+# Part of every checkpoint: names and types of the state variables.
+_HEAD, _HEAD_SCHEMA = "head", "engine string, operator binary"
+_SEGMENTS, _NUMBER_SCHEMA, _SEGMENT_SCHEMA = "segments", "number bigint", "data binary"
+
+
+class BucketProcessor(StatefulProcessor):  # type: ignore[misc]
+    """Spark calls `init` once per task, then one of the two handlers for each bucket that has rows or a timer."""
+
+    def __init__(self, spec: SequenceSpec, n_buckets: int, schema: pa.Schema) -> None:
+        self._spec = spec
+        self._n_buckets = n_buckets
+        self._schema = schema
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._handle = handle
+        self._head = handle.getValueState(_HEAD, _HEAD_SCHEMA)
+        self._segments = handle.getMapState(_SEGMENTS, _NUMBER_SCHEMA, _SEGMENT_SCHEMA)
+
+    def handleInputRows(self, key: Any, rows: Frames, timerValues: Any) -> Frames:  # noqa: N802, N803
+        """Called with the blocks of one bucket in this micro-batch; an empty one only wakes the bucket."""
+        blocks = [from_bytes(data) for frame in rows for data in frame["data"] if data]
+        yield from self._step(blocks, timerValues, expired_ms=None)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Frames:  # noqa: N802, N803
+        """Called after the micro-batch's rows when the watermark has reached the bucket's waiting events."""
+        yield from self._step([], timerValues, expired_ms=expiredTimerInfo.getExpiryTimeInMs())
+
+    def _step(self, blocks: list[pa.Table], timer_values: Any, expired_ms: int | None) -> Frames:
+        operator, numbers, timer_ms = self._load()
+        watermark_us = _microseconds(timer_values.getCurrentWatermarkInMs())
+        # The watermark first, the events after it: what counts as late then depends on the watermark alone,
+        # not on when this bucket was last called.
+        yield from self._frames(operator.process(None, watermark_us))
+        if blocks:
+            yield from self._frames(operator.process(concatenate(blocks), watermark_us))
+        self._save(operator, numbers, timer_ms, expired_ms)
+
+    def _load(self) -> tuple[Operator, set[int], int | None]:
+        """The bucket's operator, the segments its state holds, and its timer."""
+        operator = make_operator(self._spec)
+        saved = self._head.get()
+        if saved is None:
+            return operator, set(), None
+        engine = json.loads(saved[0])
+        if engine["n_buckets"] != self._n_buckets:
+            raise InputError(
+                f"the checkpoint was made with {engine['n_buckets']} buckets, the query now runs with {self._n_buckets}",
+                hint=f"run it with n_buckets={engine['n_buckets']}, or start with a new checkpoint",
+            )
+        # One by one: an iterator over the map would fetch them in one message of unbounded size.
+        segments = {number: bytes(self._segments.getValue((number,))[0]) for number in engine["segments"]}
+        operator.restore(Snapshot(bytes(saved[1]), segments))
+        return operator, set(segments), engine["timer_ms"]
+
+    def _save(self, operator: Operator, numbers: set[int], timer_ms: int | None, expired_ms: int | None) -> None:
+        snapshot = operator.snapshot()
+        for number in numbers - snapshot.segments.keys():
+            self._segments.removeKey((number,))
+        for number in snapshot.segments.keys() - numbers:
+            self._segments.updateValue((number,), (snapshot.segments[number],))
+        pending_us = operator.pending_us()
+        next_ms = None if pending_us is None else -(-pending_us // 1000)
+        if next_ms != timer_ms:
+            # Spark deletes a timer that has expired after its handler, by itself.
+            if timer_ms is not None and timer_ms != expired_ms:
+                self._handle.deleteTimer(timer_ms)
+            if next_ms is not None:
+                self._handle.registerTimer(next_ms)
+        engine = {"n_buckets": self._n_buckets, "segments": sorted(snapshot.segments), "timer_ms": next_ms}
+        self._head.update((json.dumps(engine), snapshot.head))
+
+    def _frames(self, results: Results) -> Frames:
+        """Columns stay Arrow arrays inside pandas: an integer column with NULLs stays an integer column."""
+        for rows in results:
+            yield conform(rows, self._schema).to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def _microseconds(watermark_ms: int) -> int:
+    """Spark's watermark; it starts at 0, before anything is known."""
+    return watermark_ms * 1000 if watermark_ms > 0 else MIN_US

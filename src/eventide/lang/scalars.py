@@ -1,0 +1,260 @@
+"""Scalar expressions: Spark SQL text in, a sqlglot tree with places out.
+
+Only expressions over events are let through: no statements, subqueries, window functions or lambdas. sqlglot
+is kept from unbounded work, and its messages from the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ErrorLevel, SqlglotError
+from sqlglot.parsers.spark import SparkParser
+
+from eventide.errors import QueryError
+from eventide.lang.keywords import misplaced_hint
+from eventide.lang.positions import place, span_of
+from eventide.lang.tokens import Kind, Token, match_brackets, tokenize
+from eventide.lang.tree import Scalar, Span
+
+# sqlglot takes up to 30 Python frames per bracket, of the 1000 that there are.
+MAX_NESTING = 24
+MAX_HEIGHT = 80
+# What may touch a number: punctuation, which has no word, and the suffixes of typed literals.
+_AFTER_NUMBER = frozenset({"", "L", "S", "Y", "D", "F", "BD"})
+_STATEMENTS = frozenset(
+    {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "DROP", "ALTER", "WITH", "VALUES"}
+)
+_OPERATOR_WORDS = frozenset(
+    {"AND", "OR", "NOT", "IN", "LIKE", "RLIKE", "ILIKE", "BETWEEN", "IS", "THEN", "ELSE", "WHEN", "DIV", "AS"}
+)
+_DEEP = "split it: compute parts of it as columns before the query"
+
+_REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
+    (exp.Query, "a subquery cannot stand in a query", "relate events by their symbols: A.user = B.user"),
+    (
+        exp.Window,
+        "a window function cannot stand in a query",
+        "use WITHIN, and aggregates of symbols: SUM(A.x)",
+    ),
+    (exp.Lambda, "a lambda cannot stand in a query", "compute it as a column before the query"),
+    (exp.Alias, "an alias cannot stand here", "AS names the results of RETURN only"),
+    (exp.Placeholder, "a parameter cannot stand in a query", "write the value itself"),
+    (exp.Parameter, "a parameter cannot stand in a query", "write the value itself"),
+    (exp.Kwarg, "a named argument cannot stand in a query", "give the arguments in order"),
+    (exp.Slice, "a slice cannot stand in a query", "index one element: A.items[0], or use slice(...)"),
+    (exp.JSONExtract, "'->' cannot stand in a query", "read JSON with get_json_object(column, '$.field')"),
+)
+
+
+def parse_scalar(text: str) -> Scalar:
+    """One scalar expression on its own, such as the condition of a builder step.
+
+    >>> parse_scalar("amount > 2 * A.amount").tree.sql("spark")
+    'amount > 2 * A.amount'
+    """
+    tokens = tokenize(text)
+    match_brackets(text, tokens)
+    return read_scalar(text, tokens[:-1], tokens[-1], "the expression")
+
+
+def read_scalar(text: str, tokens: Sequence[Token], after: Token, what: str) -> Scalar:
+    """The expression that the tokens spell; `after` is the token behind them, `what` names it in errors."""
+    if not tokens:
+        hint = None
+        if after.kind is Kind.WORD:
+            hint = f"'{after.text}' starts a clause; if it is a column, write it in backticks: `{after.text}`"
+        raise QueryError(f"{what} is missing, found {after}", text, after.start, after.end, hint=hint)
+    _check_tokens(text, tokens, what)
+    span = Span(tokens[0].start, tokens[-1].end)
+    tree = _parse(text, tokens, what)
+    place(tree, tokens)
+    if not isinstance(tree, exp.Expression):
+        raise QueryError(f"{what} is not an expression", text, span.start, span.end)
+    _check_tree(text, tree, span, what)
+    return Scalar(tree, text[span.start : span.end], span)
+
+
+# --- before sqlglot ---------------------------------------------------------------------------------------
+
+
+def _check_tokens(text: str, tokens: Sequence[Token], what: str) -> None:
+    def fail(message: str, token: Token, hint: str | None, end: int | None = None) -> NoReturn:
+        raise QueryError(message, text, token.start, token.end if end is None else end, hint=hint)
+
+    depth = 0
+    last: Token | None = None
+    for token in tokens:
+        glued = last is not None and last.end == token.start
+        if token.text in ("(", "[") or token.word == "CASE":
+            depth += 1
+            if depth > MAX_NESTING:
+                fail(
+                    f"{what} is nested too deeply",
+                    token,
+                    f"at most {MAX_NESTING} levels are allowed; {_DEEP}",
+                )
+        elif token.text in (")", "]") or token.word == "END":
+            depth -= 1
+        if token.text in ("{", "?", ";", "@"):
+            fail(f"unexpected '{token.text}' in {what}", token, None)
+        if token.text == ">" and glued and last is not None and last.text == "-":
+            fail(
+                "'->' cannot stand in a query",
+                last,
+                "lambdas are not supported; compute it as a column before",
+                token.end,
+            )
+        if glued and last is not None and last.kind is Kind.NUMBER and token.word not in _AFTER_NUMBER:
+            hint = f"a time is written INTERVAL '{last.text}' MINUTE; a name starting with a digit needs backticks"
+            fail(f"'{last.text}{token.text}' is neither a number nor a name", last, hint, token.end)
+        if token.text == "[" and not _ends_operand(last):
+            hint = (
+                "write it as a condition of its own: WHERE ... AND [column]; an array is written ARRAY(1, 2)"
+            )
+            fail("[...] stands only as one of the conditions that AND joins in WHERE", token, hint)
+        last = token
+    if tokens[0].word in _STATEMENTS:
+        fail(f"{what} must be an expression, found {tokens[0]}", tokens[0], misplaced_hint(tokens[0]))
+
+
+def _ends_operand(token: Token | None) -> bool:
+    if token is None or token.word in _OPERATOR_WORDS:
+        return False
+    return token.kind is not Kind.PUNCTUATION or token.text in (")", "]")
+
+
+# --- sqlglot ----------------------------------------------------------------------------------------------
+
+
+class _WorkLimitError(Exception):
+    pass
+
+
+class _BoundedParser(SparkParser):
+    """Bounded in steps: on nested type names, `struct(struct(`, sqlglot backtracks exponentially."""
+
+    steps_left = 0
+
+    def _advance(self, times: int = 1) -> None:
+        self.steps_left -= 1
+        if self.steps_left < 0:
+            raise _WorkLimitError
+        super()._advance(times)
+
+
+def _parse(text: str, tokens: Sequence[Token], what: str) -> exp.Expr:
+    start, end = tokens[0].start, tokens[-1].end
+    # Comments and odd white space become blanks, so that offsets stay and sqlglot sees nothing but tokens.
+    pieces: list[str] = []
+    at = start
+    for token in tokens:
+        pieces += (" " * (token.start - at), token.text)
+        at = token.end
+    sql = "".join(pieces)
+    parser = _BoundedParser(error_level=ErrorLevel.IMMEDIATE, error_message_context=len(sql), dialect="spark")
+    parser.steps_left = 10_000 + 100 * len(tokens)
+    try:
+        tree = parser.parse_into(exp.Condition, Spark().tokenize(sql), sql)[0]
+    except (RecursionError, _WorkLimitError):
+        raise QueryError(f"{what} is nested too deeply", text, start, end, hint=_DEEP) from None
+    except SqlglotError as error:
+        _fail_parse(text, tokens, what, error)
+    except Exception as error:  # sqlglot is large: whatever else it raises is still about this text
+        raise QueryError(
+            f"cannot read {what}", text, start, end, hint="is it a Spark SQL expression?"
+        ) from error
+    if tree is None:
+        raise QueryError(f"cannot read {what}", text, start, end, hint="is it a Spark SQL expression?")
+    return tree
+
+
+def _fail_parse(text: str, tokens: Sequence[Token], what: str, error: SqlglotError) -> NoReturn:
+    details = (getattr(error, "errors", None) or [{}])[0]
+    description = str(details.get("description", ""))
+    offset = tokens[0].start + len(details.get("start_context") or "")
+    idx = next((i for i, token in enumerate(tokens) if token.end > offset), len(tokens) - 1)
+    token = tokens[idx]
+    if "number of provided arguments" in description:
+        call = next((t for t in reversed(tokens[: idx + 1]) if t.kind is Kind.WORD), token)
+        raise QueryError(f"too many arguments for {call}", text, call.start, call.end) from None
+    if idx == len(tokens) - 1 and "Unexpected token" not in description and token.text not in (")", "]"):
+        hint = f"something must follow {token}"
+        raise QueryError(
+            f"{what} ends too early, after {token}", text, token.start, token.end, hint=hint
+        ) from None
+    advice = _unexpected_hint(token, tokens[idx - 1] if idx else None, what)
+    raise QueryError(f"unexpected {token} in {what}", text, token.start, token.end, hint=advice) from None
+
+
+def _unexpected_hint(token: Token, last: Token | None, what: str) -> str | None:
+    if token.word == "AS":
+        return "AS names the results of RETURN only"
+    if last is not None and last.text == "(" and token.text == ")":
+        return "an argument is missing between the parentheses"
+    if hint := misplaced_hint(token):
+        return hint
+    if token.kind is Kind.PUNCTUATION or not _ends_operand(last):
+        return None
+    if "RETURN" in what:
+        return f"separate the results with commas; a name for one is written AS {token.text}"
+    return "an operator such as AND, OR or = may be missing before it"
+
+
+# --- after sqlglot ----------------------------------------------------------------------------------------
+
+
+def _check_tree(text: str, tree: exp.Expression, whole: Span, what: str) -> None:
+    if isinstance(tree, (exp.Tuple, exp.DataType, exp.Distinct)):
+        hint = "separate conditions with AND, results with commas"
+        _fail_at(text, tree, whole, f"{what} must be one expression", hint)
+    if _height(tree) > MAX_HEIGHT:
+        _fail_at(text, tree, whole, f"{what} is nested too deeply", _DEEP)
+    for node in tree.walk():
+        for refused, message, hint in _REFUSED:
+            if isinstance(node, refused):
+                _fail_at(text, node, whole, message, hint)
+        if isinstance(node, exp.Star):
+            owner = node.parent.parent if isinstance(node.parent, exp.Column) else node.parent
+            if not isinstance(owner, exp.Count):
+                hint = "name the columns; a product needs a value on both sides"
+                _fail_at(text, node, whole, "'*' stands only in COUNT(*)", hint)
+        if isinstance(node, exp.Anonymous) and node.name.upper() == "NEXT":
+            _check_next(text, node, whole)
+            node.set("this", "NEXT")
+
+
+def _check_next(text: str, node: exp.Anonymous, whole: Span) -> None:
+    argument = node.expressions[0] if len(node.expressions) == 1 else None
+    if not isinstance(argument, exp.Column) or not isinstance(argument.this, exp.Identifier):
+        _fail_at(text, node, whole, "NEXT takes exactly one symbol", "write NEXT(C).column")
+    name, symbol = argument.name, argument.table
+    if symbol:
+        _fail_at(text, node, whole, "NEXT takes a symbol, not a column", f"write NEXT({symbol}).{name}")
+    dot = node.parent
+    if not isinstance(dot, exp.Dot) or dot.this is not node or not isinstance(dot.expression, exp.Identifier):
+        message = f"NEXT({name}) is an event, and a column must follow"
+        _fail_at(text, node, whole, message, f"write NEXT({name}).column")
+
+
+def _fail_at(text: str, node: exp.Expr, whole: Span, message: str, hint: str) -> NoReturn:
+    span = span_of(node, whole)
+    raise QueryError(message, text, span.start, span.end, hint=hint)
+
+
+def _height(tree: exp.Expr) -> int:
+    """Levels of nesting; a chain such as `a + b + c` is one level: sqlglot needs no recursion for it."""
+    highest = 0
+    stack: list[tuple[exp.Expr, int]] = [(tree, 1)]
+    while stack:
+        node, height = stack.pop()
+        highest = max(highest, height)
+        chain = isinstance(node, exp.Binary)
+        stack += [
+            (child, height + (not (chain and isinstance(child, exp.Binary))))
+            for child in node.iter_expressions()
+        ]
+    return highest

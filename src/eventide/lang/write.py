@@ -1,0 +1,147 @@
+"""`EventQuery` in, canonical query text out: one clause per line, in a fixed order."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from eventide.errors import QueryError
+from eventide.lang.clauses import starts_clause
+from eventide.lang.conditions import conjunction_joints
+from eventide.lang.durations import write_length
+from eventide.lang.keywords import RESERVED
+from eventide.lang.scalars import parse_scalar
+from eventide.lang.tokens import tokenize
+from eventide.lang.tree import And, EventQuery, Name, Not, Or, Pattern, Repeat, ReturnItem, Scalar, Seq, Step
+
+_QUANTIFIERS = {(1, None): "+", (0, None): "*", (0, 1): "?"}
+
+
+def write(query: EventQuery) -> str:
+    """The text of a query: `parse(write(query)) == query`, and equal queries have equal text.
+
+    >>> from eventide.lang.parse import parse
+    >>> print(write(parse("within 60 s pattern seq(A, B b+) where b.x>1 and [user]")))
+    PATTERN SEQ(A, B b+)
+    WHERE b.x > 1 AND [user]
+    WITHIN 1 minute
+    """
+    lines: list[str] = []
+
+    def clause(keyword: str, body: str) -> None:
+        if body:
+            lines.append(f"{keyword} {body}")
+
+    clause("FROM", write_name(query.source.text) if query.source else "")
+    clause("PARTITION BY", _names(query.partition_by))
+    clause("PATTERN", write_pattern(query.pattern))
+    clause(
+        "DEFINE", ", ".join(f"{write_name(d.name.text)} AS {write_scalar(d.condition)}" for d in query.define)
+    )
+    clause("WHERE", _conditions(query))
+    clause("SEMANTICS", query.semantics.value if query.semantics else "")
+    clause("GROUP BY", _names(query.group_by))
+    if query.window:
+        slide = f" SLIDE {write_length(query.window.slide)}" if query.window.slide else ""
+        clause("WITHIN", write_length(query.window.length) + slide)
+    clause("MIN LENGTH", str(query.min_length) if query.min_length else "")
+    clause("RETURN", "COMPLETE TRENDS" if query.complete_trends else ", ".join(map(_item, query.returns)))
+    options = ", ".join(
+        f"{write_name(option.name.text)} = {_string(option.value)}" for option in query.options
+    )
+    clause("OPTIONS", f"({options})" if options else "")
+    return "\n".join(lines)
+
+
+def write_name(name: str) -> str:
+    """A name, in backticks where it needs them.
+
+    >>> write_name("region"), write_name("order id"), write_name("within")
+    ('region', '`order id`', '`within`')
+    """
+    if name.isidentifier() and name.upper() not in RESERVED:
+        return name
+    return f"`{name.replace('`', '``')}`"
+
+
+def write_pattern(pattern: Pattern) -> str:
+    """A pattern as the PATTERN clause has it.
+
+    >>> write_pattern(Repeat(Repeat(Step("A", "A"), 1, None), 2, 3))
+    '(A+){2,3}'
+    """
+    match pattern:
+        case Step(kind, symbol):
+            return write_name(kind) if kind == symbol else f"{write_name(kind)} {write_name(symbol)}"
+        case Not(part):
+            return f"NOT {write_pattern(part)}"
+        case Repeat(part, minimum, maximum):
+            inner = write_pattern(part) if isinstance(part, Step) else f"({write_pattern(part)})"
+            return inner + _quantifier(minimum, maximum)
+        case Seq(parts) | And(parts) | Or(parts):
+            return f"{type(pattern).__name__.upper()}({', '.join(map(write_pattern, parts))})"
+
+
+def write_scalar(scalar: Scalar) -> str:
+    """A scalar expression in Spark SQL.
+
+    Where sqlglot's text would read back as another tree (`int(x)` becomes a cast that parses differently),
+    the text as the user wrote it stands instead.
+    """
+    text = scalar.tree.sql(dialect="spark", normalize_functions=False, comments=False)
+    for candidate in (text, scalar.text):
+        if _reads_back(candidate, scalar.tree):
+            return candidate
+    return f"({text})"
+
+
+def _reads_back(text: str, tree: exp.Expression) -> bool:
+    try:
+        if parse_scalar(text).tree != tree:
+            return False
+    except QueryError:
+        return False
+    depth = 0
+    tokens = tokenize(text)
+    for idx, token in enumerate(tokens):
+        depth += token.text in ("(", "[")
+        depth -= token.text in (")", "]")
+        if depth == 0 and starts_clause(tokens, idx):
+            return False
+    return True
+
+
+def _conditions(query: EventQuery) -> str:
+    conditions = [write_scalar(scalar) for scalar in query.where]
+    if query.same:
+        conditions.append(f"[{_names(query.same)}]")
+    if len(conditions) == 1:
+        return conditions[0]
+    return " AND ".join(f"({text})" if _binds_loosely(text) else text for text in conditions)
+
+
+def _binds_loosely(text: str) -> bool:
+    """Whether the text falls apart when joined with AND: an OR outside brackets."""
+    return not conjunction_joints(tokenize(f"{text} AND x"))
+
+
+def _names(names: tuple[Name, ...]) -> str:
+    return ", ".join(write_name(name.text) for name in names)
+
+
+def _item(item: ReturnItem) -> str:
+    text = write_scalar(item.value)
+    return f"{text} AS {write_name(item.alias.text)}" if item.alias else text
+
+
+def _quantifier(minimum: int, maximum: int | None) -> str:
+    if (minimum, maximum) in _QUANTIFIERS:
+        return _QUANTIFIERS[minimum, maximum]
+    if minimum == maximum:
+        return f"{{{minimum}}}"
+    return f"{{{minimum or ''},{'' if maximum is None else maximum}}}"
+
+
+def _string(value: str) -> str:
+    return (
+        "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r") + "'"
+    )

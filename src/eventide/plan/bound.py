@@ -1,0 +1,71 @@
+"""The logical plan: a query bound to a schema. Rewrite rules take one and give one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from eventide.lang.tree import EventQuery, Pattern, Scalar, Span, Strategy
+from eventide.operators.times import TimeType
+from eventide.plan.options import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A name in PATTERN: the type of its events and how it stands there."""
+
+    name: str
+    type: str
+    n_steps: int  # how many steps bear this name
+    negated: bool
+    repeated: bool
+
+    @property
+    def is_single(self) -> bool:
+        """Whether a match binds exactly one event to it."""
+        return self.n_steps == 1 and not self.negated and not self.repeated
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A column read from the event of a symbol; no symbol: a partition column."""
+
+    symbol: str | None
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One RETURN column: its name, its tree with references as `symbol.column`, and what it reads."""
+
+    name: str
+    tree: exp.Expression
+    reads: tuple[Reference, ...]
+    aggregates: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Every name found in the schema, every expression checked; nothing decided about execution."""
+
+    query: EventQuery
+    options: Options
+    schema: pa.Schema
+    ts: str
+    time_type: TimeType
+    sequence: str | None
+    partition: tuple[str, ...]
+    pattern: Pattern
+    symbols: Mapping[str, Symbol]
+    conditions: Mapping[str, Scalar]  # event type -> condition over plain column names
+    conjuncts: tuple[Scalar, ...]  # references as `symbol.column` and `NEXT(symbol).column`, names exact
+    strategy: Strategy
+    items: tuple[Item, ...]
+
+    @property
+    def aggregates(self) -> bool:
+        return any(item.aggregates for item in self.items)

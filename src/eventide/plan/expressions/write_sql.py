@@ -1,0 +1,256 @@
+"""Expressions as SQL text: for Catalyst as written, for DuckDB so that the results are the same.
+
+Goes in: a tree whose columns carry no qualifier. Comes out: text with every name quoted. On both engines a division
+by zero is NULL. DuckDB's text is written from the typed expression, with every cast that Spark makes by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pyarrow as pa
+from sqlglot import exp
+
+from eventide.errors import QueryError, did_you_mean
+from eventide.lang.tree import Span
+from eventide.plan.expressions.casts import duckdb_cast
+from eventide.plan.expressions.functions import FUNCTIONS, SPECIAL_FORMS
+from eventide.plan.expressions.typecheck import Resolve, bind
+from eventide.plan.expressions.typed import Source, Typed
+from eventide.plan.expressions.types import TIMESTAMP, canonical, duckdb_type, kind
+
+_DIVISIONS = (exp.Div, exp.Mod, exp.IntDiv)
+_BASES = {"2": "LOG2", "10": "LOG10"}
+
+
+def write_spark(tree: exp.Expression) -> str:
+    """The expression for Catalyst.
+
+    >>> import sqlglot
+    >>> write_spark(sqlglot.parse_one("price / volume > 1.5D", read="spark"))
+    '`price` / NULLIF(`volume`, 0) > CAST(1.5 AS DOUBLE)'
+    """
+    return tree.copy().transform(_for_spark).sql("spark", identify=True, comments=False)
+
+
+def _for_spark(node: exp.Expression) -> exp.Expression:
+    if isinstance(node, _DIVISIONS) and not isinstance(node.expression, exp.Nullif):
+        divisor = node.expression
+        if not (isinstance(divisor, exp.Literal) and float(divisor.this) != 0):
+            node.set("expression", exp.Nullif(this=divisor, expression=exp.Literal.number(0)))
+    elif isinstance(node, exp.Neg) and isinstance(node.this, exp.Cast) and isinstance(node.this.this, exp.Literal):
+        # -9223372036854775808L: only with its sign does the number fit.
+        return exp.cast(exp.Neg(this=node.this.this), node.this.to, dialect="spark")
+    elif isinstance(node, exp.Log) and isinstance(node.this, exp.Literal) and node.this.this in _BASES:
+        # sqlglot reads LOG10(x) as LOG(10, x), which Spark rounds differently.
+        return exp.Anonymous(this=_BASES[node.this.this], expressions=[node.expression])
+    return node
+
+
+def write_duckdb(tree: exp.Expression, resolve: Resolve, text: str, default_span: Span) -> str:
+    """The expression for DuckDB; QueryError when it is off the allow-list.
+
+    >>> import sqlglot
+    >>> from eventide.plan.expressions.typecheck import columns_of
+    >>> columns = columns_of(pa.schema([("n", pa.int32())]))
+    >>> write_duckdb(sqlglot.parse_one("n / 2 > 1", read="spark"), columns, "n / 2 > 1", Span(0, 9))
+    '((CAST("n" AS DOUBLE) / nullif(2.0::DOUBLE, 0)) > 1.0::DOUBLE)'
+    """
+    return write_typed(bind(tree, resolve, text, default_span), Source(text, default_span))
+
+
+def write_typed(typed: Typed, source: Source) -> str:
+    """A typed expression for DuckDB; QueryError when it is off the allow-list."""
+    for part in typed.walk():
+        if part.op == "unknown":
+            raise _off_the_list(part, source)
+    return _write(typed)
+
+
+def _off_the_list(part: Typed, source: Source) -> QueryError:
+    shown = source.text[part.span.start : part.span.end] or str(part.value)
+    called = re.match(r"(\w+)\(", str(part.value))
+    hint = "it works on Spark"
+    if called and called[1].upper() not in (*FUNCTIONS, *SPECIAL_FORMS, "CAST", "TRY_CAST"):
+        close = did_you_mean(called[1], [*FUNCTIONS, *SPECIAL_FORMS])
+        if close is not None and close.startswith("did you mean"):
+            hint = f"{close} Functions outside the list work on Spark"
+    return source.error(f"the local engine cannot compute {shown}", part.span, hint)
+
+
+def quote_duckdb(name: str) -> str:
+    """A name as a DuckDB identifier.
+
+    >>> print(quote_duckdb('a "b".c'))
+    "a ""b"".c"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_duckdb_text(text: str) -> str:
+    """A string as a DuckDB literal; a NUL character cannot stand in a query's text.
+
+    >>> print(quote_duckdb_text("it's"))
+    'it''s'
+    """
+    parts = ["'" + part.replace("'", "''") + "'" for part in text.split("\0")]
+    return parts[0] if len(parts) == 1 else "(" + " || chr(0) || ".join(parts) + ")"
+
+
+def _literal(typed: Typed) -> str:
+    assert typed.dtype is not None
+    name, value = duckdb_type(typed.dtype), typed.value
+    if value is None:
+        return f"NULL::{name}"
+    match kind(typed.dtype):
+        case "string":
+            return quote_duckdb_text(value)
+        case "boolean":
+            return "true" if value else "false"
+        case "double" | "float":
+            return f"{value!r}::{name}" if value >= 0 else f"({value!r})::{name}"
+        case "date":
+            return f"(DATE '1970-01-01' + ({value}))"
+        case "timestamp":
+            return f"make_timestamp{'tz' if typed.dtype == TIMESTAMP else ''}({value})"
+        case "decimal":
+            return f"'{value:f}'::{name}"
+    return f"({value})::{name}" if value < 0 else f"{value}::{name}"
+
+
+def _column(typed: Typed) -> str:
+    name, stored = typed.value
+    text = f"struct_extract({_write(typed.args[0])}, {quote_duckdb_text(name)})" if typed.args else quote_duckdb(name)
+    if stored == canonical(stored) or kind(canonical(stored)) == "other" or pa.types.is_large_string(stored):
+        return f"epoch_us({text})" if pa.types.is_duration(stored) else text
+    if pa.types.is_duration(stored):
+        return f"epoch_us({text})"
+    if pa.types.is_timestamp(stored) and stored.tz is not None and stored.unit == "us":
+        return text
+    return f"CAST({text} AS {duckdb_type(canonical(stored))})"
+
+
+def _mod(typed: Typed) -> str:
+    left, right = (_write(arg) for arg in typed.args)
+    rest = f"{left} % nullif({right}, 0)"
+    # DuckDB reports an overflow for the least integer % -1, which is 0.
+    return f"(CASE WHEN {right} = -1 THEN {left} - {left} ELSE {rest} END)" if _is_int(typed) else f"({rest})"
+
+
+def _is_int(typed: Typed) -> bool:
+    return typed.dtype is not None and kind(typed.dtype) == "integer"
+
+
+def _like(typed: Typed) -> str:
+    value, pattern = typed.args
+    return f"({_write(value)} LIKE {_write(pattern)} ESCAPE '\\')"
+
+
+def _case(typed: Typed) -> str:
+    texts = [_write(arg) for arg in typed.args]
+    branches = " ".join(f"WHEN {texts[i]} THEN {texts[i + 1]}" for i in range(0, len(texts) - 1, 2))
+    return f"(CASE {branches} ELSE {texts[-1]} END)"
+
+
+def _cast(typed: Typed) -> str:
+    (arg,) = typed.args
+    assert arg.dtype is not None and typed.dtype is not None
+    return duckdb_cast(_write(arg), arg.dtype, typed.dtype)
+
+
+def _between_times(typed: Typed) -> str:
+    left, right = typed.args
+    if left.dtype == pa.date32():
+        return f"(CAST({_write(left)} - {_write(right)} AS BIGINT) * 86400000000)"
+    return f"(epoch_us({_write(left)}) - epoch_us({_write(right)}))"
+
+
+def _shift(typed: Typed) -> str:
+    moment, by = (_write(arg) for arg in typed.args)
+    op, unit = typed.op.split("_")
+    sign = "+" if op == "add" else "-"
+    if unit == "interval":
+        make = "make_timestamptz" if typed.dtype == TIMESTAMP else "make_timestamp"
+        return f"{make}(epoch_us({moment}) {sign} {by})"
+    step = by if unit == "days" else f"to_months({by})"
+    return f"CAST({moment} {sign} {step} AS {duckdb_type(typed.dtype)})"
+
+
+def _round(typed: Typed) -> str:
+    text = _write(typed.args[0])
+    if typed.dtype == pa.float64():
+        # Spark has no negative zero here.
+        return f"(round({text}) + 0.0)"
+    if typed.op == "round":
+        return f"CAST(round({text}, {typed.value}) AS {duckdb_type(typed.dtype)})"
+    if typed.args[0].dtype == pa.float64():
+        return f"(CASE WHEN isnan({text}) THEN 0 ELSE CAST({typed.op}({text}) AS BIGINT) END)"
+    return f"CAST({typed.op}({text}) AS {duckdb_type(typed.dtype)})"
+
+
+def _infix(symbol: str) -> Callable[[Typed], str]:
+    def write(typed: Typed) -> str:
+        text = "(" + f" {symbol} ".join(_write(arg) for arg in typed.args) + ")"
+        if kind(typed.dtype) == "decimal":
+            return f"CAST({text} AS {duckdb_type(typed.dtype)})"
+        return text
+
+    return write
+
+
+def _division(symbol: str) -> Callable[[Typed], str]:
+    return lambda t: f"({_write(t.args[0])} {symbol} nullif({_write(t.args[1])}, 0))"
+
+
+def _prefix(name: str) -> Callable[[Typed], str]:
+    return lambda t: f"{name}({', '.join(_write(arg) for arg in t.args)})"
+
+
+_WRITERS: dict[str, Callable[[Typed], str]] = {
+    "literal": _literal,
+    "column": _column,
+    "field": _column,
+    "add": _infix("+"),
+    "sub": _infix("-"),
+    "mul": _infix("*"),
+    "div": _division("/"),
+    "int_div": _division("//"),
+    "mod": _mod,
+    "neg": lambda t: f"(-{_write(t.args[0])})",
+    "eq": _infix("="),
+    "ne": _infix("<>"),
+    "lt": _infix("<"),
+    "le": _infix("<="),
+    "gt": _infix(">"),
+    "ge": _infix(">="),
+    "same": _infix("IS NOT DISTINCT FROM"),
+    "and": _infix("AND"),
+    "or": _infix("OR"),
+    "not": lambda t: f"(NOT {_write(t.args[0])})",
+    "is_null": lambda t: f"({_write(t.args[0])} IS NULL)",
+    "in": lambda t: f"({_write(t.args[0])} IN ({', '.join(_write(a) for a in t.args[1:])}))",
+    "like": _like,
+    "case": _case,
+    "coalesce": _prefix("coalesce"),
+    "least": _prefix("least"),
+    "greatest": _prefix("greatest"),
+    "abs": _prefix("abs"),
+    "concat": _infix("||"),
+    "cast": _cast,
+    "round": _round,
+    "floor": _round,
+    "ceil": _round,
+    "between_times": _between_times,
+    "add_interval": _shift,
+    "sub_interval": _shift,
+    "add_days": _shift,
+    "sub_days": _shift,
+    "add_months": _shift,
+    "sub_months": _shift,
+    "call": lambda t: t.value.duckdb_text([_write(arg) for arg in t.args]),
+}
+
+
+def _write(typed: Typed) -> str:
+    return _WRITERS[typed.op](typed)

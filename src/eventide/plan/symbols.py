@@ -1,0 +1,69 @@
+"""The symbols of a pattern, and how references to them are found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from eventide.errors import QueryError, did_you_mean
+from eventide.lang.tree import And, EventQuery, Not, Or, Pattern, Repeat, Seq, Span, Step
+from eventide.plan.bound import Symbol
+
+
+def collect_symbols(query: EventQuery) -> dict[str, Symbol]:
+    """The symbols in order of appearance; one name for two types is an error.
+
+    >>> from eventide.lang import parse
+    >>> [s.name for s in collect_symbols(parse("PATTERN SEQ(A, Big B+, NOT C) RETURN A.x")).values()]
+    ['A', 'B', 'C']
+    """
+    found: dict[str, Symbol] = {}
+    for step, negated, repeated in walk_steps(query.pattern):
+        before = found.get(step.symbol)
+        if before is None:
+            found[step.symbol] = Symbol(step.symbol, step.type, 1, negated, repeated)
+            continue
+        if before.type != step.type or before.negated != negated:
+            what = f"types '{before.type}' and '{step.type}'" if before.type != step.type else "events and absent events"
+            raise QueryError(
+                f"symbol '{step.symbol}' stands for {what}",
+                query.text,
+                step.span.start,
+                step.span.end,
+                hint=f"give one of them another name: {step.type} {step.symbol}2",
+            )
+        found[step.symbol] = Symbol(
+            step.symbol, step.type, before.n_steps + 1, negated, before.repeated or repeated
+        )
+    return found
+
+
+def walk_steps(pattern: Pattern, negated: bool = False, repeated: bool = False) -> Iterator[tuple[Step, bool, bool]]:
+    """Every step with whether it stands under NOT and whether a match may bind other than one event to it."""
+    match pattern:
+        case Step():
+            yield pattern, negated, repeated
+        case Seq() | And():
+            for part in pattern.parts:
+                yield from walk_steps(part, negated, repeated)
+        case Or():
+            for part in pattern.parts:
+                yield from walk_steps(part, negated, True)
+        case Not():
+            yield from walk_steps(pattern.part, True, repeated)
+        case Repeat():
+            yield from walk_steps(pattern.part, negated, True)
+
+
+def find_symbol(name: str, symbols: Mapping[str, Symbol], query: EventQuery, span: Span) -> Symbol:
+    """The symbol of that name; any case will do where it is unambiguous."""
+    if name in symbols:
+        return symbols[name]
+    folded = [symbol for key, symbol in symbols.items() if key.lower() == name.lower()]
+    if len(folded) == 1:
+        return folded[0]
+    of_type = [symbol.name for symbol in symbols.values() if symbol.type.lower() == name.lower()]
+    if of_type:
+        hint = f"'{name}' is an event type; its symbol is {' or '.join(repr(s) for s in of_type)}"
+    else:
+        hint = did_you_mean(name, symbols) or ""
+    raise QueryError(f"unknown symbol '{name}'", query.text, span.start, span.end, hint=hint)

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -105,7 +106,7 @@ def match_group(table: pa.Table) -> pa.Table:
     """One key's events, in any order, to one row: its number of matches and their checksum."""
     table = table.sort_by("ts").combine_chunks()
     table = table.set_column(
-        table.schema.get_field_index("key"), "key", pa.array([0] * len(table), pa.int32())
+        table.schema.get_field_index("key"), "key", pa.array(np.zeros(len(table), np.int32))
     )
     count, checksum = count_chains(table.to_batches(), CHAIN, n_keys=1)
     return pa.table({"n": [count], "us": [checksum]})
@@ -152,6 +153,7 @@ def _duckdb(path: Path, context: Context) -> Run:
     import duckdb
 
     connection = duckdb.connect()
+    connection.execute("SET enable_progress_bar = false")
     values = {
         "path": str(path),
         "a_below": CHAIN.a_below,

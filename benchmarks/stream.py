@@ -188,15 +188,15 @@ def _streaming(folder: Path, context: Context, matches: Callable[[Any], Any]) ->
 
 
 def batch_table(progress: list[Any], checkpoint: Path) -> list[dict[str, Any]]:
-    """A row per micro-batch: events, seconds, rows of state, bytes of state files written for it.
+    """A row per micro-batch: events, seconds, rows of state, bytes of state changes written for it.
 
-    The state of batch n is committed as version n + 1: a changelog or a snapshot of that name.
+    What batch n changed is committed as the changelog of version n + 1. Snapshots, made now and then in the
+    background, are not counted.
     """
     written: dict[int, int] = {}
-    for file in (checkpoint / "state").rglob("*"):
-        version = file.name.split("_")[0].split(".")[0]
-        if file.suffix in (".changelog", ".zip") and version.isdigit():
-            written[int(version) - 1] = written.get(int(version) - 1, 0) + file.stat().st_size
+    for file in (checkpoint / "state").rglob("*.changelog"):
+        batch = int(file.stem.split("_")[0]) - 1
+        written[batch] = written.get(batch, 0) + file.stat().st_size
     return [
         {
             "batch": p["batchId"],

@@ -34,7 +34,7 @@ def read_where(text: str, clause: Clause) -> tuple[tuple[Name, ...], tuple[Scala
             for name in _read_same(text, part):
                 same.setdefault(name.text, name)
         else:
-            scalar = read_scalar(text, part, behind, _WHAT)
+            scalar = read_scalar(text, part, behind, _WHAT, "WHERE A.x > 1")
             where += _flatten(scalar)
     return tuple(same.values()), tuple(where)
 
@@ -47,19 +47,24 @@ def conjunction_joints(tokens: Sequence[Token]) -> list[int]:
     [5]
     """
     joints: list[int] = []
-    depth = 0
-    betweens = 0
+    depth = n_cases = n_betweens = 0
     for idx, token in enumerate(tokens):
         word = "" if idx and tokens[idx - 1].is_punctuation(".") else token.word
-        if token.text in ("(", "[") or word == "CASE":
+        if token.text in ("(", "["):
             depth += 1
-        elif token.text in (")", "]") or word == "END":
+        elif token.text in (")", "]"):
             depth -= 1
+        elif word == "CASE":
+            n_cases += 1
+        elif word == "END" and n_cases:
+            n_cases -= 1
+        elif n_cases:
+            continue
         elif depth == 0 and word == "BETWEEN":
-            betweens += 1
+            n_betweens += 1
         elif depth == 0 and word == "AND":
-            if betweens:
-                betweens -= 1
+            if n_betweens:
+                n_betweens -= 1
             else:
                 joints.append(idx)
         elif depth == 0 and word == "OR":

@@ -61,22 +61,21 @@ class Cursor:
         return self.take()
 
     def fail(self, message: str, at: Token | Span | None = None, hint: str | None = None) -> NoReturn:
-        """Raise at `at`, or at the next token; the end of the query is shown right after the last token."""
+        """Raise at `at`, or at the next token."""
         place = self.next if at is None else at
-        start, end = place.start, place.end
-        if at is None and self.next.kind is Kind.END and self._idx > 0:
-            start = end = self.tokens[self._idx - 1].end
-        raise QueryError(message, self.text, start, end, hint=hint)
+        raise QueryError(message, self.text, place.start, place.end, hint=hint)
 
     def finish(self, after: str, hint: str | None = None) -> None:
         """Fail unless the clause ends here."""
         if not self.ended:
+            if self.at(",") and self.peek() is self.tokens[-1]:
+                hint = "clauses follow each other without a comma"
             self.fail(f"unexpected {self.next} after {after}", hint=misplaced_hint(self.next) or hint)
 
-    def name(self, what: str) -> Name:
+    def name(self, what: str, usage: str | None = None) -> Name:
         """One name, bare or in backticks."""
         if self.ended or self.next.kind not in (Kind.WORD, Kind.QUOTED):
-            self.fail(f"expected {what}, found {self.next}", hint=self._name_hint())
+            self.fail(f"expected {what}, found {self.next}", hint=self._name_hint() or usage)
         token = self.take()
         return Name(token.value, token.span)
 
@@ -84,7 +83,7 @@ class Cursor:
         """Column names separated by commas, each at most once."""
         names: list[Name] = []
         while True:
-            name = self.name("a column name")
+            name = self.name("a column name", usage=f"name a column, or leave {self.clause} out")
             if self.at("."):
                 self.fail(
                     f"{self.clause} takes plain columns, found '{name.text}.'",

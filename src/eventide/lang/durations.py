@@ -119,7 +119,7 @@ def read_length(cursor: Cursor) -> Length:
         return Length(_count(cursor, pairs[0][0], span), True, span)
     total = sum((_microseconds(cursor, *pair) for pair in pairs), Fraction(0))
     if total == 0:
-        cursor.fail("a length must be more than zero", at=span, hint=_FORMS)
+        cursor.fail("a length must be more than zero", at=span, hint="leave WITHIN out for no limit")
     if total.denominator != 1:
         cursor.fail("the length is not a whole number of microseconds", at=span, hint="round it")
     if total > _LARGEST:
@@ -152,7 +152,7 @@ def _take_unit(cursor: Cursor, number: Token) -> Token:
 def _pairs_in_string(cursor: Cursor, token: Token) -> list[tuple[str, Token, Span]]:
     """`'5'` with its unit behind it, or `'1 day 2 hours'` with its units inside."""
     parts = re.findall(r"[\d.]+|[^\W\d]+|\S", token.value)
-    if len(parts) == 1:
+    if len(parts) == 1 and _AMOUNT.fullmatch(parts[0]):
         unit = _take_unit(cursor, Token(Kind.NUMBER, parts[0], token.start, token.end))
         return [(parts[0], unit, Span(token.start, unit.end))]
     if not parts or len(parts) % 2:
@@ -185,5 +185,5 @@ def _count(cursor: Cursor, number: str, span: Span) -> int:
     if not re.fullmatch(r"[0-9]{1,15}", number):
         cursor.fail(f"'{number}' is not a whole number of events", at=span, hint="write it as: 100 EVENTS")
     if int(number) == 0:
-        cursor.fail("a length must be more than zero", at=span, hint="write it as: 100 EVENTS")
+        cursor.fail("a length must be more than zero", at=span, hint="leave WITHIN out for no limit")
     return int(number)

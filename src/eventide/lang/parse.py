@@ -16,7 +16,7 @@ from eventide.lang.durations import read_window
 from eventide.lang.patterns import read_pattern
 from eventide.lang.scalars import read_scalar
 from eventide.lang.tokens import Kind, Token, tokenize
-from eventide.lang.tree import Definition, EventQuery, Name, Option, ReturnItem, Span, Strategy
+from eventide.lang.tree import Definition, EventQuery, Name, Option, Pattern, ReturnItem, Span, Strategy
 
 MAX_TEXT = 1_000_000
 _STRATEGIES = {
@@ -42,15 +42,10 @@ def parse(text: str) -> EventQuery:
         hint = f"at most {MAX_TEXT:,} are allowed; keep long lists in a table and join them before"
         raise QueryError(message, text[:80], 0, 0, hint=hint)
     clauses = split_clauses(text, tokenize(text))
-    if "PATTERN" not in clauses:
-        first = min(clause.span.start for clause in clauses.values())
-        hint = "say what to look for: PATTERN SEQ(A, B)"
-        raise QueryError("the query has no PATTERN clause", text, first, first, hint=hint)
     same, where = read_where(text, clauses["WHERE"]) if "WHERE" in clauses else ((), ())
     complete_trends = "RETURN" in clauses and _returns_complete_trends(text, clauses["RETURN"])
     return EventQuery(
         text=text,
-        pattern=read_pattern(_cursor(text, clauses["PATTERN"])),
         source=_source(text, clauses["FROM"]) if "FROM" in clauses else None,
         partition_by=_columns(text, clauses, "PARTITION BY"),
         define=_definitions(text, clauses["DEFINE"]) if "DEFINE" in clauses else (),
@@ -63,6 +58,7 @@ def parse(text: str) -> EventQuery:
         returns=_return_items(text, clauses["RETURN"]) if "RETURN" in clauses and not complete_trends else (),
         complete_trends=complete_trends,
         options=_options(text, clauses["OPTIONS"]) if "OPTIONS" in clauses else (),
+        pattern=_pattern(text, clauses),  # last: a misspelt PATTERN shows up in the clause before it
     )
 
 
@@ -70,9 +66,17 @@ def _cursor(text: str, clause: Clause) -> Cursor:
     return Cursor(text, clause.tokens, clause.keyword)
 
 
+def _pattern(text: str, clauses: dict[str, Clause]) -> Pattern:
+    if "PATTERN" not in clauses:
+        start = min(clause.span.start for clause in clauses.values())
+        hint = "say what to look for: PATTERN SEQ(A, B)"
+        raise QueryError("the query has no PATTERN clause", text, start, start, hint=hint)
+    return read_pattern(_cursor(text, clauses["PATTERN"]))
+
+
 def _source(text: str, clause: Clause) -> Name:
     cursor = _cursor(text, clause)
-    name = cursor.name("a name after FROM")
+    name = cursor.name("a name after FROM", usage="write FROM checks, or leave FROM out")
     if cursor.at("."):
         cursor.fail(
             "FROM takes one name, found a dot", hint="if the dot is part of the name, quote it: `a.b`"
@@ -110,17 +114,17 @@ def _split(clause: Clause) -> list[tuple[tuple[Token, ...], Token]]:
 
 def _definitions(text: str, clause: Clause) -> tuple[Definition, ...]:
     definitions: dict[str, Definition] = {}
-    usage = "write DEFINE Big AS amount > 1000"
+    usage = "DEFINE Big AS amount > 1000"
     for tokens, after in _split(clause):
         cursor = Cursor(text, (*tokens, after), clause.keyword)
-        name = cursor.name("an event type to define")
+        name = cursor.name("an event type to define", usage=f"write {usage}")
         if not cursor.accept_word("AS"):
-            cursor.fail(f"expected AS after '{name.text}', found {cursor.next}", hint=usage)
+            cursor.fail(f"expected AS after '{name.text}', found {cursor.next}", hint=f"write {usage}")
         if name.text in definitions:
             cursor.fail(
                 f"'{name.text}' is defined twice", at=name.span, hint="join the two conditions with OR"
             )
-        condition = read_scalar(text, tokens[2:], after, f"the condition of '{name.text}'")
+        condition = read_scalar(text, tokens[2:], after, f"the condition of '{name.text}'", usage)
         definitions[name.text] = Definition(name, condition, Span(name.span.start, condition.span.end))
     return tuple(definitions.values())
 
@@ -140,7 +144,7 @@ def _strategy(text: str, clause: Clause) -> Strategy:
     if strategy is None:
         hint = did_you_mean(written, [*(strategy.value for strategy in Strategy), "any", "next"])
         cursor.fail(f"unknown strategy '{written}'", at=span, hint=hint)
-    cursor.finish("the strategy")
+    cursor.finish("the strategy", hint=f"one strategy stands in SEMANTICS: {strategy.value}")
     return strategy
 
 
@@ -168,11 +172,11 @@ def _return_items(text: str, clause: Clause) -> tuple[ReturnItem, ...]:
     for tokens, after in _split(clause):
         cut = _alias_idx(tokens)
         behind = after if cut == len(tokens) else tokens[cut]
-        value = read_scalar(text, tokens[:cut], behind, "the RETURN expression")
+        value = read_scalar(text, tokens[:cut], behind, "the RETURN expression", "RETURN A.x, COUNT(*)")
         alias = None
         if cut < len(tokens):
             cursor = Cursor(text, (*tokens[cut + 1 :], after), clause.keyword)
-            alias = cursor.name("a name after AS")
+            alias = cursor.name("a name after AS", usage="write RETURN SUM(A.x) AS total")
             cursor.finish("the name of the result", hint="separate the results with commas")
             if alias.text in aliases:
                 cursor.fail(
@@ -199,7 +203,7 @@ def _options(text: str, clause: Clause) -> tuple[Option, ...]:
     options: dict[str, Option] = {}
     cursor.expect("(", "after OPTIONS", hint="write OPTIONS (ts = 'time', ts_unit = 's')")
     while True:
-        name = cursor.name("the name of an option")
+        name = cursor.name("the name of an option", usage="write OPTIONS (ts = 'time')")
         if name.text in options:
             cursor.fail(f"option '{name.text}' is given twice", at=name.span, hint="remove one")
         cursor.expect("=", f"after option '{name.text}'", hint=f"write {name.text} = 'value'")

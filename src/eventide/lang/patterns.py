@@ -87,13 +87,13 @@ def _primary(cursor: Cursor, depth: int, in_seq: bool) -> _Read:
             return _operator(cursor, depth)
         if token.kind in (Kind.WORD, Kind.QUOTED):
             return _step(cursor), 1
-    hint = None
+    hint = "write an event type, or a sequence of them: SEQ(A, B)"
     if token.is_punctuation("!"):
         hint = "absence is written NOT A, inside SEQ"
     elif token.text in _QUANTIFIERS and not cursor.ended:
         hint = "a quantifier stands behind what it repeats: A+"
     elif cursor.ended and token.kind is Kind.WORD:
-        hint = f"an event type called '{token.text}' needs backticks"
+        hint = f"say what to look for: PATTERN SEQ(A, B); an event type called '{token.text}' needs backticks"
     cursor.fail(f"expected a pattern, found {token}", hint=hint)
 
 
@@ -134,7 +134,7 @@ def _negation(cursor: Cursor, depth: int, in_seq: bool) -> _Read:
         cursor.fail(
             "NOT NOT has no meaning",
             at=Span(token.start, cursor.next.end),
-            hint="remove both, or one of them",
+            hint="write NOT once, or not at all",
         )
     pattern, height = _quantified(cursor, depth + 1, in_seq=False)
     span = Span(token.start, pattern.span.end)

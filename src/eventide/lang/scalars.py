@@ -31,22 +31,24 @@ _STATEMENTS = frozenset(
 _OPERATOR_WORDS = frozenset(
     {"AND", "OR", "NOT", "IN", "LIKE", "RLIKE", "ILIKE", "BETWEEN", "IS", "THEN", "ELSE", "WHEN", "DIV", "AS"}
 )
+_COMPARISON = frozenset("<>=!")
 _DEEP = "split it: compute parts of it as columns before the query"
 
 _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Query, "a subquery cannot stand in a query", "relate events by their symbols: A.user = B.user"),
+    (exp.UDTF, "a table function cannot stand in a query", "compute it before the query"),
     (
         exp.Window,
         "a window function cannot stand in a query",
         "use WITHIN, and aggregates of symbols: SUM(A.x)",
     ),
+    (exp.Order, "ORDER BY cannot stand in an expression", "events are in the order of their time"),
+    (exp.Limit, "LIMIT cannot stand in an expression", "limit the result"),
     (exp.Lambda, "a lambda cannot stand in a query", "compute it as a column before the query"),
     (exp.Alias, "an alias cannot stand here", "AS names the results of RETURN only"),
-    (exp.Placeholder, "a parameter cannot stand in a query", "write the value itself"),
-    (exp.Parameter, "a parameter cannot stand in a query", "write the value itself"),
     (exp.Kwarg, "a named argument cannot stand in a query", "give the arguments in order"),
     (exp.Slice, "a slice cannot stand in a query", "index one element: A.items[0], or use slice(...)"),
-    (exp.JSONExtract, "'->' cannot stand in a query", "read JSON with get_json_object(column, '$.field')"),
+    (exp.Command, "this is not an expression", "is it a Spark SQL expression?"),
 )
 
 
@@ -61,14 +63,21 @@ def parse_scalar(text: str) -> Scalar:
     return read_scalar(text, tokens[:-1], tokens[-1], "the expression")
 
 
-def read_scalar(text: str, tokens: Sequence[Token], after: Token, what: str) -> Scalar:
-    """The expression that the tokens spell; `after` is the token behind them, `what` names it in errors."""
+def read_scalar(
+    text: str, tokens: Sequence[Token], after: Token, what: str, usage: str | None = None
+) -> Scalar:
+    """The expression that the tokens spell.
+
+    `after` is the token behind them; errors call the expression `what`, and show `usage` when it is missing.
+    """
     if not tokens:
-        hint = None
+        hint = f"write for example: {usage}" if usage else None
         if after.kind is Kind.WORD:
-            hint = f"'{after.text}' starts a clause; if it is a column, write it in backticks: `{after.text}`"
+            hint = f"'{after.text}' is a keyword; if it is a column, write it in backticks: `{after.text}`"
         raise QueryError(f"{what} is missing, found {after}", text, after.start, after.end, hint=hint)
-    _check_tokens(text, tokens, what)
+    _check_nesting(text, tokens, what)
+    for idx in range(len(tokens)):
+        _check_token(text, tokens, idx, what)
     span = Span(tokens[0].start, tokens[-1].end)
     tree = _parse(text, tokens, what)
     place(tree, tokens)
@@ -81,50 +90,68 @@ def read_scalar(text: str, tokens: Sequence[Token], after: Token, what: str) -> 
 # --- before sqlglot ---------------------------------------------------------------------------------------
 
 
-def _check_tokens(text: str, tokens: Sequence[Token], what: str) -> None:
-    def fail(message: str, token: Token, hint: str | None, end: int | None = None) -> NoReturn:
-        raise QueryError(message, text, token.start, token.end if end is None else end, hint=hint)
-
+def _check_nesting(text: str, tokens: Sequence[Token], what: str) -> None:
     depth = 0
-    last: Token | None = None
-    for token in tokens:
-        glued = last is not None and last.end == token.start
-        if token.text in ("(", "[") or token.word == "CASE":
+    cases: list[Token] = []
+    for idx, token in enumerate(tokens):
+        bare = not (idx and tokens[idx - 1].is_punctuation("."))
+        if token.text in ("(", "["):
             depth += 1
-            if depth > MAX_NESTING:
-                fail(
-                    f"{what} is nested too deeply",
-                    token,
-                    f"at most {MAX_NESTING} levels are allowed; {_DEEP}",
-                )
-        elif token.text in (")", "]") or token.word == "END":
+        elif token.text in (")", "]"):
             depth -= 1
-        if token.text in ("{", "?", ";", "@"):
-            fail(f"unexpected '{token.text}' in {what}", token, None)
-        if token.text == ">" and glued and last is not None and last.text == "-":
-            fail(
-                "'->' cannot stand in a query",
-                last,
-                "lambdas are not supported; compute it as a column before",
-                token.end,
-            )
-        if glued and last is not None and last.kind is Kind.NUMBER and token.word not in _AFTER_NUMBER:
-            hint = f"a time is written INTERVAL '{last.text}' MINUTE; a name starting with a digit needs backticks"
-            fail(f"'{last.text}{token.text}' is neither a number nor a name", last, hint, token.end)
-        if token.text == "[" and not _ends_operand(last):
-            hint = (
-                "write it as a condition of its own: WHERE ... AND [column]; an array is written ARRAY(1, 2)"
-            )
-            fail("[...] stands only as one of the conditions that AND joins in WHERE", token, hint)
-        last = token
-    if tokens[0].word in _STATEMENTS:
-        fail(f"{what} must be an expression, found {tokens[0]}", tokens[0], misplaced_hint(tokens[0]))
+        elif token.word == "CASE" and bare:
+            cases.append(token)
+        elif token.word == "END" and bare and cases:
+            cases.pop()
+        if depth + len(cases) > MAX_NESTING:
+            hint = f"at most {MAX_NESTING} levels are allowed; {_DEEP}"
+            raise QueryError(f"{what} is nested too deeply", text, token.start, token.end, hint=hint)
+    if cases:
+        hint = "write CASE WHEN condition THEN value ELSE value END"
+        raise QueryError("CASE has no END", text, cases[-1].start, cases[-1].end, hint=hint)
+
+
+def _check_token(text: str, tokens: Sequence[Token], idx: int, what: str) -> None:
+    """Refuse what sqlglot would take in another sense than the user's."""
+    token = tokens[idx]
+    last = tokens[idx - 1] if idx else None
+    glued = last is not None and last.end == token.start
+    unexpected = f"unexpected {token} in {what}"
+    before = last.text if last else ""
+
+    def fail(message: str, hint: str | None, start: int = token.start) -> NoReturn:
+        raise QueryError(message, text, start, token.end, hint=hint)
+
+    if token.word in _STATEMENTS and last is None:
+        fail(f"{what} must be an expression, found {token}", misplaced_hint(token))
+    if token.word in _STATEMENTS and before == "(":
+        fail("a subquery cannot stand in a query", "relate events by their symbols: A.user = B.user")
+    if last is not None and last.kind is Kind.NUMBER and glued and token.word not in _AFTER_NUMBER:
+        hint = f"a time is written INTERVAL '{before}' MINUTE; a name starting with a digit needs backticks"
+        fail(f"'{before}{token.text}' is neither a number nor a name", hint, last.start)
+    if token.kind is not Kind.PUNCTUATION:
+        return
+    if token.text in ("{", ";"):
+        fail(unexpected, None)
+    if token.text == "?" or (token.text == ":" and not _ends_operand(last) and before != ":"):
+        fail(unexpected, "a query has no parameters; write the value itself")
+    if token.text == ">" and before == "-" and last is not None and glued:
+        fail("'->' cannot stand in a query", "lambdas are not supported; compute a column before", last.start)
+    if token.text in _COMPARISON and before in _COMPARISON and not glued:
+        in_type = idx + 1 < len(tokens) and tokens[idx + 1].text in (")", ">")
+        if not in_type:
+            fail(unexpected, "one comparison stands between two values")
+    if (token.text == "," and before in ("(", "[", ",")) or (token.text in (")", "]") and before == ","):
+        fail(unexpected, "an argument is missing, or there is a comma too many")
+    if token.text == "[" and not _ends_operand(last):
+        hint = "write WHERE ... AND [column]; an array is written ARRAY(1, 2)"
+        fail("[...] must be a condition of its own in WHERE, joined by AND", hint)
 
 
 def _ends_operand(token: Token | None) -> bool:
     if token is None or token.word in _OPERATOR_WORDS:
         return False
-    return token.kind is not Kind.PUNCTUATION or token.text in (")", "]")
+    return token.kind is not Kind.PUNCTUATION or token.text in (")", "]", ">")
 
 
 # --- sqlglot ----------------------------------------------------------------------------------------------
@@ -179,7 +206,7 @@ def _fail_parse(text: str, tokens: Sequence[Token], what: str, error: SqlglotErr
     idx = next((i for i, token in enumerate(tokens) if token.end > offset), len(tokens) - 1)
     token = tokens[idx]
     if "number of provided arguments" in description:
-        call = next((t for t in reversed(tokens[: idx + 1]) if t.kind is Kind.WORD), token)
+        call = _called(tokens, idx)
         raise QueryError(f"too many arguments for {call}", text, call.start, call.end) from None
     if idx == len(tokens) - 1 and "Unexpected token" not in description and token.text not in (")", "]"):
         hint = f"something must follow {token}"
@@ -188,6 +215,16 @@ def _fail_parse(text: str, tokens: Sequence[Token], what: str, error: SqlglotErr
         ) from None
     advice = _unexpected_hint(token, tokens[idx - 1] if idx else None, what)
     raise QueryError(f"unexpected {token} in {what}", text, token.start, token.end, hint=advice) from None
+
+
+def _called(tokens: Sequence[Token], idx: int) -> Token:
+    """The name of the function whose arguments hold the token."""
+    depth = 0
+    for at in range(idx - 1 if tokens[idx].text == ")" else idx, 0, -1):
+        depth += (tokens[at].text == ")") - (tokens[at].text == "(")
+        if depth < 0:
+            return tokens[at - 1]
+    return tokens[idx]
 
 
 def _unexpected_hint(token: Token, last: Token | None, what: str) -> str | None:
@@ -217,6 +254,12 @@ def _check_tree(text: str, tree: exp.Expression, whole: Span, what: str) -> None
         for refused, message, hint in _REFUSED:
             if isinstance(node, refused):
                 _fail_at(text, node, whole, message, hint)
+        if isinstance(node, exp.In) and not any(
+            node.args.get(key) for key in ("expressions", "query", "field")
+        ):
+            _fail_at(text, node, whole, "IN has no list", "write A.x IN (1, 2)")
+        if isinstance(node, exp.Count) and node.this is None:
+            _fail_at(text, node, whole, "COUNT has no argument", "write COUNT(*), or COUNT(A)")
         if isinstance(node, exp.Star):
             owner = node.parent.parent if isinstance(node.parent, exp.Column) else node.parent
             if not isinstance(owner, exp.Count):

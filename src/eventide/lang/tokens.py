@@ -94,7 +94,6 @@ _LOOKALIKES = {
     "≤": "<=",
     "≥": ">=",
     "≠": "<>",
-    "→": "SEQ(...)",
 }
 
 
@@ -114,7 +113,9 @@ def tokenize(text: str) -> list[Token]:
         kind, end = _scan(text, at, tokens[-1] if tokens else None)
         tokens.append(Token(kind, text[at:end], at, end))
         at = end
-    tokens.append(Token(Kind.END, "", len(text), len(text)))
+    # Errors at the end of the query point behind its last word, not behind blanks and comments.
+    end = tokens[-1].end if tokens else 0
+    tokens.append(Token(Kind.END, "", end, end))
     return tokens
 
 
@@ -169,7 +170,9 @@ def _scan(text: str, at: int, last: Token | None) -> tuple[Kind, int]:
 
 def _character_hint(char: str) -> str:
     if char in _LOOKALIKES:
-        return f"write {_LOOKALIKES[char]}"
+        return f"write {_LOOKALIKES[char]} instead"
+    if char == "→":
+        return "a sequence is written SEQ(A, B)"
     if char == "#":
         return "a comment starts with --"
     return "if it is part of a name, quote the name with backticks"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlglot import exp
+from sqlglot.errors import ErrorLevel
 
 from eventide.errors import QueryError
 from eventide.lang.clauses import starts_clause
@@ -87,7 +88,9 @@ def write_scalar(scalar: Scalar) -> str:
     Where sqlglot's text would read back as another tree (`int(x)` becomes a cast that parses differently),
     the text as the user wrote it stands instead.
     """
-    text = scalar.tree.sql(dialect="spark", normalize_functions=False, comments=False)
+    text = scalar.tree.sql(
+        dialect="spark", normalize_functions=False, comments=False, unsupported_level=ErrorLevel.IGNORE
+    )
     for candidate in (text, scalar.text):
         if _reads_back(candidate, scalar.tree):
             return candidate

@@ -40,5 +40,7 @@ class Physical:
     select: tuple[SqlColumn, ...]  # the block's columns, `ts` still in the user's type, `mask` as bigint
     spec: SequenceSpec
     project: tuple[SqlColumn, ...]  # the user's columns, over the operator's output columns
+    reads: tuple[str, ...] = ()  # the user's columns that `select` reads
+    align_to_first: bool = False  # sliding windows begin at the first event
     allowed_lateness_us: int = 0
     output_schema: pa.Schema | None = field(default=None, compare=False)  # of the operator's rows

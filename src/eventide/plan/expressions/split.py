@@ -128,7 +128,7 @@ class _Splitter:
         """The tree with every reference as a column whose table is its slot; struct fields as Dot."""
 
         def rewrite(node: exp.Expression) -> exp.Expression:
-            if isinstance(node, exp.Column) and not isinstance(node.parent, _Next):
+            if isinstance(node, exp.Column):
                 return self._reference(list(node.parts), node, source)
             if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
                 parts, base = [node.expression], node.this
@@ -144,7 +144,7 @@ class _Splitter:
                 )
             return node
 
-        return _rebuild(tree.copy(), rewrite)
+        return tree.copy().transform(rewrite)
 
     def _reference(self, parts: list[exp.Expression], node: exp.Column, source: Source) -> exp.Expression:
         if len(parts) > 1 and parts[0].name.lower() in self.symbols:
@@ -172,7 +172,7 @@ class _Splitter:
         plain = exp.Column(this=exp.to_identifier(parts[0].name, quoted=True))
         plain.meta.update(start=span.start, end=span.end - 1)
         field = columns_of(self.schema, self.text, span)(plain)
-        made: exp.Expression = _SlotColumn(this=exp.to_identifier(field.name, quoted=True), slot=slot)
+        made: exp.Expression = exp.column(exp.to_identifier(field.name, quoted=True), table=_key(slot))
         made.meta.update(start=span.start, end=span.end - 1)
         for part in parts[1:]:
             made = exp.Dot(this=made, expression=exp.to_identifier(part.name, quoted=True))
@@ -181,7 +181,7 @@ class _Splitter:
     # --- values and tests -----------------------------------------------------------------------------------
 
     def _value(self, tree: exp.Expression, source: Source) -> EventValue:
-        plain = _rebuild(tree.copy(), _without_slot)
+        plain = tree.copy().transform(_without_slot)
         typed = bind(plain, columns_of(self.schema, self.text, source.span), self.text, source.span)
         return EventValue(plain, typed, source)
 
@@ -244,15 +244,6 @@ def _is_simple_cast(typed: Typed) -> bool:
     return pair in (*simple, ("date", "timestamp"), ("timestamp", "timestamp"))
 
 
-class _SlotColumn(exp.Column):
-    """A column of one slot; never printed."""
-
-    arg_types = {"this": True, "slot": True}
-
-
-_Next = exp.Anonymous
-
-
 def _is_next(node: exp.Expression) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.upper() == "NEXT"
 
@@ -264,6 +255,18 @@ def _next_symbol(node: exp.Expression) -> exp.Expression | None:
     return symbol.this if isinstance(symbol, exp.Column) and len(symbol.parts) == 1 else None
 
 
+def _key(slot: Slot) -> exp.Identifier:
+    return exp.to_identifier(("n" if slot.is_next else "e") + slot.symbol, quoted=True)
+
+
 def _slots(tree: exp.Expression) -> tuple[Slot, ...]:
-    found = [node.args["slot"] for node in tree.find_all(_SlotColumn, bfs=False)]
-    return tuple(dict.fromkeys(found))
+    tables = [column.table for column in tree.find_all(exp.Column, bfs=False)]
+    return tuple(dict.fromkeys(Slot(table[1:], table[0] == "n") for table in tables if table))
+
+
+def _without_slot(node: exp.Expression) -> exp.Expression:
+    if isinstance(node, exp.Column) and node.table:
+        plain = exp.Column(this=node.this.copy())
+        plain.meta.update(node.meta)
+        return plain
+    return node

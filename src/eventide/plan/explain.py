@@ -1,0 +1,128 @@
+"""`explain`: the query as understood, the logical plan, the program, the operator and distribution, and why."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from eventide.lang import write
+from eventide.lang.durations import write_length
+from eventide.lang.tree import EventQuery, Length, Strategy
+from eventide.plan.bind import bind
+from eventide.plan.bound import Bound
+from eventide.plan.expressions.split import split
+from eventide.plan.expressions.types import type_name
+from eventide.plan.options import Options
+from eventide.plan.physical import Physical
+from eventide.plan.prepare import lower, not_there_yet
+from eventide.plan.rules import rewrite
+from eventide.plan.sequence import place_tests, sequence_steps
+
+_MEANING = {
+    Strategy.ANY: "every event that fits extends a match",
+    Strategy.NEXT: "only the earliest event that fits extends a match",
+    Strategy.CONTIGUOUS: "the next event of the partition must fit",
+}
+
+
+def explain(
+    query: EventQuery, options: Options, schema: pa.Schema | None, *, engine: str, n_rows: int | None = None
+) -> str:
+    """The text; without a schema, only the query as understood."""
+    sections = [_section("Query", write(query).splitlines())]
+    if schema is None:
+        sections.append(_section("Plan", ["needs the events' columns: pass the events to explain"]))
+        return "\n".join(sections)
+    plan = rewrite(bind(query, options, schema))
+    sections.append(_section("Logical plan", _logical(plan)))
+    missing = not_there_yet(plan)
+    if missing is not None:
+        sections.append(_section("Operator", [f"none: {missing[0]} cannot run yet in this version"]))
+        return "\n".join(sections)
+    sections.append(_section("Program", _program(plan)))
+    physical = lower(plan, "local" if engine == "local" else "spark")
+    sections.append(_section("Operator", _operator(plan, physical)))
+    sections.append(_section("Distribution", _distribution(plan, physical, engine, n_rows)))
+    return "\n".join(sections)
+
+
+def _section(title: str, lines: list[str]) -> str:
+    return "\n".join([title, *(f"  {line}" for line in lines)])
+
+
+def _logical(plan: Bound) -> list[str]:
+    unit = f", integers in {plan.time_type.unit}" if plan.time_type.unit else ""
+    ties = "tied events follow one another" if plan.options.ties == "sequence" else "tied events never do"
+    lines = [
+        f"time        {plan.ts} ({type_name(plan.time_type.arrow)}{unit}); {ties}",
+        f"partition   {', '.join(plan.partition) or 'none: all events together'}",
+        f"strategy    {plan.strategy.value}: {_MEANING[plan.strategy]}",
+    ]
+    window = plan.query.window
+    if window is None:
+        lines.append("window      none")
+    else:
+        slide = f", sliding by {write_length(window.slide)}" if window.slide else ""
+        lines.append(f"window      {write_length(window.length)}{slide}")
+    for symbol in plan.symbols.values():
+        marks = "".join(f", {word}" for word, on in (("absent", symbol.negated), ("repeated", symbol.repeated)) if on)
+        lines.append(f"symbol      {symbol.name}: {plan.conditions[symbol.type].text}{marks}")
+    for item in plan.items:
+        lines.append(f"return      {item.name} = {item.tree.sql('spark')}")
+    return lines
+
+
+def _program(plan: Bound) -> list[str]:
+    """What is tested when: one line per step, its tests below it."""
+    steps = sequence_steps(plan.pattern)
+    assert steps is not None
+    parts = split(plan.conjuncts, list(plan.symbols), plan.schema, plan.query.text)
+    placed = place_tests(plan, steps, parts)
+    lines: list[str] = []
+    for k, step in enumerate(steps):
+        alone = [plan.conditions[step.type].text]
+        alone += [_text(plan, local.value.source.span) for local in parts.locals if local.symbol == step.symbol]
+        lines.append(f"{k}  bind {step.symbol}  where {' AND '.join(alone)}")
+        for test in placed:
+            if max(test.steps) == k:
+                lines.append(f"       test {_text(plan, test.test.span)}")
+    lines.append(f"{len(steps)}  match")
+    return lines
+
+
+def _text(plan: Bound, span: object) -> str:
+    start, end = getattr(span, "start", 0), getattr(span, "end", 0)
+    return " ".join(plan.query.text[start:end].split())
+
+
+def _operator(plan: Bound, physical: Physical) -> list[str]:
+    spec = physical.spec
+    walk = "backwards from each last event" if spec.strategy == "any" else "forward from each first event"
+    lines = [
+        f"sequence matcher, {spec.n_steps} steps, walking {walk}",
+        f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine",
+    ]
+    n_tests = "none" if spec.holds_source is None else "compiled for this query"
+    lines.append(f"between     tests that relate events: {n_tests}")
+    if spec.window_us is None:
+        lines.append("memory      all relevant events: without WITHIN nothing can be forgotten")
+    else:
+        lines.append(f"memory      the relevant events of the last {write_length(Length(spec.window_us))}")
+    if spec.strategy == "any" and spec.n_steps > 1:
+        bound = "WITHIN bounds it" if spec.window_us is not None else "add WITHIN to bound it"
+        lines.append(f"results     up to the product of the step's events in one window; {bound}")
+    if not physical.intake.keep_all:
+        lines.append("filter      events that no step wants are left out before anything else")
+    return lines
+
+
+def _distribution(plan: Bound, physical: Physical, engine: str, n_rows: int | None) -> list[str]:
+    seen = "" if n_rows is None else f" ({n_rows:,} events)"
+    if not plan.partition:
+        where = {"local": "one thread", "spark": "one task"}.get(engine, "one bucket")
+        return [f"{engine}{seen}: {where}, because there is no partition column"]
+    keys = ", ".join(plan.partition)
+    if engine == "local":
+        return [f"local{seen}: partitions by {keys} are shared out over all cores"]
+    if engine == "spark stream":
+        return [f"spark stream: hash of {keys} to buckets, one operator with its own state per bucket"]
+    return [f"spark: hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket"]

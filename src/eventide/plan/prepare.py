@@ -1,0 +1,68 @@
+"""From a parsed query and a schema to what an engine runs: bind, rewrite, lower."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from eventide.errors import QueryError
+from eventide.lang.tree import And, EventQuery, Not, Or, Pattern, Repeat, Seq, Span, Step
+from eventide.plan.bind import bind
+from eventide.plan.bound import Bound
+from eventide.plan.options import Options
+from eventide.plan.physical import Physical
+from eventide.plan.rules import rewrite
+from eventide.plan.sequence import lower_sequence, sequence_steps
+
+
+def prepare(query: EventQuery, options: Options, schema: pa.Schema, *, engine: str = "local") -> Physical:
+    """The executable form of a query over events of a schema."""
+    return lower(rewrite(bind(query, options, schema)), engine)
+
+
+def lower(plan: Bound, engine: str) -> Physical:
+    """The operator for a plan; what has none yet is an error that says so."""
+    missing = not_there_yet(plan)
+    if missing is not None:
+        what, span = missing
+        raise QueryError(
+            f"{what} cannot run yet in this version",
+            plan.query.text,
+            span.start,
+            span.end,
+            hint="SEQ of single events with WHERE, WITHIN, SEMANTICS and columns in RETURN runs",
+        )
+    steps = sequence_steps(plan.pattern)
+    assert steps is not None
+    return lower_sequence(plan, steps, engine)
+
+
+def not_there_yet(plan: Bound) -> tuple[str, Span] | None:
+    """The first part of a query that has no operator yet, with its place."""
+    query = plan.query
+    found = _in_pattern(plan.pattern)
+    if found is not None:
+        return found
+    for item in plan.items:
+        if item.aggregates:
+            return "an aggregate over trends", item.span
+    if query.complete_trends:
+        return "RETURN COMPLETE TRENDS", Span(0, len(query.text))
+    if query.window is not None and query.window.length.in_events:
+        return "a window that counts events", query.window.span
+    return None
+
+
+def _in_pattern(pattern: Pattern) -> tuple[str, Span] | None:
+    match pattern:
+        case Step():
+            return None
+        case Repeat():
+            return "repetition", pattern.span
+        case Not():
+            return "NOT", pattern.span
+        case And():
+            return "AND", pattern.span
+        case Or():
+            return "OR", pattern.span
+        case Seq():
+            return next((found for found in map(_in_pattern, pattern.parts) if found is not None), None)

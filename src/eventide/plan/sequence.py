@@ -1,0 +1,334 @@
+"""SEQ of single events to its executable form: masks, values, tests, and where each result column comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from sqlglot import exp
+
+from eventide.errors import QueryError
+from eventide.lang import write
+from eventide.lang.tree import Pattern, Scalar, Seq, Span, Step, Strategy
+from eventide.operators.block import MASK, SEQUENCE, TS, Layout
+from eventide.operators.sequence import Returned, SequenceSpec
+from eventide.operators.windows import Slide
+from eventide.plan.bound import Bound
+from eventide.plan.expressions.residue import compile_tests
+from eventide.plan.expressions.split import EventValue, Slot, Split, Test, split
+from eventide.plan.expressions.typecheck import columns_of
+from eventide.plan.expressions.write_sql import write_duckdb, write_spark
+from eventide.plan.physical import Intake, Physical, SqlColumn
+from eventide.plan.references import is_next, references
+
+MAX_STEPS = 62  # bits of the mask
+_STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A test with the step of each of its slots."""
+
+    test: Test
+    steps: tuple[int, ...]
+
+
+def sequence_steps(pattern: Pattern) -> tuple[Step, ...] | None:
+    """The steps when the pattern is a SEQ of single events, else None."""
+    match pattern:
+        case Step():
+            return (pattern,)
+        case Seq() if all(isinstance(part, Step) for part in pattern.parts):
+            return tuple(part for part in pattern.parts if isinstance(part, Step))
+    return None
+
+
+def place_tests(plan: Bound, steps: tuple[Step, ...], parts: Split) -> tuple[Placed, ...]:
+    """Each test with its steps; an adjacent-event test stands once for every adjacent pair it concerns."""
+    at = {step.symbol: i for i, step in enumerate(steps)}
+    placed: list[Placed] = []
+    tested = [c for c in plan.conjuncts if not _is_local(c)]
+    for test, conjunct in zip(parts.tests, tested, strict=True):
+        if not any(slot.is_next for slot in test.slots):
+            placed.append(Placed(test, tuple(at[slot.symbol] for slot in test.slots)))
+            continue
+        pairs = _adjacent_pairs(test.slots, steps, plan, conjunct)
+        for i in pairs:
+            placed.append(Placed(test, tuple(i + 1 if slot.is_next else i for slot in test.slots)))
+    return tuple(placed)
+
+
+def _is_local(conjunct: Scalar) -> bool:
+    symbols = {reference.symbol for reference in references(conjunct.tree)}
+    return len(symbols) <= 1 and not any(is_next(node) for node in conjunct.tree.walk())
+
+
+def _adjacent_pairs(
+    slots: tuple[Slot, ...], steps: tuple[Step, ...], plan: Bound, conjunct: Scalar
+) -> list[int]:
+    left = [slot.symbol for slot in slots if not slot.is_next]
+    right = [slot.symbol for slot in slots if slot.is_next]
+    span = conjunct.span
+    if len(left) != 1 or len(right) != 1:
+        raise QueryError(
+            "NEXT relates one event to the next: one symbol and one NEXT(symbol)",
+            plan.query.text,
+            span.start,
+            span.end,
+            hint="for example A.price < NEXT(B).price",
+        )
+    names = [step.symbol for step in steps]
+    pairs = [i for i in range(len(names) - 1) if names[i] == left[0] and names[i + 1] == right[0]]
+    if not pairs:
+        raise QueryError(
+            f"'{left[0]}' is never directly followed by '{right[0]}' in this pattern",
+            plan.query.text,
+            span.start,
+            span.end,
+            hint=f"relate them without NEXT: {left[0]}.x < {right[0]}.x" if left != right else None,
+        )
+    return pairs
+
+
+def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physical:
+    """The executable form; `engine` "local" needs every expression on the allow-list."""
+    _check(plan, steps)
+    query = plan.query
+    parts = split(plan.conjuncts, list(plan.symbols), plan.schema, query.text)
+    placed = place_tests(plan, steps, parts)
+    columns = _Columns(plan, engine)
+    columns.add_values(parts.values)
+    needs_identity, by_sequence = plan.options.match_id, plan.options.ties == "sequence"
+    if needs_identity or by_sequence:
+        for name in read_columns(plan):
+            columns.block_column(name)
+    returned, project, output = _results(plan, steps, columns)
+    holds_source, encodings = compile_tests(
+        [(p.test, p.steps) for p in placed],
+        parts.values,
+        columns.value_names,
+        len(steps),
+        backward=plan.strategy is Strategy.ANY,
+    )
+    layout = columns.layout()
+    sequence = [SEQUENCE] if layout.has_sequence else []
+    tie_columns = [*sequence, *(columns.returned[n] for n in read_columns(plan) if n in columns.returned)]
+    identity = [*layout.partition, TS, *sequence, *columns.returned.values()]
+    window = query.window
+    spec = SequenceSpec(
+        query=f"{write(query)}\n-- {plan.options}",
+        layout=layout,
+        n_steps=len(steps),
+        strategy=_STRATEGY[plan.strategy],
+        window_us=window.length.amount if window else None,
+        time_type=plan.time_type,
+        returned=returned,
+        slide=_slide(plan),
+        tie_columns=tuple(tie_columns) if by_sequence else None,
+        encodings=encodings,
+        holds_source=holds_source,
+        identity=tuple(identity) if needs_identity else None,
+    )
+    intake = Intake(
+        layout=layout,
+        time_type=plan.time_type,
+        ts_column=plan.ts,
+        drop_bad_events=plan.options.on_bad_event == "drop",
+        keep_all=plan.strategy is Strategy.CONTIGUOUS,
+    )
+    select = columns.select(_mask(plan, steps, parts, columns))
+    return Physical(
+        text=query.text,
+        intake=intake,
+        select=select,
+        spec=spec,
+        project=project,
+        reads=read_columns(plan),
+        align_to_first=plan.options.origin == "first",
+        allowed_lateness_us=plan.options.allowed_lateness,
+        output_schema=output,
+    )
+
+
+def read_columns(plan: Bound) -> tuple[str, ...]:
+    """Every column the query reads, in schema order."""
+    trees = [c.tree for c in plan.conjuncts] + [item.tree for item in plan.items]
+    trees += [condition.tree for condition in plan.conditions.values()]
+    names = {reference.column for tree in trees for reference in references(tree)}
+    names |= {plan.ts, *plan.partition} | ({plan.sequence} if plan.sequence else set())
+    return tuple(name for name in plan.schema.names if name in names)
+
+
+def _check(plan: Bound, steps: tuple[Step, ...]) -> None:
+    query = plan.query
+    if len(steps) > MAX_STEPS:
+        span = steps[MAX_STEPS].span
+        raise QueryError(f"a SEQ has at most {MAX_STEPS} steps", query.text, span.start, span.end)
+    if query.min_length is not None and query.min_length > len(steps):
+        raise QueryError(
+            f"a match of this pattern has {len(steps)} events, so MIN LENGTH {query.min_length} leaves none",
+            query.text,
+            0,
+            len(query.text),
+        )
+
+
+def _slide(plan: Bound) -> Slide | None:
+    window = plan.query.window
+    if window is None or window.slide is None:
+        return None
+    origin = plan.options.origin
+    return Slide(window.length.amount, window.slide.amount, origin if isinstance(origin, int) else 0)
+
+
+class _Columns:
+    """The block's columns as they are asked for: each user column and each value once."""
+
+    def __init__(self, plan: Bound, engine: str) -> None:
+        self._plan = plan
+        self.engine = engine
+        ordered = plan.options.match_id or plan.options.ties == "sequence"
+        self._needs_sequence = plan.sequence is not None and ordered
+        self.returned: dict[str, str] = {}  # user column -> block column
+        self.value_names: list[str] = []  # block column of each value
+        self._values: list[EventValue] = []
+
+    def add_values(self, values: Iterable[EventValue]) -> None:
+        """Values that are plain columns share the block column with what is returned."""
+        for value in values:
+            if isinstance(value.expression, exp.Column):
+                self.value_names.append(self.block_column(value.expression.name))
+            else:
+                self.value_names.append(f"v{len(self._values)}")
+                self._values.append(value)
+
+    def block_column(self, name: str) -> str:
+        plan = self._plan
+        if name in plan.partition:
+            return f"p{plan.partition.index(name)}"
+        return self.returned.setdefault(name, f"c{len(self.returned)}")
+
+    def layout(self) -> Layout:
+        plan = self._plan
+        return Layout(
+            n_partition=len(plan.partition),
+            n_values=len(self._values),
+            n_returned=len(self.returned),
+            has_sequence=self._needs_sequence,
+        )
+
+    def select(self, mask: SqlColumn) -> tuple[SqlColumn, ...]:
+        plan = self._plan
+        items = [self._plain(f"p{i}", name) for i, name in enumerate(plan.partition)]
+        items.append(self._plain(TS, plan.ts))
+        if self._needs_sequence:
+            items.append(self._plain(SEQUENCE, str(plan.sequence)))
+        items.append(mask)
+        items += [self.column(f"v{i}", value) for i, value in enumerate(self._values)]
+        items += [self._plain(block, name) for name, block in self.returned.items()]
+        return tuple(items)
+
+    def column(self, name: str, value: EventValue) -> SqlColumn:
+        """A computed column; off the allow-list it is an error locally and Catalyst's on Spark."""
+        try:
+            duckdb = value.duckdb
+        except QueryError:
+            if self.engine == "local":
+                raise
+            return SqlColumn(name, value.spark, None)
+        return SqlColumn(name, value.spark, duckdb)
+
+    def _plain(self, name: str, column: str) -> SqlColumn:
+        quoted = column.replace('"', '""')
+        return SqlColumn(name, "`" + column.replace("`", "``") + "`", f'"{quoted}"')
+
+
+def _mask(plan: Bound, steps: tuple[Step, ...], parts: Split, columns: _Columns) -> SqlColumn:
+    """One bit per step: the event has the step's type and satisfies the conjuncts on it alone."""
+    spark: list[str] = []
+    duckdb: list[str] | None = []
+    constants = [local.value for local in parts.locals if local.symbol is None]
+    for k, step in enumerate(steps):
+        condition = plan.conditions[step.type]
+        values = [_value(condition, plan), *constants]
+        values += [local.value for local in parts.locals if local.symbol == step.symbol]
+        made = [columns.column(MASK, value) for value in values]
+        spark.append(f"CASE WHEN {' AND '.join(f'({m.spark})' for m in made)} THEN {1 << k}L ELSE 0L END")
+        texts = [m.duckdb for m in made]
+        if duckdb is not None and all(text is not None for text in texts):
+            duckdb.append(f"CASE WHEN {' AND '.join(f'({t})' for t in texts)} THEN {1 << k} ELSE 0 END")
+        else:
+            duckdb = None
+    # Bits of different steps never carry into each other, so a sum is the union.
+    joined = None if duckdb is None else f"CAST({' + '.join(duckdb)} AS BIGINT)"
+    return SqlColumn(MASK, " + ".join(spark), joined)
+
+
+def _value(condition: Scalar, plan: Bound) -> EventValue:
+    parts = split([Scalar(condition.tree, condition.text, condition.span)], ["event"], plan.schema, plan.query.text)
+    return parts.locals[0].value
+
+
+def _results(
+    plan: Bound, steps: tuple[Step, ...], columns: _Columns
+) -> tuple[tuple[Returned, ...], tuple[SqlColumn, ...], pa.Schema]:
+    """What the operator returns, how the user's columns are made of it, and the operator's schema."""
+    at = {step.symbol: i for i, step in enumerate(steps)}
+    fields = [pa.field(f"p{i}", plan.schema.field(name).type) for i, name in enumerate(plan.partition)]
+    returned: dict[Returned, pa.Field] = {}
+
+    def output_name(node: exp.Column) -> str:
+        if not node.table:
+            return f"p{plan.partition.index(node.name)}"
+        step = at[node.table]
+        if node.name in plan.partition:
+            return f"p{plan.partition.index(node.name)}"
+        source = TS if node.name == plan.ts else columns.block_column(node.name)
+        item = Returned(step, source)
+        returned.setdefault(item, pa.field(item.name, plan.schema.field(node.name).type))
+        return item.name
+
+    trees = [(item, item.tree.copy().transform(lambda n: _renamed(n, output_name))) for item in plan.items]
+    times = plan.time_type.arrow
+    fields += returned.values()
+    extra = []
+    if plan.query.window and plan.query.window.slide:
+        extra += [pa.field("window_start", times), pa.field("window_end", times)]
+    if plan.options.match_id:
+        extra.append(pa.field("match_id", pa.string()))
+    extra.append(pa.field("detected_at", times))
+    schema = pa.schema([*fields, *extra])
+    project = [_project_item(item.name, tree, schema, plan, item.span, columns) for item, tree in trees]
+    project += [SqlColumn(field.name, f"`{field.name}`", f'"{field.name}"') for field in extra]
+    return tuple(returned), tuple(project), schema
+
+
+def _renamed(node: exp.Expression, name: object) -> exp.Expression:
+    if not isinstance(node, exp.Column):
+        return node
+    assert callable(name)
+    identifier = exp.Identifier(this=name(node), quoted=True)
+    identifier.meta.update(node.this.meta)
+    return exp.Column(this=identifier)
+
+
+def _project_item(
+    name: str, tree: exp.Expression, schema: pa.Schema, plan: Bound, span: Span, columns: _Columns
+) -> SqlColumn:
+    if isinstance(tree, exp.Column):
+        return SqlColumn(name, f"`{tree.name}`", f'"{tree.name}"')
+    try:
+        duckdb = write_duckdb(tree, columns_of(schema, plan.query.text, span), plan.query.text, span)
+    except QueryError:
+        if columns.engine == "local":
+            raise
+        return SqlColumn(name, write_spark(tree), None)
+    return SqlColumn(name, write_spark(tree), duckdb)
+
+
+def with_origin(physical: Physical, origin_us: int) -> Physical:
+    """The same plan with its windows aligned to another instant."""
+    assert physical.spec.slide is not None
+    slide = replace(physical.spec.slide, origin_us=origin_us)
+    return replace(physical, spec=replace(physical.spec, slide=slide))

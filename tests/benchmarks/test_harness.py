@@ -68,9 +68,7 @@ def test_a_missing_peer_is_named_with_the_reason(measured: tuple[dict[str, Any],
     assert variant(measured[0], "absent")["missing"] == "needs a library nobody has"
 
 
-def test_the_result_names_no_host_and_no_path(
-    measured: tuple[dict[str, Any], list[str]], tmp_path: Path
-) -> None:
+def test_the_result_names_no_host_and_no_path(measured: tuple[dict[str, Any], list[str]], tmp_path: Path) -> None:
     save(measured[0], tmp_path / "fake.json")
     text = (tmp_path / "fake.json").read_text()
     assert socket.gethostname() not in json.dumps(json.loads(text)["machine"])
@@ -106,9 +104,7 @@ def test_a_page_without_results_says_so(tmp_path: Path) -> None:
         ("dies", r"variant 'dies' died \(exit code 3\)"),
     ],
 )
-def test_a_wrong_variant_fails_the_benchmark_and_leaves_no_process(
-    bad: str, message: str, tmp_path: Path
-) -> None:
+def test_a_wrong_variant_fails_the_benchmark_and_leaves_no_process(bad: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(BenchmarkError, match=message):
         measure(fake_benchmarks.wrong, rounds=1, variants=["limit", bad], context=Context(10, tmp_path))
     assert multiprocessing.active_children() == []

@@ -160,5 +160,7 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _own(column: Any, dtype: Any) -> NDArray[Any]:
-    values = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)
+    values = (
+        column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)
+    )
     return np.array(values, dtype=dtype, order="C", copy=True)

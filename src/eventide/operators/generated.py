@@ -75,7 +75,7 @@ def cache_directory() -> Path:
     named = os.environ.get("EVENTIDE_CACHE_DIR")
     base = os.environ.get("XDG_CACHE_HOME")
     candidates = [Path(named)] if named else []
-    candidates.append(Path(base) / "eventide" if base else Path.home() / ".cache" / "eventide")
+    candidates.append(Path(base) / "eventide" if base else Path(os.path.expanduser("~/.cache/eventide")))
     user = str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
     candidates.append(Path(tempfile.gettempdir()) / f"eventide-{user}")
     for candidate in candidates:

@@ -35,8 +35,10 @@ def _encode(column: pa.ChunkedArray) -> tuple[IntArray, int]:
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):
         column = pc.add(column, 0.0)  # -0.0 joins 0.0
-    encoded = pc.dictionary_encode(column, null_encoding="encode")
-    encoded = encoded.unify_dictionaries() if isinstance(encoded, pa.ChunkedArray) else encoded
-    chunks = encoded.chunks if isinstance(encoded, pa.ChunkedArray) else [encoded]
-    codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks])
-    return codes.astype(np.int64, copy=False), len(chunks[0].dictionary)
+    encoded = pc.dictionary_encode(column).unify_dictionaries()
+    n_values = len(encoded.chunk(0).dictionary)
+    indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks])
+    if not indices.null_count:
+        return indices.to_numpy().astype(np.int64, copy=False), n_values
+    # NULL is a partition of its own, as in GROUP BY.
+    return pc.fill_null(indices, n_values).to_numpy().astype(np.int64, copy=False), n_values + 1

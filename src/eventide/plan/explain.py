@@ -84,7 +84,7 @@ def _program(plan: Bound) -> list[str]:
         lines.append(f"{k}  bind {step.symbol}  where {' AND '.join(alone)}")
         for test in placed:
             if max(test.steps) == k:
-                lines.append(f"       test {_text(plan, test.test.span)}")
+                lines.append(f"       test {_text(plan, test.test.tree.span)}")
     lines.append(f"{len(steps)}  match")
     return lines
 

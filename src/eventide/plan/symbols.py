@@ -23,7 +23,8 @@ def collect_symbols(query: EventQuery) -> dict[str, Symbol]:
             found[step.symbol] = Symbol(step.symbol, step.type, 1, negated, repeated)
             continue
         if before.type != step.type or before.negated != negated:
-            what = f"types '{before.type}' and '{step.type}'" if before.type != step.type else "events and absent events"
+            types = f"types '{before.type}' and '{step.type}'"
+            what = types if before.type != step.type else "events and absent events"
             raise QueryError(
                 f"symbol '{step.symbol}' stands for {what}",
                 query.text,

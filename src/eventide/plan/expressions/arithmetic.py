@@ -38,7 +38,14 @@ OPERATORS: dict[type[exp.Expression], str] = {
     exp.Ceil: "ceil",
 }
 UNARY = (exp.Neg, exp.Abs, exp.Round, exp.Floor, exp.Ceil)
-_VERBS = {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "mod": "divide", "int_div": "divide"}
+_VERBS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "divide",
+    "mod": "divide",
+    "int_div": "divide",
+}
 
 
 def typed_arithmetic(node: exp.Expression, args: list[Typed], source: Source, span: Span) -> Typed:

@@ -105,7 +105,9 @@ _LIST = (
         "CASE WHEN isnan({1}) OR (abs({0}) = 1 AND isinf({1})) THEN {0} + 'nan'::DOUBLE ELSE pow({0}, {1}) END",
         exact=False,
     ),
-    Function("ATAN2", exp.Atan2, _TWO, ("double", "double"), _DOUBLE, "atan2({0} + 0.0, {1} + 0.0)", exact=False),
+    Function(
+        "ATAN2", exp.Atan2, _TWO, ("double", "double"), _DOUBLE, "atan2({0} + 0.0, {1} + 0.0)", exact=False
+    ),
     Function("ISNAN", exp.IsNan, _ONE, ("double",), _BOOL, "coalesce(isnan({0}), false)"),
     Function(
         "NANVL", exp.Nanvl, _TWO, ("double", "double"), _DOUBLE, "CASE WHEN isnan({0}) THEN {1} ELSE {0} END"
@@ -129,9 +131,21 @@ _LIST = (
         ),
         1,
     ),
-    Function("LEFT", exp.Left, _TWO, ("string", "integer"), _STRING, "left({0}, CASE WHEN {1} < 0 THEN 0 ELSE {1} END)"),
     Function(
-        "RIGHT", exp.Right, _TWO, ("string", "integer"), _STRING, "right({0}, CASE WHEN {1} < 0 THEN 0 ELSE {1} END)"
+        "LEFT",
+        exp.Left,
+        _TWO,
+        ("string", "integer"),
+        _STRING,
+        "left({0}, CASE WHEN {1} < 0 THEN 0 ELSE {1} END)",
+    ),
+    Function(
+        "RIGHT",
+        exp.Right,
+        _TWO,
+        ("string", "integer"),
+        _STRING,
+        "right({0}, CASE WHEN {1} < 0 THEN 0 ELSE {1} END)",
     ),
     Function("STARTSWITH", exp.StartsWith, _TWO, ("string",) * 2, _BOOL, "starts_with({0}, {1})"),
     Function("ENDSWITH", exp.EndsWith, _TWO, ("string",) * 2, _BOOL, "suffix({0}, {1})"),
@@ -144,7 +158,14 @@ _LIST = (
         _STRING,
         "replace({0}, {1}, {2})",
     ),
-    Function("INSTR", exp.StrPosition, ("this", "substr"), ("string",) * 2, _INT, "CAST(instr({0}, {1}) AS INTEGER)"),
+    Function(
+        "INSTR",
+        exp.StrPosition,
+        ("this", "substr"),
+        ("string",) * 2,
+        _INT,
+        "CAST(instr({0}, {1}) AS INTEGER)",
+    ),
     # dates and timestamps
     _part("YEAR", exp.Year, "date"),
     _part("QUARTER", exp.Quarter, "date"),
@@ -158,13 +179,25 @@ _LIST = (
     _part("SECOND", exp.Second, "timestamp"),
     Function("LAST_DAY", exp.LastDay, _ONE, ("date",), pa.date32(), "last_day({0})"),
     Function("DATEDIFF", exp.DateDiff, _TWO, ("date", "date"), _INT, "CAST({0} - {1} AS INTEGER)"),
-    Function("DATE_ADD", exp.TsOrDsAdd, _TWO, ("date", "integer"), pa.date32(), "({0} + CAST({1} AS INTEGER))"),
     Function(
-        "ADD_MONTHS", exp.AddMonths, _TWO, ("date", "integer"), pa.date32(), "CAST({0} + to_months({1}) AS DATE)"
+        "DATE_ADD", exp.TsOrDsAdd, _TWO, ("date", "integer"), pa.date32(), "({0} + CAST({1} AS INTEGER))"
+    ),
+    Function(
+        "ADD_MONTHS",
+        exp.AddMonths,
+        _TWO,
+        ("date", "integer"),
+        pa.date32(),
+        "CAST({0} + to_months({1}) AS DATE)",
     ),
     Function("UNIX_MICROS", exp.UnixMicros, _ONE, ("timestamp",), _LONG, "epoch_us({0})"),
     Function(
-        "DATE_TRUNC", exp.TimestampTrunc, ("unit", "this"), ("unit", "timestamp"), TIMESTAMP, "date_trunc({0}, {1})"
+        "DATE_TRUNC",
+        exp.TimestampTrunc,
+        ("unit", "this"),
+        ("unit", "timestamp"),
+        TIMESTAMP,
+        "date_trunc({0}, {1})",
     ),
 )
 
@@ -176,7 +209,18 @@ SPECIAL_FORMS = (
     "ISNULL", "LEAST", "NULLIF", "NVL", "NVL2", "ROUND",
 )  # fmt: skip
 
-TRUNC_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
+TRUNC_UNITS = (
+    "YEAR",
+    "QUARTER",
+    "MONTH",
+    "WEEK",
+    "DAY",
+    "HOUR",
+    "MINUTE",
+    "SECOND",
+    "MILLISECOND",
+    "MICROSECOND",
+)
 _EXTRACT = {"YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE"}
 _TRIMS = {"LEADING": "LTRIM", "TRAILING": "RTRIM"}
 _LOGS = {"2": "LOG2", "10": "LOG10"}

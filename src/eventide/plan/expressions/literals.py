@@ -146,7 +146,9 @@ def _cast(inner: exp.Literal, to: exp.DataType, source: Source, span: Span) -> T
     if inner.is_string and name in ("date", "timestamp"):
         return Typed("literal", (), dtype, _moment(text, dtype, source, span), span)
     if inner.is_string and name == "decimal" and re.fullmatch(r"[+-]?\d+(\.\d+)?", text):
-        return Typed("literal", (), dtype, Decimal(text), span) if decimal_of(Decimal(text)) == dtype else None
+        return (
+            Typed("literal", (), dtype, Decimal(text), span) if decimal_of(Decimal(text)) == dtype else None
+        )
     if inner.is_string:
         return None
     if name == "double":
@@ -215,4 +217,8 @@ def is_whole_days(node: exp.Expression) -> bool:
     while isinstance(node, (exp.Paren, exp.Neg)):
         node = node.this
     unit = node.args.get("unit")
-    return isinstance(node, exp.Interval) and unit is not None and unit.name.upper().rstrip("S") in ("DAY", "WEEK")
+    return (
+        isinstance(node, exp.Interval)
+        and unit is not None
+        and unit.name.upper().rstrip("S") in ("DAY", "WEEK")
+    )

@@ -197,7 +197,10 @@ class _Splitter:
             constant = not mine and isinstance(node, exp.Condition) and literal(node, source) is None
             if is_branch or not (len(mine) == 1 or constant) or isinstance(node, exp.Identifier):
                 for child in list(node.iter_expressions()):
-                    if not isinstance(child, (exp.DataType, exp.Var, exp.IntervalSpan)) and literal(node, source) is None:
+                    if (
+                        not isinstance(child, (exp.DataType, exp.Var, exp.IntervalSpan))
+                        and literal(node, source) is None
+                    ):
                         made = cut(child)
                         if made is not child:
                             child.replace(made)
@@ -215,7 +218,9 @@ class _Splitter:
             if value.dtype is None:
                 shown = self.text[value.typed.span.start : value.typed.span.end]
                 hint = f"name its type: CAST({shown} AS DOUBLE)"
-                raise source.error("the type of this is not known before the query runs", value.typed.span, hint)
+                raise source.error(
+                    "the type of this is not known before the query runs", value.typed.span, hint
+                )
             return pa.field(column.name, value.dtype)
 
         residue = bind(cut(tree.copy()), resolve, self.text, source.span)
@@ -228,7 +233,9 @@ class _Splitter:
             to = exp.DataType.build(type_name(typed.dtype), dialect="spark")
             inner = value.expression.copy()
             cast = exp.Cast(this=inner if isinstance(inner, exp.Column) else exp.Paren(this=inner), to=to)
-            return Typed("value", (), typed.dtype, (slot, self._index(self._value(cast, value.source))), typed.span)
+            return Typed(
+                "value", (), typed.dtype, (slot, self._index(self._value(cast, value.source))), typed.span
+            )
         if typed.op == "column":
             slot, value = leaves[typed.value[0]]
             return Typed("value", (), typed.dtype, (slot, self._index(value)), typed.span)

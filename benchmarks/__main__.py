@@ -36,9 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in names:
         events = options.events or known[name].events
         try:
-            measured = measure(
-                known[name], events=events, rounds=options.rounds, variants=variants, log=console.print
-            )
+            measured = measure(known[name], events=events, rounds=options.rounds, variants=variants, log=console.print)
         except BenchmarkError as error:
             print(f"benchmark '{name}' failed: {error}", file=sys.stderr)
             return 1

@@ -88,9 +88,7 @@ def _step_chain(ts, key, kind, value, pattern, state, share, out):
                 if n == room:
                     kept = 0
                     for r in range(n):
-                        if t - start_ts[k, r] < window and (
-                            start_done[k, r] == _NEVER or start_done[k, r] == t
-                        ):
+                        if t - start_ts[k, r] < window and (start_done[k, r] == _NEVER or start_done[k, r] == t):
                             start_ts[k, kept] = start_ts[k, r]
                             start_value[k, kept] = start_value[k, r]
                             start_done[k, kept] = start_done[k, r]
@@ -165,9 +163,7 @@ def count_chains(
         state = new_state(n_keys, n_runs)
         out = np.zeros((threads, 2), np.int64)
         with ThreadPoolExecutor(threads) as pool:
-            shares = [
-                pool.submit(_run_share, chunks, chain, state, (i, threads), out[i]) for i in range(threads)
-            ]
+            shares = [pool.submit(_run_share, chunks, chain, state, (i, threads), out[i]) for i in range(threads)]
             whole = all([share.result() for share in shares])
         if whole:
             return int(out[:, 0].sum()), int(out[:, 1].sum())

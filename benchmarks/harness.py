@@ -125,9 +125,7 @@ class _Worker:
         return kind, value
 
 
-def _serve(
-    connection: Connection, module: str, benchmark: str, variant: str, data: Any, context: Context
-) -> None:
+def _serve(connection: Connection, module: str, benchmark: str, variant: str, data: Any, context: Context) -> None:
     try:
         run = load((module,))[benchmark].variant(variant).setup(data, context)
     except UnavailableError as missing:

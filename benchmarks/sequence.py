@@ -105,9 +105,7 @@ def _spark_frame(path: Path, context: Context) -> Run:
 def match_group(table: pa.Table) -> pa.Table:
     """One key's events, in any order, to one row: its number of matches and their checksum."""
     table = table.sort_by("ts").combine_chunks()
-    table = table.set_column(
-        table.schema.get_field_index("key"), "key", pa.array(np.zeros(len(table), np.int32))
-    )
+    table = table.set_column(table.schema.get_field_index("key"), "key", pa.array(np.zeros(len(table), np.int32)))
     count, checksum = count_chains(table.to_batches(), CHAIN, n_keys=1)
     return pa.table({"n": [count], "us": [checksum]})
 
@@ -179,9 +177,7 @@ def _polars(path: Path, context: Context) -> Run:
 
     def earliest(left: pl.LazyFrame, right: pl.LazyFrame, t_name: str, by: list[str], allowed: Any) -> Any:
         """Join on the window's number as in DuckDB, keep the earliest allowed right rows of each left row."""
-        panes = left.with_columns(pane=pl.concat_list(pl.col(t_name) // w, pl.col(t_name) // w + 1)).explode(
-            "pane"
-        )
+        panes = left.with_columns(pane=pl.concat_list(pl.col(t_name) // w, pl.col(t_name) // w + 1)).explode("pane")
         pairs = panes.join(right.with_columns(pane=t // w), on=["key", "pane"]).filter(allowed)
         return pairs.filter(t == t.min().over(by)).drop("pane")
 

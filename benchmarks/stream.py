@@ -42,9 +42,7 @@ def write_files(folder: Path, events: int) -> None:
     partial = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
     partial.mkdir()
     try:
-        whole = generate(
-            "typed", events=events, output=partial / "all", row_group_events=BATCH_EVENTS, **TYPED
-        )
+        whole = generate("typed", events=events, output=partial / "all", row_group_events=BATCH_EVENTS, **TYPED)
         file = pq.ParquetFile(whole)
         for idx in range(file.num_row_groups):
             pq.write_table(file.read_row_group(idx), partial / f"{idx:05d}.parquet")
@@ -121,9 +119,7 @@ def _processor() -> Any:
             self._runs.put(runs) if runs else self._runs.clear()
             if found:
                 starts, ends = zip(*found, strict=True)
-                yield pd.DataFrame(
-                    {"a_ts": pd.to_datetime(starts, unit="us"), "c_ts": pd.to_datetime(ends, unit="us")}
-                )
+                yield pd.DataFrame({"a_ts": pd.to_datetime(starts, unit="us"), "c_ts": pd.to_datetime(ends, unit="us")})
 
         def close(self) -> None:
             pass

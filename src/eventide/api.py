@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -39,7 +40,7 @@ class Query:
     text: str
     tree: Any
     options: Options
-    last_metrics: local.Metrics | None = None
+    last_run: Any = None
 
     def run(
         self,
@@ -57,36 +58,28 @@ class Query:
         """
         _check_inputs(events, inputs, engine)
         if engine == "spark" or not all(is_local(value) for value in (events, *inputs.values())):
-            from eventide.engines.spark.run import run_spark
-
-            return run_spark(self, events, inputs, spark)
+            return self._run_on_spark(events, inputs, spark)
         source, options = self._open(events, inputs)
         physical = prepare(self.tree, options, source.schema, engine="local")
-        table, self.last_metrics = local.run(physical, source, memory_limit)
+        table, self.last_run = local.run(physical, source, memory_limit)
         return table
 
     def explain(self, events: Any = None, *, engine: str | None = None, **inputs: Any) -> str:
         """The query as understood, the plan, the chosen operator and distribution, and why."""
-        schema, n_rows = None, None
-        name = engine or "local"
-        if events is not None or inputs:
-            if all(is_local(value) for value in (events, *inputs.values())):
-                source, options = self._open(events, inputs)
-                schema, n_rows = source.schema, source.n_rows
-            else:
-                from eventide.engines.spark.run import open_frames
+        if events is None and not inputs:
+            return explain(self.tree, self.options, None, engine=engine or "local")
+        if all(is_local(value) for value in (events, *inputs.values())):
+            source, options = self._open(events, inputs)
+            return explain(self.tree, options, source.schema, engine=engine or "local", n_rows=source.n_rows)
+        from eventide.engines.spark.types import input_schema
 
-                frame, schema, options = open_frames(self.options, events, inputs)
-                name = "spark stream" if frame.isStreaming else "spark"
-            return explain(self.tree, options, schema, engine=name, n_rows=n_rows)
-        return explain(self.tree, self.options, None, engine=name)
+        frame, options = self._frame(events, inputs)
+        name = "spark stream" if frame.isStreaming else "spark"
+        return explain(self.tree, options, input_schema(frame), engine=name)
 
     def metrics(self) -> dict[str, int]:
-        """What the last run on the embedded engine saw: events, relevant and dropped ones, matches."""
-        if self.last_metrics is None:
-            return {}
-        seen = self.last_metrics
-        return {name: getattr(seen, name) for name in seen.__slots__}
+        """What the last run counted: events, dropped ones, matches; on Spark, after an action has run."""
+        return self.last_run.metrics() if self.last_run is not None else {}
 
     def plan(self, schema: pa.Schema, engine: str = "local") -> Physical:
         """The executable form over a schema."""
@@ -94,6 +87,29 @@ class Query:
 
     def __str__(self) -> str:
         return write(self.tree)
+
+    def _run_on_spark(self, events: Any, inputs: dict[str, Any], spark: Any) -> Any:
+        from eventide.engines.spark.run import run_frame, run_path
+
+        if isinstance(events, str | os.PathLike):
+            if spark is None:
+                raise InputError("engine='spark' with a path needs a session", hint="pass spark=spark")
+            path = os.fspath(events)
+            self.last_run = run_path(path, lambda schema: self.plan(schema, "spark"), spark)
+        else:
+            frame, options = self._frame(events, inputs)
+            self.last_run = run_frame(frame, lambda schema: prepare(self.tree, options, schema, engine="spark"))
+        return self.last_run.rows
+
+    def _frame(self, events: Any, inputs: dict[str, Any]) -> tuple[Any, Options]:
+        from eventide.engines.spark.run import merge_frames
+
+        for value in inputs.values() if inputs else (events,):
+            if is_local(value):
+                raise InputError(f"engine='spark' takes DataFrames or a path, not {type(value).__name__}")
+        if inputs:
+            return merge_frames(inputs, TYPE_COLUMN), typed_by_input(self.options)
+        return events, self.options
 
     def _open(self, events: Any, inputs: dict[str, Any]) -> tuple[Source, Options]:
         if inputs:
@@ -103,8 +119,6 @@ class Query:
 
 def typed_by_input(options: Options) -> Options:
     """The options when each event type is an input of its own."""
-    from dataclasses import replace
-
     if options.type is not None:
         raise InputError("one input per event type leaves nothing for type= to say", hint="leave out type=")
     return replace(options, type=TYPE_COLUMN)

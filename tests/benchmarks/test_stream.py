@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from benchmarks import stream
 from benchmarks.sequence import TYPED
+from benchmarks.stream import batch_table, write_files
 
 from eventide.generate import sample
 
@@ -16,8 +16,8 @@ from eventide.generate import sample
 def test_files_hold_one_batch_each_and_together_all_events_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream, "BATCH_EVENTS", 300)
-    stream.write_files(tmp_path / "events", 1000)
+    monkeypatch.setattr("benchmarks.stream.BATCH_EVENTS", 300)
+    write_files(tmp_path / "events", 1000)
     files = sorted((tmp_path / "events").iterdir(), key=lambda path: path.stat().st_mtime_ns)
     assert [path.name for path in files] == [f"{idx:05d}.parquet" for idx in range(4)]
     tables = [pq.read_table(path) for path in files]
@@ -42,6 +42,6 @@ def test_state_bytes_of_a_batch_are_its_changelogs_in_all_partitions(tmp_path: P
         }
         for batch in (0, 1, 2)
     ]
-    table = stream.batch_table(progress, tmp_path)
+    table = batch_table(progress, tmp_path)
     assert [row["state KiB written"] for row in table] == [2, 4, 0]
     assert table[0] == {"batch": 0, "events": 5, "seconds": 1.5, "state rows": 7, "state KiB written": 2}

@@ -52,20 +52,20 @@ def make_plan(
 
 
 def make_events(
-    n: int, seed: int, *, time: pa.DataType | None = None, n_users: int = 5, step_us: int = SECOND_US
+    n: int, seed: int, *, n_users: int = 5, null_users: bool = False, step_us: int = SECOND_US
 ) -> pa.Table:
     """Events about `step_us` apart, in order, some tied, with irrelevant kinds and NULL amounts among them."""
     draw = random.Random(seed)
     ts_us, rows = 1_700_000_000 * SECOND_US, []
     for i in range(n):
         ts_us += draw.choice((0, step_us, step_us, 2 * step_us + 500))
-        user = None if draw.random() < 0.1 else f"user{draw.randrange(n_users)}"
+        user = None if null_users and draw.random() < 0.2 else f"user{draw.randrange(n_users)}"
         rows.append((user, ts_us, draw.choice("ABCCX"), None if draw.random() < 0.3 else i))
     user, ts, kind, amount = (list(column) for column in zip(*rows, strict=True))
     return pa.table(
         {
             "user": pa.array(user, pa.string()),
-            "ts": pa.array(ts, pa.int64()).cast(pa.timestamp("us", "UTC")).cast(time or pa.timestamp("us", "UTC")),
+            "ts": pa.array(ts, pa.int64()).cast(pa.timestamp("us", "UTC")),
             "kind": pa.array(kind, pa.string()),
             "amount": pa.array(amount, pa.int32()),
         }
@@ -75,9 +75,19 @@ def make_events(
 def shuffle_within(events: pa.Table, lateness_us: int, seed: int) -> pa.Table:
     """The events in an order in which none is more than `lateness_us` behind the newest before it."""
     draw = random.Random(seed)
-    ts = events.column("ts").cast(pa.int64()).to_pylist()
+    ts = micros(events)
     order = sorted(range(len(ts)), key=lambda i: ts[i] + draw.randrange(max(lateness_us, 1)))
     return events.take(order)
+
+
+def micros(events: pa.Table) -> list[int]:
+    """The events' times in microseconds."""
+    return events.column("ts").cast(pa.int64()).to_pylist()  # type: ignore[no-any-return]
+
+
+def final_watermark_us(events: pa.Table, lateness_us: int = 0) -> int:
+    """Spark's watermark after all events: whole milliseconds."""
+    return (max(micros(events)) // 1000 - -(-lateness_us // 1000)) * 1000
 
 
 def raw_block(events: pa.Table) -> pa.Table:

@@ -141,9 +141,7 @@ def test_stock_prices_walk_in_small_steps_and_a_symbol_keeps_its_sector() -> Non
     table = sample("stocks", 50_000, symbols=20)
     assert min(table["volume"].to_pylist()) >= 1
     assert (
-        table.group_by("symbol")
-        .aggregate([("sector", "count_distinct")])["sector_count_distinct"]
-        .to_pylist()
+        table.group_by("symbol").aggregate([("sector", "count_distinct")])["sector_count_distinct"].to_pylist()
         == [1] * 20
     )
     for symbol in ("S0000", "S0019"):
@@ -155,12 +153,8 @@ def test_stock_prices_walk_in_small_steps_and_a_symbol_keeps_its_sector() -> Non
 
 
 def test_typed_events_follow_probabilities_mean_gap_and_ties() -> None:
-    table = sample(
-        "typed", 100_000, kinds=("x", "y", "z"), probabilities=(0.7, 0.3, 0.0), mean_gap_us=500, ties=0.25
-    )
-    counts = dict(
-        zip(*np.unique(table["kind"].to_numpy(zero_copy_only=False), return_counts=True), strict=True)
-    )
+    table = sample("typed", 100_000, kinds=("x", "y", "z"), probabilities=(0.7, 0.3, 0.0), mean_gap_us=500, ties=0.25)
+    counts = dict(zip(*np.unique(table["kind"].to_numpy(zero_copy_only=False), return_counts=True), strict=True))
     assert set(counts) == {"x", "y"}
     assert counts["x"] == pytest.approx(70_000, rel=0.02)
     gap_us = np.diff(table["ts"].cast(pa.int64()).to_numpy())
@@ -185,9 +179,7 @@ def test_failure_in_the_middle_leaves_no_file_and_keeps_the_old_one(
         yield next(whole.blocks(parameters, 10, seed))
         raise RuntimeError("disk on fire")
 
-    monkeypatch.setitem(
-        registry_module.GENERATORS, "typed", Generator(whole.schema, whole.parameters, failing)
-    )
+    monkeypatch.setitem(registry_module.GENERATORS, "typed", Generator(whole.schema, whole.parameters, failing))
     old = tmp_path / "old.parquet"
     old.write_text("old")
     for output in (tmp_path / "new.parquet", old):

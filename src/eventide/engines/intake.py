@@ -29,7 +29,7 @@ def take_in(raw: pa.Table, intake: Intake) -> tuple[pa.Table, int]:
         if not pc.all(relevant, min_count=0).as_py():
             raw = raw.filter(relevant)
             ts = raw.column(TS)
-    block = raw.set_column(raw.schema.get_field_index(TS), TS, _microseconds(ts, intake))
+    block = raw.set_column(raw.schema.get_field_index(TS), TS, microseconds(ts, intake))
     return block, n_bad
 
 
@@ -44,7 +44,8 @@ def _describe(row: pa.Table, intake: Intake) -> str:
     return f"an event has no time: '{intake.ts_column}' is NULL in the event with values ({seen})"
 
 
-def _microseconds(ts: pa.ChunkedArray, intake: Intake) -> pa.ChunkedArray:
+def microseconds(ts: pa.ChunkedArray, intake: Intake) -> pa.ChunkedArray:
+    """Times in the user's type as int64 microseconds; what does not fit is an InputError."""
     time_type: TimeType = intake.time_type
     try:
         if time_type.unit is not None:

@@ -84,9 +84,7 @@ class _Episodes:
 class _Traffic:
     """The episodes in order, drawn when first needed; only the last few stay in memory."""
 
-    def __init__(
-        self, parameters: Parameters, draws: np.random.Generator, setup: np.random.Generator
-    ) -> None:
+    def __init__(self, parameters: Parameters, draws: np.random.Generator, setup: np.random.Generator) -> None:
         n = parameters.cars
         self.expressway = (setup.random(n) * parameters.expressways).astype(np.int64)
         self.direction = (setup.random(n) * 2).astype(np.int64)

@@ -103,9 +103,7 @@ def _open(
     return generator.schema, generator.blocks(generator.parameters(**parameters), events, seed)
 
 
-def _regroup(
-    batches: Iterator[pa.RecordBatch], schema: pa.Schema, row_group_events: int
-) -> Iterator[pa.Table]:
+def _regroup(batches: Iterator[pa.RecordBatch], schema: pa.Schema, row_group_events: int) -> Iterator[pa.Table]:
     """Tables of exactly `row_group_events` rows, the last one shorter; holds one table and one batch."""
     held: list[pa.RecordBatch] = []
     n_held = 0

@@ -90,7 +90,5 @@ def _flatten(scalar: Scalar) -> list[Scalar]:
     if not isinstance(scalar.tree, exp.And):
         return [scalar]
     return [
-        Scalar(part, scalar.text, scalar.span)
-        for part in scalar.tree.flatten()
-        if isinstance(part, exp.Expression)
+        Scalar(part, scalar.text, scalar.span) for part in scalar.tree.flatten() if isinstance(part, exp.Expression)
     ]

@@ -96,9 +96,7 @@ class Cursor:
                     hint="compute the column before the query, and name it here",
                 )
             if any(name == other for other in names):
-                self.fail(
-                    f"column '{name.text}' is named twice in {self.clause}", at=name.span, hint="remove one"
-                )
+                self.fail(f"column '{name.text}' is named twice in {self.clause}", at=name.span, hint="remove one")
             names.append(name)
             if not self.accept(","):
                 return tuple(names)

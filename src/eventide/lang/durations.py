@@ -86,9 +86,7 @@ def read_window(cursor: Cursor) -> Window:
             cursor.fail(f"WITHIN counts {kinds[0]} and SLIDE counts {kinds[1]}", at=slide.span, hint=hint)
         if slide.amount > length.amount:
             message = f"SLIDE {write_length(slide)} is longer than WITHIN {write_length(length)}"
-            cursor.fail(
-                message, at=slide.span, hint="events between two windows would be lost; slide by less"
-            )
+            cursor.fail(message, at=slide.span, hint="events between two windows would be lost; slide by less")
     cursor.finish("the window length", hint=_FORMS)
     return Window(length, slide, Span(start, (slide or length).span.end))
 
@@ -113,9 +111,7 @@ def read_length(cursor: Cursor) -> Length:
     span = Span(start, end)
     if any(unit.word in ("EVENT", "EVENTS") for _, unit, _ in pairs):
         if len(pairs) > 1 or interval:
-            cursor.fail(
-                "a length is a time or a number of events, not both", at=span, hint="write it as: 100 EVENTS"
-            )
+            cursor.fail("a length is a time or a number of events, not both", at=span, hint="write it as: 100 EVENTS")
         return Length(_count(cursor, pairs[0][0], span), True, span)
     total = sum((_microseconds(cursor, *pair) for pair in pairs), Fraction(0))
     if total == 0:
@@ -143,9 +139,7 @@ def _take_number(cursor: Cursor) -> Token:
 def _take_unit(cursor: Cursor, number: Token) -> Token:
     if cursor.ended or cursor.next.kind is not Kind.WORD or cursor.at_word("SLIDE"):
         message = f"the length {number.text} has no unit"
-        cursor.fail(
-            message, at=number, hint=f"write for example: {number.text} seconds, or {number.text} EVENTS"
-        )
+        cursor.fail(message, at=number, hint=f"write for example: {number.text} seconds, or {number.text} EVENTS")
     return cursor.take()
 
 
@@ -174,9 +168,7 @@ def _microseconds(cursor: Cursor, number: str, unit: Token, span: Span) -> Fract
 
 def _fail_unit(cursor: Cursor, unit: Token) -> NoReturn:
     if unit.text.lower() in ("month", "months", "year", "years", "quarter", "quarters"):
-        cursor.fail(
-            f"a {unit.text.lower().rstrip('s')} has no fixed length", at=unit, hint="give the length in days"
-        )
+        cursor.fail(f"a {unit.text.lower().rstrip('s')} has no fixed length", at=unit, hint="give the length in days")
     known = [f"{name}s" for name in _UNITS_US] + ["EVENTS"]
     cursor.fail(f"unknown unit {unit}", at=unit, hint=misplaced_hint(unit) or did_you_mean(unit.text, known))
 

@@ -21,9 +21,7 @@ CLAUSES = (
     "OPTIONS",
 )
 PATTERN_WORDS = frozenset({"SEQ", "AND", "OR", "NOT", "ITER"})
-RESERVED = (
-    frozenset(word for clause in CLAUSES for word in clause.split()) | PATTERN_WORDS | {"AS", "SLIDE", "NEXT"}
-)
+RESERVED = frozenset(word for clause in CLAUSES for word in clause.split()) | PATTERN_WORDS | {"AS", "SLIDE", "NEXT"}
 
 _FOREIGN = {
     "SELECT": "what a query returns stands in RETURN",

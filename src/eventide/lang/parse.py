@@ -78,13 +78,9 @@ def _source(text: str, clause: Clause) -> Name:
     cursor = _cursor(text, clause)
     name = cursor.name("a name after FROM", usage="write FROM checks, or leave FROM out")
     if cursor.at("."):
-        cursor.fail(
-            "FROM takes one name, found a dot", hint="if the dot is part of the name, quote it: `a.b`"
-        )
+        cursor.fail("FROM takes one name, found a dot", hint="if the dot is part of the name, quote it: `a.b`")
     if cursor.at(","):
-        cursor.fail(
-            "FROM takes one name, found ','", hint="give several inputs to run(): run(Order=df1, Payment=df2)"
-        )
+        cursor.fail("FROM takes one name, found ','", hint="give several inputs to run(): run(Order=df1, Payment=df2)")
     cursor.finish("the name in FROM")
     return name
 
@@ -121,9 +117,7 @@ def _definitions(text: str, clause: Clause) -> tuple[Definition, ...]:
         if not cursor.accept_word("AS"):
             cursor.fail(f"expected AS after '{name.text}', found {cursor.next}", hint=f"write {usage}")
         if name.text in definitions:
-            cursor.fail(
-                f"'{name.text}' is defined twice", at=name.span, hint="join the two conditions with OR"
-            )
+            cursor.fail(f"'{name.text}' is defined twice", at=name.span, hint="join the two conditions with OR")
         condition = read_scalar(text, tokens[2:], after, f"the condition of '{name.text}'", usage)
         definitions[name.text] = Definition(name, condition, Span(name.span.start, condition.span.end))
     return tuple(definitions.values())
@@ -179,9 +173,7 @@ def _return_items(text: str, clause: Clause) -> tuple[ReturnItem, ...]:
             alias = cursor.name("a name after AS", usage="write RETURN SUM(A.x) AS total")
             cursor.finish("the name of the result", hint="separate the results with commas")
             if alias.text in aliases:
-                cursor.fail(
-                    f"two results are called '{alias.text}'", at=alias.span, hint="rename one of them"
-                )
+                cursor.fail(f"two results are called '{alias.text}'", at=alias.span, hint="rename one of them")
             aliases.add(alias.text)
         end = alias.span.end if alias else value.span.end
         items.append(ReturnItem(value, alias, Span(value.span.start, end)))

@@ -100,11 +100,7 @@ def _primary(cursor: Cursor, depth: int, in_seq: bool) -> _Read:
 def _step(cursor: Cursor) -> Step:
     kind = cursor.take()
     symbol = kind
-    if (
-        not cursor.ended
-        and cursor.next.kind in (Kind.WORD, Kind.QUOTED)
-        and cursor.next.word not in PATTERN_WORDS
-    ):
+    if not cursor.ended and cursor.next.kind in (Kind.WORD, Kind.QUOTED) and cursor.next.word not in PATTERN_WORDS:
         if misplaced_hint(cursor.next) and cursor.peek().kind not in (Kind.PUNCTUATION, Kind.END):
             cursor.fail(f"unexpected {cursor.next} after the pattern", hint=misplaced_hint(cursor.next))
         symbol = cursor.take()
@@ -149,14 +145,10 @@ def _operator(cursor: Cursor, depth: int) -> _Read:
     word = token.word
     parts: list[Pattern] = []
     height = 0
-    cursor.expect(
-        "(", f"after {word}", hint=f"write {word}(A, B); an event type called '{token.text}' needs backticks"
-    )
+    cursor.expect("(", f"after {word}", hint=f"write {word}(A, B); an event type called '{token.text}' needs backticks")
     while True:
         if cursor.at(")"):
-            hint = (
-                f"remove the last comma, or add a pattern: {word}(A, B)" if parts else f"write {word}(A, B)"
-            )
+            hint = f"remove the last comma, or add a pattern: {word}(A, B)" if parts else f"write {word}(A, B)"
             cursor.fail(f"expected a pattern in {word}, found ')'", hint=hint)
         part, part_height = _quantified(cursor, depth + 1, in_seq=word == "SEQ")
         parts.append(part)
@@ -173,9 +165,7 @@ def _operator(cursor: Cursor, depth: int) -> _Read:
             cursor.fail("SEQ holds nothing but NOT", at=span, hint=hint)
         return Seq(tuple(parts), span), height + 1
     if len(parts) < 2:
-        cursor.fail(
-            f"{word} needs two or more patterns", at=span, hint=f"write {word}(A, B), or the pattern alone"
-        )
+        cursor.fail(f"{word} needs two or more patterns", at=span, hint=f"write {word}(A, B), or the pattern alone")
     return (And if word == "AND" else Or)(tuple(parts), span), height + 1
 
 
@@ -217,9 +207,7 @@ def _quantifier(cursor: Cursor, pattern: Pattern) -> tuple[int, int | None, int]
             )
         low = low or 0
     if low is None or not cursor.at("}"):
-        cursor.fail(
-            f"expected a number of repetitions, found {cursor.next}", hint="write {2}, {2,}, {,3} or {2,3}"
-        )
+        cursor.fail(f"expected a number of repetitions, found {cursor.next}", hint="write {2}, {2,}, {,3} or {2,3}")
     span = Span(opening.start, cursor.take().end)
     written = cursor.text[span.start : span.end]
     if high == 0:

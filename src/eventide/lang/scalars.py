@@ -25,9 +25,7 @@ MAX_NESTING = 24
 MAX_HEIGHT = 80
 # What may touch a number: punctuation, which has no word, and the suffixes of typed literals.
 _AFTER_NUMBER = frozenset({"", "L", "S", "Y", "D", "F", "BD"})
-_STATEMENTS = frozenset(
-    {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "DROP", "ALTER", "WITH", "VALUES"}
-)
+_STATEMENTS = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "DROP", "ALTER", "WITH", "VALUES"})
 _OPERATOR_WORDS = frozenset(
     {"AND", "OR", "NOT", "IN", "LIKE", "RLIKE", "ILIKE", "BETWEEN", "IS", "THEN", "ELSE", "WHEN", "DIV", "AS"}
 )
@@ -63,9 +61,7 @@ def parse_scalar(text: str) -> Scalar:
     return read_scalar(text, tokens[:-1], tokens[-1], "the expression")
 
 
-def read_scalar(
-    text: str, tokens: Sequence[Token], after: Token, what: str, usage: str | None = None
-) -> Scalar:
+def read_scalar(text: str, tokens: Sequence[Token], after: Token, what: str, usage: str | None = None) -> Scalar:
     """The expression that the tokens spell.
 
     `after` is the token behind them; errors call the expression `what`, and show `usage` when it is missing.
@@ -191,9 +187,7 @@ def _parse(text: str, tokens: Sequence[Token], what: str) -> exp.Expr:
     except SqlglotError as error:
         _fail_parse(text, tokens, what, error)
     except Exception as error:  # sqlglot is large: whatever else it raises is still about this text
-        raise QueryError(
-            f"cannot read {what}", text, start, end, hint="is it a Spark SQL expression?"
-        ) from error
+        raise QueryError(f"cannot read {what}", text, start, end, hint="is it a Spark SQL expression?") from error
     if tree is None:
         raise QueryError(f"cannot read {what}", text, start, end, hint="is it a Spark SQL expression?")
     return tree
@@ -210,9 +204,7 @@ def _fail_parse(text: str, tokens: Sequence[Token], what: str, error: SqlglotErr
         raise QueryError(f"too many arguments for {call}", text, call.start, call.end) from None
     if idx == len(tokens) - 1 and "Unexpected token" not in description and token.text not in (")", "]"):
         hint = f"something must follow {token}"
-        raise QueryError(
-            f"{what} ends too early, after {token}", text, token.start, token.end, hint=hint
-        ) from None
+        raise QueryError(f"{what} ends too early, after {token}", text, token.start, token.end, hint=hint) from None
     advice = _unexpected_hint(token, tokens[idx - 1] if idx else None, what)
     raise QueryError(f"unexpected {token} in {what}", text, token.start, token.end, hint=advice) from None
 
@@ -254,9 +246,7 @@ def _check_tree(text: str, tree: exp.Expression, whole: Span, what: str) -> None
         for refused, message, hint in _REFUSED:
             if isinstance(node, refused):
                 _fail_at(text, node, whole, message, hint)
-        if isinstance(node, exp.In) and not any(
-            node.args.get(key) for key in ("expressions", "query", "field")
-        ):
+        if isinstance(node, exp.In) and not any(node.args.get(key) for key in ("expressions", "query", "field")):
             _fail_at(text, node, whole, "IN has no list", "write A.x IN (1, 2)")
         if isinstance(node, exp.Count) and node.this is None:
             _fail_at(text, node, whole, "COUNT has no argument", "write COUNT(*), or COUNT(A)")
@@ -297,7 +287,6 @@ def _height(tree: exp.Expr) -> int:
         highest = max(highest, height)
         chain = isinstance(node, exp.Binary)
         stack += [
-            (child, height + (not (chain and isinstance(child, exp.Binary))))
-            for child in node.iter_expressions()
+            (child, height + (not (chain and isinstance(child, exp.Binary)))) for child in node.iter_expressions()
         ]
     return highest

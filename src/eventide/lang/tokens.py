@@ -145,9 +145,7 @@ def _scan(text: str, at: int, last: Token | None) -> tuple[Kind, int]:
         if found and found.end() - at > 2:
             return Kind.QUOTED, found.end()
         if found:
-            raise QueryError(
-                "the quoted name is empty", text, at, at + 2, hint="write a name between the backticks"
-            )
+            raise QueryError("the quoted name is empty", text, at, at + 2, hint="write a name between the backticks")
         raise QueryError("the quoted name is never closed", text, at, at + 1, hint="end it with `")
     if char in "rR" and (found := _RAW_STRING.match(text, at)):
         return Kind.STRING, found.end()
@@ -163,9 +161,7 @@ def _scan(text: str, at: int, last: Token | None) -> tuple[Kind, int]:
     if char in _PUNCTUATION:
         return Kind.PUNCTUATION, at + 1
     shown = f"'{char}'" if char.isprintable() else f"U+{ord(char):04X}"
-    raise QueryError(
-        f"the character {shown} has no meaning here", text, at, at + 1, hint=_character_hint(char)
-    )
+    raise QueryError(f"the character {shown} has no meaning here", text, at, at + 1, hint=_character_hint(char))
 
 
 def _character_hint(char: str) -> str:

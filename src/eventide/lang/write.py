@@ -35,9 +35,7 @@ def write(query: EventQuery) -> str:
     clause("FROM", write_name(query.source.text) if query.source else "")
     clause("PARTITION BY", _names(query.partition_by))
     clause("PATTERN", write_pattern(query.pattern))
-    clause(
-        "DEFINE", ", ".join(f"{write_name(d.name.text)} AS {write_scalar(d.condition)}" for d in query.define)
-    )
+    clause("DEFINE", ", ".join(f"{write_name(d.name.text)} AS {write_scalar(d.condition)}" for d in query.define))
     clause("WHERE", _conditions(query))
     clause("SEMANTICS", query.semantics.value if query.semantics else "")
     clause("GROUP BY", _names(query.group_by))
@@ -46,9 +44,7 @@ def write(query: EventQuery) -> str:
         clause("WITHIN", write_length(query.window.length) + slide)
     clause("MIN LENGTH", str(query.min_length) if query.min_length else "")
     clause("RETURN", "COMPLETE TRENDS" if query.complete_trends else ", ".join(map(_item, query.returns)))
-    options = ", ".join(
-        f"{write_name(option.name.text)} = {_string(option.value)}" for option in query.options
-    )
+    options = ", ".join(f"{write_name(option.name.text)} = {_string(option.value)}" for option in query.options)
     clause("OPTIONS", f"({options})" if options else "")
     return "\n".join(lines)
 
@@ -91,10 +87,23 @@ def write_scalar(scalar: Scalar) -> str:
     text = scalar.tree.sql(
         dialect="spark", normalize_functions=False, comments=False, unsupported_level=ErrorLevel.IGNORE
     )
-    for candidate in (text, scalar.text):
+    for candidate in (text, _one_line(scalar.text)):
         if _reads_back(candidate, scalar.tree):
             return candidate
     return f"({text})"
+
+
+def _one_line(text: str) -> str:
+    """The text without comments, and with single blanks."""
+    line = ""
+    end = 0
+    try:
+        for token in tokenize(text):
+            line += (" " if line and token.start > end else "") + token.text
+            end = token.end
+    except QueryError:
+        return text
+    return line
 
 
 def _reads_back(text: str, tree: exp.Expression) -> bool:
@@ -145,6 +154,4 @@ def _quantifier(minimum: int, maximum: int | None) -> str:
 
 
 def _string(value: str) -> str:
-    return (
-        "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r") + "'"
-    )
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r") + "'"

@@ -1,6 +1,6 @@
 """Event values as NumPy arrays for generated tests: integers, doubles, and codes for strings.
 
-Goes in: an Arrow table and one `Encoding` per value. Comes out: the flat tuple (values_0, valid_0, values_1, valid_1, ...),
+Goes in: an Arrow table and one `Encoding` per value. Comes out: the flat tuple (values_0, valid_0, values_1, ...),
 every array contiguous and writable, so that the types Numba sees never change.
 """
 
@@ -160,7 +160,5 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _own(column: Any, dtype: Any) -> NDArray[Any]:
-    values = (
-        column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)
-    )
+    values = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)
     return np.array(values, dtype=dtype, order="C", copy=True)

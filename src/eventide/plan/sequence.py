@@ -15,7 +15,7 @@ from eventide.operators.block import MASK, SEQUENCE, TS, Layout
 from eventide.operators.sequence import Returned, SequenceSpec
 from eventide.operators.windows import Slide
 from eventide.plan.bound import Bound
-from eventide.plan.expressions.residue import Residue, write_tests
+from eventide.plan.expressions.residue import compile_tests
 from eventide.plan.expressions.split import EventValue, Slot, Split, Test, split
 from eventide.plan.expressions.typecheck import columns_of
 from eventide.plan.expressions.write_sql import write_duckdb, write_spark
@@ -104,8 +104,13 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
         for name in read_columns(plan):
             columns.block_column(name)
     returned, project, output = _results(plan, steps, columns)
-    residue = write_tests(parts, columns.value_names.__getitem__)
-    holds_source = _write_holds(residue, placed, parts, backward=plan.strategy is Strategy.ANY)
+    holds_source, encodings = compile_tests(
+        [(place.test, place.steps) for place in placed],
+        parts.values,
+        columns.value_names,
+        len(steps),
+        backward=plan.strategy is Strategy.ANY,
+    )
     layout = columns.layout()
     sequence = [SEQUENCE] if layout.has_sequence else []
     tie_columns = [*sequence, *(columns.returned[n] for n in read_columns(plan) if n in columns.returned)]
@@ -121,7 +126,7 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
         returned=returned,
         slide=_slide(plan),
         tie_columns=tuple(tie_columns) if by_sequence else None,
-        encodings=residue.encodings,
+        encodings=encodings,
         holds_source=holds_source,
         identity=tuple(identity) if needs_identity else None,
     )
@@ -144,21 +149,6 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
         allowed_lateness_us=plan.options.allowed_lateness,
         output_schema=output,
     )
-
-
-def _write_holds(residue: Residue, placed: tuple[Placed, ...], parts: Split, *, backward: bool) -> str | None:
-    """The kernel's `holds`: the tests that become possible when a step is bound, walking either way."""
-    if not placed:
-        return None
-    by_step: dict[int, list[str]] = {}
-    for place in placed:
-        name = residue.names[parts.tests.index(place.test)]
-        rows = ", ".join(f"rows[{step}]" for step in place.steps)
-        by_step.setdefault((min if backward else max)(place.steps), []).append(f"{name}({rows}, cols)")
-    lines = ["@njit(cache=True, nogil=True)", "def holds(step, rows, cols):"]
-    for step, calls in sorted(by_step.items()):
-        lines += [f"    if step == {step}:", f"        return {' and '.join(calls)}"]
-    return residue.source + "\n\n" + "\n".join([*lines, "    return True", ""])
 
 
 def read_columns(plan: Bound) -> tuple[str, ...]:

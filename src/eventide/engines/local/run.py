@@ -8,39 +8,44 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
-from eventide.engines.intake import take_in
+from eventide.engines.intake import microseconds, take_in
 from eventide.engines.local.sources import Source
 from eventide.errors import InputError
 from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
 from eventide.operators.sequence import SequenceOperator
 from eventide.plan.physical import Physical, SqlColumn
+from eventide.plan.sequence import with_origin
 
 ROWS_PER_READ = 1 << 20
 
 
 @dataclass(slots=True)
-class Metrics:
+class Run:
     """What a run saw."""
 
-    events: int = 0
+    events: int | None = None  # unknown where the input cannot be counted without reading it
     relevant_events: int = 0
     dropped_events: int = 0
     matches: int = 0
     spilled_bytes: int = 0
 
+    def metrics(self) -> dict[str, int]:
+        """The counters by name."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
-def run(physical: Physical, source: Source, memory_limit_bytes: int | None = None) -> tuple[pa.Table, Metrics]:
+
+def run(physical: Physical, source: Source, memory_limit_bytes: int | None = None) -> tuple[pa.Table, Run]:
     """All rows as one table."""
-    metrics = Metrics()
-    batches = list(run_batches(physical, source, metrics, memory_limit_bytes))
+    seen = Run(events=source.n_rows)
+    batches = list(run_batches(physical, source, seen, memory_limit_bytes))
     schema = result_schema(physical, source)
-    return pa.Table.from_batches(batches, schema), metrics
+    return pa.Table.from_batches(batches, schema), seen
 
 
 def result_schema(physical: Physical, source: Source) -> pa.Schema:
@@ -51,17 +56,27 @@ def result_schema(physical: Physical, source: Source) -> pa.Schema:
 
 
 def run_batches(
-    physical: Physical, source: Source, metrics: Metrics, memory_limit_bytes: int | None = None
+    physical: Physical, source: Source, seen: Run, memory_limit_bytes: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The rows in batches, in bounded memory however many there are."""
     limit = memory_limit_bytes or default_memory_limit()
-    for block in _blocks(physical, source, metrics, limit):
+    if physical.align_to_first:
+        physical = with_origin(physical, _first_us(physical, source))
+    for block in _blocks(physical, source, seen, limit):
         operator = SequenceOperator(physical.spec, n_threads=os.cpu_count() or 1)
         for _ in operator.process(block, MIN_US):
             raise AssertionError("nothing is decided before the first event")
         for matches in operator.finish():
-            metrics.matches += matches.num_rows
+            seen.matches += matches.num_rows
             yield _project(source.connection, physical, matches)
+
+
+def _first_us(physical: Physical, source: Source) -> int:
+    """The time of the first event, in microseconds."""
+    ts = physical.intake.ts_column.replace('"', '""')
+    raw = source.connection.sql(f'SELECT min("{ts}") AS ts FROM {source.sql}').to_arrow_table()
+    times = microseconds(raw.column(0), physical.intake)
+    return times[0].as_py() or 0
 
 
 def default_memory_limit() -> int:
@@ -69,7 +84,7 @@ def default_memory_limit() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
-def _blocks(physical: Physical, source: Source, metrics: Metrics, limit: int) -> Iterator[pa.Table]:
+def _blocks(physical: Physical, source: Source, seen: Run, limit: int) -> Iterator[pa.Table]:
     """Blocks that together hold every relevant event, each partition wholly in one of them."""
     held: list[pa.Table] = []
     held_bytes = 0
@@ -77,13 +92,13 @@ def _blocks(physical: Physical, source: Source, metrics: Metrics, limit: int) ->
         spill: _Spill | None = None
         for raw in _read(physical, source):
             block, n_bad = take_in(raw, physical.intake)
-            metrics.dropped_events += n_bad
-            metrics.relevant_events += block.num_rows
+            seen.dropped_events += n_bad
+            seen.relevant_events += block.num_rows
             held.append(block)
             held_bytes += block.nbytes
             # The operator needs about as much again for its sorted arrays.
             if held_bytes * 3 > limit and physical.intake.layout.n_partition:
-                n_buckets = max(8, _estimate_bytes(source, metrics, held_bytes) * 4 // limit)
+                n_buckets = max(8, _estimate_bytes(seen, held_bytes) * 4 // limit)
                 spill = spill or _Spill(Path(folder), physical, int(n_buckets))
                 spill.write(concatenate(held))
                 held, held_bytes = [], 0
@@ -93,14 +108,15 @@ def _blocks(physical: Physical, source: Source, metrics: Metrics, limit: int) ->
             return
         if held:
             spill.write(concatenate(held))
-        metrics.spilled_bytes = spill.close()
+        seen.spilled_bytes = spill.close()
         yield from spill.blocks()
 
 
-def _estimate_bytes(source: Source, metrics: Metrics, held_bytes: int) -> int:
-    if source.n_rows is None or not metrics.events:
+def _estimate_bytes(seen: Run, held_bytes: int) -> int:
+    """The size of all blocks: as if every event were relevant where their number is known."""
+    if seen.events is None:
         return held_bytes * 16
-    return held_bytes * source.n_rows // metrics.events
+    return held_bytes * max(1, seen.events // max(1, seen.relevant_events))
 
 
 class _Spill:

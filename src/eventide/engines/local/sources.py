@@ -142,8 +142,8 @@ def _read_path(connection: duckdb.DuckDBPyConnection, path: str) -> tuple[str, i
         connection.sql(f"SELECT * FROM {sql} LIMIT 0")
         n_rows = None
         if suffix == ".parquet":
-            counted = connection.sql(f"SELECT sum(num_rows) FROM parquet_file_metadata([{names}])").fetchone()
-            n_rows = int(counted[0]) if counted and counted[0] is not None else 0
+            counted = connection.sql(f"SELECT sum(num_rows) FROM parquet_file_metadata([{names}])").fetchall()
+            n_rows = int(counted[0][0] or 0)
     except duckdb.Error as error:
         raise InputError(f"cannot read '{path}': {_first_line(error)}") from error
     return sql, n_rows

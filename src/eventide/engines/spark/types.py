@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -53,3 +54,8 @@ def _readable(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return pa.list_(_readable(kind.value_type))
     return _UNSIGNED.get(kind, pa.decimal128(20, 0) if kind == pa.uint64() else kind)
+
+
+def input_schema(frame: DataFrame) -> pa.Schema:
+    """The Arrow schema of a DataFrame of events."""
+    return to_arrow_schema(frame.schema, timezone="UTC", prefers_large_types=False)

@@ -1,7 +1,7 @@
 """Types of arithmetic: + - * / % DIV, unary minus, ABS, ROUND, FLOOR, CEIL, by Spark's ANSI rules.
 
-Goes in: a sqlglot node and its typed operands. Comes out: the operator with its operands cast, or an "unknown" where the
-engines differ (division of decimals, ROUND of doubles to digits). A division by zero is NULL on every engine.
+Goes in: a sqlglot node and its typed operands. Comes out: the operator with its operands cast, or an "unknown" where
+the engines differ (division of decimals, ROUND of doubles to digits). Division by zero is NULL on every engine.
 """
 
 from __future__ import annotations

@@ -73,10 +73,7 @@ def duckdb_cast(text: str, source: pa.DataType, target: pa.DataType) -> str:
         )
     if pair[0] == "string" and pair[1] in _CHECKED:
         test = f"regexp_full_match({text}, '{_CHECKED[pair[1]]}')"
-        return (
-            f"CASE WHEN {test} THEN CAST({text} AS {name}) "
-            f"WHEN {text} IS NOT NULL THEN {_refuse(text, target)} END"
-        )
+        return f"CASE WHEN {test} THEN CAST({text} AS {name}) WHEN {text} IS NOT NULL THEN {_refuse(text, target)} END"
     if pair[0] in ("date", "timestamp") and pair[1] == "string":
         # Spark writes +10000-01-01 and -0044-03-15, DuckDB 10000-01-01 and 0045-03-15 (BC).
         shown = f"CAST({text} AS TIMESTAMP)" if source == TIMESTAMP else text

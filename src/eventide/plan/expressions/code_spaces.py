@@ -86,9 +86,7 @@ def _operands(typed: Typed) -> tuple[Typed, ...]:
     """The operands whose strings meet in this operator."""
     if typed.op == "case":
         return _results(typed)
-    return (
-        typed.args if len(typed.args) > 1 and typed.op not in ("and", "or", "call", "concat", "like") else ()
-    )
+    return typed.args if len(typed.args) > 1 and typed.op not in ("and", "or", "call", "concat", "like") else ()
 
 
 def _results(case: Typed) -> tuple[Typed, ...]:

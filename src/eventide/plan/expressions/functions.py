@@ -53,9 +53,7 @@ _NO_UPPER = (
     r"[\x{{DF}}\x{{149}}\x{{19B}}\x{{1F0}}\x{{264}}\x{{390}}\x{{3B0}}\x{{587}}\x{{1C8A}}\x{{1E96}}-\x{{1E9A}}"
     r"\x{{1F50}}-\x{{1FFF}}\x{{A7CD}}-\x{{A7DB}}\x{{FB00}}-\x{{FB17}}\x{{10D70}}-\x{{10D85}}\x{{16EBB}}-\x{{16ED3}}]"
 )
-_NO_LOWER = (
-    r"[\x{{130}}\x{{3A3}}\x{{1C89}}\x{{A7CB}}-\x{{A7DC}}\x{{10D50}}-\x{{10D65}}\x{{16EA0}}-\x{{16EB8}}]"
-)
+_NO_LOWER = r"[\x{{130}}\x{{3A3}}\x{{1C89}}\x{{A7CB}}-\x{{A7DC}}\x{{10D50}}-\x{{10D65}}\x{{16EA0}}-\x{{16EB8}}]"
 
 
 def _cased(function: str, unsafe: str) -> str:
@@ -105,13 +103,9 @@ _LIST = (
         "CASE WHEN isnan({1}) OR (abs({0}) = 1 AND isinf({1})) THEN {0} + 'nan'::DOUBLE ELSE pow({0}, {1}) END",
         exact=False,
     ),
-    Function(
-        "ATAN2", exp.Atan2, _TWO, ("double", "double"), _DOUBLE, "atan2({0} + 0.0, {1} + 0.0)", exact=False
-    ),
+    Function("ATAN2", exp.Atan2, _TWO, ("double", "double"), _DOUBLE, "atan2({0} + 0.0, {1} + 0.0)", exact=False),
     Function("ISNAN", exp.IsNan, _ONE, ("double",), _BOOL, "coalesce(isnan({0}), false)"),
-    Function(
-        "NANVL", exp.Nanvl, _TWO, ("double", "double"), _DOUBLE, "CASE WHEN isnan({0}) THEN {1} ELSE {0} END"
-    ),
+    Function("NANVL", exp.Nanvl, _TWO, ("double", "double"), _DOUBLE, "CASE WHEN isnan({0}) THEN {1} ELSE {0} END"),
     # strings
     Function("UPPER", exp.Upper, _ONE, ("string",), _STRING, _cased("upper", _NO_UPPER)),
     Function("LOWER", exp.Lower, _ONE, ("string",), _STRING, _cased("lower", _NO_LOWER)),
@@ -179,9 +173,7 @@ _LIST = (
     _part("SECOND", exp.Second, "timestamp"),
     Function("LAST_DAY", exp.LastDay, _ONE, ("date",), pa.date32(), "last_day({0})"),
     Function("DATEDIFF", exp.DateDiff, _TWO, ("date", "date"), _INT, "CAST({0} - {1} AS INTEGER)"),
-    Function(
-        "DATE_ADD", exp.TsOrDsAdd, _TWO, ("date", "integer"), pa.date32(), "({0} + CAST({1} AS INTEGER))"
-    ),
+    Function("DATE_ADD", exp.TsOrDsAdd, _TWO, ("date", "integer"), pa.date32(), "({0} + CAST({1} AS INTEGER))"),
     Function(
         "ADD_MONTHS",
         exp.AddMonths,

@@ -131,7 +131,7 @@ def _negated(inner: exp.Expression, source: Source, span: Span) -> Typed | None:
         return _number(f"-{inner.this}", span)
     if isinstance(inner, exp.Cast) and isinstance(inner.this, exp.Literal) and not inner.this.is_string:
         # -9223372036854775808L: only with its sign does the number fit.
-        return _cast(exp.Literal.number(f"-{inner.this.this}"), inner.to, source, span)
+        return _cast(exp.Literal(this=f"-{inner.this.this}", is_string=False), inner.to, source, span)
     value = literal(inner, source)
     if value is None or value.dtype not in (DURATION, MONTHS, pa.float64()):
         return None
@@ -146,9 +146,7 @@ def _cast(inner: exp.Literal, to: exp.DataType, source: Source, span: Span) -> T
     if inner.is_string and name in ("date", "timestamp"):
         return Typed("literal", (), dtype, _moment(text, dtype, source, span), span)
     if inner.is_string and name == "decimal" and re.fullmatch(r"[+-]?\d+(\.\d+)?", text):
-        return (
-            Typed("literal", (), dtype, Decimal(text), span) if decimal_of(Decimal(text)) == dtype else None
-        )
+        return Typed("literal", (), dtype, Decimal(text), span) if decimal_of(Decimal(text)) == dtype else None
     if inner.is_string:
         return None
     if name == "double":
@@ -217,8 +215,4 @@ def is_whole_days(node: exp.Expression) -> bool:
     while isinstance(node, (exp.Paren, exp.Neg)):
         node = node.this
     unit = node.args.get("unit")
-    return (
-        isinstance(node, exp.Interval)
-        and unit is not None
-        and unit.name.upper().rstrip("S") in ("DAY", "WEEK")
-    )
+    return isinstance(node, exp.Interval) and unit is not None and unit.name.upper().rstrip("S") in ("DAY", "WEEK")

@@ -1,30 +1,26 @@
 """Scalar functions that generated tests call; their text is copied into the generated module.
 
 Integers never wrap: an overflow raises. Doubles follow Spark: NaN equals NaN and is greater than anything else.
-Each function stands alone, uses `np` and `njit` only, and works under Numba and as plain Python.
+Each function stands alone, uses `np` only, and works under Numba and as plain Python.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 
-@njit(cache=True, nogil=True)
 def add_int(a: int, b: int) -> int:
     if (b > 0 and a > 9223372036854775807 - b) or (b < 0 and a < -9223372036854775808 - b):
         raise OverflowError("integer overflow in a condition")
     return a + b
 
 
-@njit(cache=True, nogil=True)
 def sub_int(a: int, b: int) -> int:
     if (b < 0 and a > 9223372036854775807 + b) or (b > 0 and a < -9223372036854775808 + b):
         raise OverflowError("integer overflow in a condition")
     return a - b
 
 
-@njit(cache=True, nogil=True)
 def mul_int(a: int, b: int) -> int:
     estimate = float(a) * float(b)
     if abs(estimate) < 9.2e18:
@@ -46,14 +42,12 @@ def mul_int(a: int, b: int) -> int:
     return a * b
 
 
-@njit(cache=True, nogil=True)
 def neg_int(a: int) -> int:
     if a == -9223372036854775808:
         raise OverflowError("integer overflow in a condition")
     return -a
 
 
-@njit(cache=True, nogil=True)
 def div_int(a: int, b: int) -> int:
     if b == -1 and a == -9223372036854775808:
         raise OverflowError("integer overflow in a condition")
@@ -63,7 +57,6 @@ def div_int(a: int, b: int) -> int:
     return quotient
 
 
-@njit(cache=True, nogil=True)
 def mod_int(a: int, b: int) -> int:
     if b == -1:
         return a - a
@@ -73,14 +66,12 @@ def mod_int(a: int, b: int) -> int:
     return rest
 
 
-@njit(cache=True, nogil=True)
 def fit_int(a: int, low: int, high: int) -> int:
     if a < low or a > high:
         raise OverflowError("integer overflow in a condition")
     return a
 
 
-@njit(cache=True, nogil=True)
 def truncate(a: float, low: int, high: int) -> int:
     whole = np.trunc(a)
     # 2**63 as a double is one past the greatest integer.
@@ -89,7 +80,6 @@ def truncate(a: float, low: int, high: int) -> int:
     return int(whole)
 
 
-@njit(cache=True, nogil=True)
 def scale_for_compare(a: int, factor: int) -> int:
     # Past the range a value is greater than any decimal of 18 digits, and so is the limit.
     if a > 9223372036854775807 // factor:
@@ -99,24 +89,20 @@ def scale_for_compare(a: int, factor: int) -> int:
     return a * factor
 
 
-@njit(cache=True, nogil=True)
 def eq_float(a: float, b: float) -> bool:
     return a == b or (a != a and b != b)
 
 
-@njit(cache=True, nogil=True)
 def lt_float(a: float, b: float) -> bool:
     return a < b or (a == a and b != b)
 
 
-@njit(cache=True, nogil=True)
 def power(a: float, b: float) -> float:
     if b != b or ((a == 1.0 or a == -1.0) and np.isinf(b)):
         return np.nan
-    return np.power(a, b)
+    return float(np.power(a, b))
 
 
-@njit(cache=True, nogil=True)
 def sign(a: float) -> float:
     if a > 0:
         return 1.0

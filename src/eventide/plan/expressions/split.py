@@ -1,6 +1,6 @@
 """The split of predicates: what one event decides becomes a column, what relates events stays a test.
 
-Goes in: the conjuncts of WHERE, the pattern's symbols, the events' schema. Comes out: a `Split`: conjuncts on one event,
+Goes in: the conjuncts of WHERE, the symbols, the schema of the events. Comes out: a `Split`: conjuncts on one event,
 values to compute per event (each once, however often it is used), and tests over those values.
 A slot is an event that a conjunct reads: `A`, or `NEXT(A)`, the event after it.
 """
@@ -14,11 +14,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import did_you_mean
-from eventide.lang.tree import Scalar, Span
+from eventide.lang.tree import Scalar
 from eventide.plan.expressions.literals import literal
 from eventide.plan.expressions.typecheck import bind, columns_of
 from eventide.plan.expressions.typed import Source, Typed
-from eventide.plan.expressions.types import kind, type_name
+from eventide.plan.expressions.types import as_decimal, kind, type_name
 from eventide.plan.expressions.write_sql import write_spark, write_typed
 
 
@@ -70,6 +70,7 @@ class Test:
 
     slots: tuple[Slot, ...]
     tree: Typed
+    source: Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,6 @@ class Split:
     locals: tuple[Local, ...]
     values: tuple[EventValue, ...]
     tests: tuple[Test, ...]
-    source: Source
 
 
 def split(conjuncts: Sequence[Scalar], symbols: Sequence[str], schema: pa.Schema, text: str) -> Split:
@@ -119,8 +119,7 @@ class _Splitter:
                 alone.append(Local(slots[0].symbol if slots else None, self._value(tree, source)))
             else:
                 tests.append(self._test(tree, slots, source))
-        source = Source(self.text, Span(0, len(self.text)))
-        return Split(tuple(alone), tuple(value for _, value in self.values.values()), tuple(tests), source)
+        return Split(tuple(alone), tuple(value for _, value in self.values.values()), tuple(tests))
 
     # --- references -----------------------------------------------------------------------------------------
 
@@ -129,7 +128,7 @@ class _Splitter:
 
         def rewrite(node: exp.Expression) -> exp.Expression:
             if isinstance(node, exp.Column):
-                return self._reference(list(node.parts), node, source)
+                return self._reference(node.parts, node, source)
             if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
                 parts, base = [node.expression], node.this
                 while isinstance(base, exp.Dot) and isinstance(base.expression, exp.Identifier):
@@ -146,7 +145,7 @@ class _Splitter:
 
         return tree.copy().transform(rewrite)
 
-    def _reference(self, parts: list[exp.Expression], node: exp.Column, source: Source) -> exp.Expression:
+    def _reference(self, parts: Sequence[exp.Expr], node: exp.Column, source: Source) -> exp.Expression:
         if len(parts) > 1 and parts[0].name.lower() in self.symbols:
             return self._column(self._slot(parts[0], False, source), parts[1:], node, source)
         if len(self.symbols) == 1:
@@ -158,16 +157,14 @@ class _Splitter:
         hint = f"write {names[0]}.{parts[0].name}" if names else None
         raise source.error(f"column '{parts[0].name}' needs a symbol", source.span_of(node), hint)
 
-    def _slot(self, symbol: exp.Expression, is_next: bool, source: Source) -> Slot:
+    def _slot(self, symbol: exp.Expr, is_next: bool, source: Source) -> Slot:
         known = self.symbols.get(symbol.name.lower())
         if known is None:
             hint = did_you_mean(symbol.name, self.symbols.values())
             raise source.error(f"unknown symbol '{symbol.name}'", source.span_of(symbol), hint)
         return Slot(known, is_next)
 
-    def _column(
-        self, slot: Slot, parts: list[exp.Expression], node: exp.Expression, source: Source
-    ) -> exp.Expression:
+    def _column(self, slot: Slot, parts: Sequence[exp.Expr], node: exp.Expression, source: Source) -> exp.Expression:
         span = source.span_of(node)
         plain = exp.Column(this=exp.to_identifier(parts[0].name, quoted=True))
         plain.meta.update(start=span.start, end=span.end - 1)
@@ -218,13 +215,11 @@ class _Splitter:
             if value.dtype is None:
                 shown = self.text[value.typed.span.start : value.typed.span.end]
                 hint = f"name its type: CAST({shown} AS DOUBLE)"
-                raise source.error(
-                    "the type of this is not known before the query runs", value.typed.span, hint
-                )
+                raise source.error("the type of this is not known before the query runs", value.typed.span, hint)
             return pa.field(column.name, value.dtype)
 
         residue = bind(cut(tree.copy()), resolve, self.text, source.span)
-        return Test(slots, self._leaves(residue, leaves))
+        return Test(slots, self._leaves(residue, leaves), source)
 
     def _leaves(self, typed: Typed, leaves: dict[str, tuple[int, EventValue]]) -> Typed:
         """Leaves as indices; a cast of a leaf becomes part of the value, for the SQL engine to compute."""
@@ -233,9 +228,7 @@ class _Splitter:
             to = exp.DataType.build(type_name(typed.dtype), dialect="spark")
             inner = value.expression.copy()
             cast = exp.Cast(this=inner if isinstance(inner, exp.Column) else exp.Paren(this=inner), to=to)
-            return Typed(
-                "value", (), typed.dtype, (slot, self._index(self._value(cast, value.source))), typed.span
-            )
+            return Typed("value", (), typed.dtype, (slot, self._index(self._value(cast, value.source))), typed.span)
         if typed.op == "column":
             slot, value = leaves[typed.value[0]]
             return Typed("value", (), typed.dtype, (slot, self._index(value)), typed.span)
@@ -246,7 +239,7 @@ class _Splitter:
 def _is_simple_cast(typed: Typed) -> bool:
     pair = kind(typed.args[0].dtype), kind(typed.dtype)
     if pair == ("decimal", "decimal"):
-        return bool(typed.args[0].dtype.scale <= typed.dtype.scale)
+        return bool(as_decimal(typed.args[0].dtype).scale <= as_decimal(typed.dtype).scale)
     simple = (("integer", "integer"), ("integer", "double"), ("float", "double"), ("integer", "decimal"))
     return pair in (*simple, ("date", "timestamp"), ("timestamp", "timestamp"))
 

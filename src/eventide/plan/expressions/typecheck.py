@@ -152,15 +152,11 @@ class _Binder:
                 return self._cast(node, span)
             case exp.TsOrDsToDate():
                 return self._day(node, span)
-            case exp.Anonymous() if (
-                node.name.upper() in ("ISNULL", "ISNOTNULL") and len(node.expressions) == 1
-            ):
+            case exp.Anonymous() if node.name.upper() in ("ISNULL", "ISNOTNULL") and len(node.expressions) == 1:
                 test = Typed("is_null", (self.bind(node.expressions[0]),), pa.bool_(), None, span)
                 return test if node.name.upper() == "ISNULL" else _not(test)
         if type(node) in COMPARISONS:
-            return self._compare(
-                COMPARISONS[type(node)], self.bind(node.this), self.bind(node.expression), span
-            )
+            return self._compare(COMPARISONS[type(node)], self.bind(node.this), self.bind(node.expression), span)
         if type(node) in arithmetic.OPERATORS:
             return self._arithmetic(node, span)
         call = function_of(node)
@@ -182,9 +178,7 @@ class _Binder:
         raise self.source.error(f"unknown field '{name}'", span, hint)
 
     def _unknown(self, node: exp.Expression, span: Span) -> Typed:
-        args = tuple(
-            self.bind(child) for child in node.iter_expressions() if isinstance(child, exp.Condition)
-        )
+        args = tuple(self.bind(child) for child in node.iter_expressions() if isinstance(child, exp.Condition))
         return Typed("unknown", args, None, node.sql("spark"), span)
 
     # --- booleans -------------------------------------------------------------------------------------------
@@ -278,9 +272,7 @@ class _Binder:
         equal = self._compare("eq", left, right, span)
         if equal.op == "unknown" or left.dtype is None:
             return Typed("unknown", (left, right), None, "NULLIF", span)
-        return Typed(
-            "case", (equal, Typed("literal", (), left.dtype, None, span), left), left.dtype, None, span
-        )
+        return Typed("case", (equal, Typed("literal", (), left.dtype, None, span), left), left.dtype, None, span)
 
     def _common(self, args: Sequence[Typed], span: Span, verb: str) -> list[Typed] | None:
         """The arguments in their common type; None when one is unknown or the type is off the list."""
@@ -296,9 +288,7 @@ class _Binder:
             dtype = wider
         return [cast_to(arg, dtype) for arg in args]
 
-    def _mismatch(
-        self, before: Sequence[Typed], arg: Typed, dtype: pa.DataType, span: Span, verb: str
-    ) -> Exception:
+    def _mismatch(self, before: Sequence[Typed], arg: Typed, dtype: pa.DataType, span: Span, verb: str) -> Exception:
         # The string side is what the hint casts, preferably a literal.
         hint = None
         kinds = {kind(dtype), kind(arg.dtype)}
@@ -329,21 +319,14 @@ class _Binder:
 
     def _concat(self, node: exp.Expression, span: Span) -> Typed:
         items = node.expressions if isinstance(node, exp.Concat) else [node.this, node.expression]
-        args = tuple(
-            self._need(item, "string", "CONCAT" if isinstance(node, exp.Concat) else "||") for item in items
-        )
+        args = tuple(self._need(item, "string", "CONCAT" if isinstance(node, exp.Concat) else "||") for item in items)
         if any(arg.dtype is None for arg in args):
             return self._unknown(node, span)
         return Typed("concat", args, pa.string(), None, span)
 
     def _cast(self, node: exp.Cast, span: Span) -> Typed:
         value, dtype = self.bind(node.this), target_type(node.to)
-        if (
-            value.dtype is None
-            or dtype is None
-            or node.args.get("safe")
-            or not is_equal_cast(value.dtype, dtype)
-        ):
+        if value.dtype is None or dtype is None or node.args.get("safe") or not is_equal_cast(value.dtype, dtype):
             return Typed("unknown", (value,), dtype, node.sql("spark"), span)
         return value if value.dtype == dtype else Typed("cast", (value,), dtype, None, span)
 
@@ -382,9 +365,7 @@ class _Binder:
             "date": (is_time(dtype) or kind(dtype) == "null", pa.date32()),
             "timestamp": (
                 is_time(dtype) or kind(dtype) == "null",
-                TIMESTAMP_NTZ
-                if name not in ("UNIX_MICROS", "DATE_TRUNC") and dtype != TIMESTAMP
-                else TIMESTAMP,
+                TIMESTAMP_NTZ if name not in ("UNIX_MICROS", "DATE_TRUNC") and dtype != TIMESTAMP else TIMESTAMP,
             ),
         }
         ok, target = fits[param]

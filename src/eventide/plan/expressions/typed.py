@@ -77,7 +77,7 @@ class Source:
     text: str
     span: Span
 
-    def span_of(self, node: exp.Expression) -> Span:
+    def span_of(self, node: exp.Expr) -> Span:
         """The part of the text that a tree was read from."""
         return span_of(node, self.span)
 

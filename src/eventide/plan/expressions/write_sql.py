@@ -39,11 +39,7 @@ def _for_spark(node: exp.Expression) -> exp.Expression:
         divisor = node.expression
         if not (isinstance(divisor, exp.Literal) and float(divisor.this) != 0):
             node.set("expression", exp.Nullif(this=divisor, expression=exp.Literal.number(0)))
-    elif (
-        isinstance(node, exp.Neg)
-        and isinstance(node.this, exp.Cast)
-        and isinstance(node.this.this, exp.Literal)
-    ):
+    elif isinstance(node, exp.Neg) and isinstance(node.this, exp.Cast) and isinstance(node.this.this, exp.Literal):
         # -9223372036854775808L: only with its sign does the number fit.
         return exp.cast(exp.Neg(this=node.this.this), node.this.to, dialect="spark")
     elif isinstance(node, exp.Log) and isinstance(node.this, exp.Literal) and node.this.this in _BASES:
@@ -125,11 +121,7 @@ def _literal(typed: Typed) -> str:
 
 def _column(typed: Typed) -> str:
     name, stored = typed.value
-    text = (
-        f"struct_extract({_write(typed.args[0])}, {quote_duckdb_text(name)})"
-        if typed.args
-        else quote_duckdb(name)
-    )
+    text = f"struct_extract({_write(typed.args[0])}, {quote_duckdb_text(name)})" if typed.args else quote_duckdb(name)
     if stored == canonical(stored) or kind(canonical(stored)) == "other" or pa.types.is_large_string(stored):
         return f"epoch_us({text})" if pa.types.is_duration(stored) else text
     if pa.types.is_duration(stored):

@@ -1,0 +1,142 @@
+"""A query on Spark: finds the input's schema, plans, and picks direct reads, batch or stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as sf
+
+from eventide.engines.spark import batch, stream
+from eventide.engines.spark.exchange import blocks_from_paths
+from eventide.engines.spark.parallelism import count_buckets, is_local
+from eventide.engines.spark.ship import ensure_shipped
+from eventide.engines.spark.sources import can_read_directly, parquet_files
+from eventide.engines.spark.types import input_schema
+from eventide.errors import InputError, UnsupportedError
+from eventide.operators.times import UNIT_US
+from eventide.plan.physical import Physical
+from eventide.plan.sequence import with_origin
+
+Plan = Callable[[pa.Schema], Physical]
+
+
+@dataclass(slots=True)
+class Run:
+    """A result that Spark will compute, and where its counters will be."""
+
+    rows: DataFrame
+    reason: str  # why the events are read as they are
+    observation: Observation | None = field(default=None)
+
+    def metrics(self) -> dict[str, int]:
+        """The counters, once an action has run; empty when nothing was counted."""
+        return {} if self.observation is None else dict(self.observation.get)
+
+
+def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
+    """Parquet that tasks can read themselves is read by them, anything else through `spark.read`."""
+    reason = can_read_directly(path, local_master=is_local(spark))
+    if reason is None:
+        files = parquet_files(path)
+        frame = spark.read.parquet(*files)
+        physical = plan(input_schema(frame))
+        reason = _needs_catalyst(physical)
+        if reason is None:
+            ensure_shipped(spark)
+            n_buckets = _count_buckets(physical, spark)
+            blocks = blocks_from_paths(
+                spark,
+                files,
+                physical,
+                n_buckets,
+                physical.reads,
+                n_tasks=count_buckets(spark),
+                time_zone=spark.conf.get("spark.sql.session.timeZone"),
+            )
+            return Run(batch.run(blocks, physical, spark, n_buckets), "tasks read the files themselves")
+    run = run_frame(_read(path, spark), plan)
+    return Run(run.rows, f"Spark reads the files: {reason}", run.observation)
+
+
+def run_frame(frame: DataFrame, plan: Plan) -> Run:
+    """A batch or streaming DataFrame."""
+    physical = plan(input_schema(frame))
+    if physical.align_to_first:
+        physical = _aligned(frame, physical)
+    observation = None
+    if physical.intake.drop_bad_events:
+        frame, observation = _observed(frame, physical)
+    n_buckets = _count_buckets(physical, frame.sparkSession)
+    if frame.isStreaming:
+        return Run(stream.run(frame, physical, n_buckets=None if physical.intake.layout.n_partition else 1), "stream")
+    return Run(batch.run_dataframe(frame, physical, n_buckets), "DataFrame", observation)
+
+
+def merge_frames(by_type: Mapping[str, DataFrame], type_column: str) -> DataFrame:
+    """One input per event type, as one: columns by name, what an input lacks is NULL, plus the type."""
+    frames = [frame.withColumn(type_column, sf.lit(name)) for name, frame in by_type.items()]
+    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
+
+
+def _count_buckets(physical: Physical, spark: SparkSession) -> int:
+    """Without partition columns all events belong together: one bucket."""
+    return count_buckets(spark) if physical.intake.layout.n_partition else 1
+
+
+def _needs_catalyst(physical: Physical) -> str | None:
+    for column in (*physical.select, *physical.project):
+        if column in physical.select and column.duckdb is None:
+            return f"only Spark evaluates {column.spark}"
+    if physical.align_to_first:
+        return "windows are aligned to the first event"
+    if physical.intake.drop_bad_events:
+        return "dropped events are counted by Spark"
+    return None
+
+
+def _read(path: str, spark: SparkSession) -> DataFrame:
+    name = path.rstrip("/").removesuffix(".gz")
+    if name.endswith((".csv", ".tsv")):
+        separator = "\t" if name.endswith(".tsv") else ","
+        return spark.read.csv(path, header=True, inferSchema=True, sep=separator)
+    if name.endswith((".json", ".jsonl", ".ndjson")):
+        return spark.read.json(path)
+    try:
+        return spark.read.parquet(path)
+    except Exception as error:
+        if not type(error).__module__.startswith("pyspark"):
+            raise
+        raise InputError(f"cannot read '{path}': {str(error).strip().splitlines()[0]}") from error
+
+
+def _aligned(frame: DataFrame, physical: Physical) -> Physical:
+    if frame.isStreaming:
+        raise UnsupportedError(
+            "origin='first' needs the first event, and on a stream an earlier one may still come",
+            hint="give origin as a time, or leave it out",
+        )
+    first = frame.select(sf.min(physical.intake.ts_column).alias("first")).toArrow().column(0)
+    if first.null_count:
+        return with_origin(physical, 0)
+    unit = physical.intake.time_type.unit
+    if unit is not None:
+        return with_origin(physical, first[0].as_py() * UNIT_US[unit])
+    return with_origin(physical, first.cast(pa.timestamp("us")).cast(pa.int64())[0].as_py())
+
+
+def _observed(frame: DataFrame, physical: Physical) -> tuple[DataFrame, Observation | None]:
+    """The frame with a count of events without a time; on a stream it is in each batch's progress."""
+    column = sf.col("`" + physical.intake.ts_column.replace("`", "``") + "`")
+    counters: list[Any] = [
+        sf.count(sf.lit(1)).alias("events"),
+        sf.count_if(column.isNull()).alias("dropped_events"),
+    ]
+    if frame.isStreaming:
+        return frame.observe("eventide", *counters), None
+    observation = Observation("eventide")
+    return frame.observe(observation, *counters), observation

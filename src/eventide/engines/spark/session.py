@@ -1,0 +1,21 @@
+"""A Spark session for the command line and examples; programs bring their own."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+
+def session(name: str) -> SparkSession:
+    """The active session, or a quiet local one on all cores."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    # Spark takes the first python3 on PATH for its workers, which need not be the one that runs now.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(name).master(os.environ.get("EVENTIDE_MASTER", "local[*]"))
+    builder = builder.config("spark.ui.enabled", "false").config("spark.sql.session.timeZone", "UTC")
+    builder = builder.config("spark.driver.memory", "4g").config("spark.log.level", "ERROR")
+    return builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()

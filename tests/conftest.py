@@ -1,0 +1,31 @@
+"""Fixtures that several folders of tests share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A classic session on two local cores. PySpark is imported only when a test asks for it."""
+    # Tasks otherwise run with whatever `python3` is on the path.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("eventide tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.driver.memory", "2g")
+        .config("spark.log.level", "ERROR")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()

@@ -1,0 +1,160 @@
+"""Spark batch returns what the operator returns in this process, with the input's types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from eventide.operators.times import TimeType
+from tests.engines.plans import COLUMNS, expected_rows, make_events, make_plan, table_rows
+
+pytest.importorskip("pyspark")
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def events() -> pa.Table:
+    return make_events(600, seed=1)
+
+
+@pytest.fixture(scope="module")
+def folder(events: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("batch") / "events"
+    path.mkdir()
+    pq.write_table(events.slice(0, 250), path / "1.parquet", row_group_size=40)
+    pq.write_table(events.slice(250), path / "2.parquet", row_group_size=100)
+    return path
+
+
+@pytest.mark.parametrize("strategy", ["any", "next", "contiguous"])
+def test_a_dataframe_gives_the_operators_rows(spark: Any, events: pa.Table, folder: Path, strategy: str) -> None:
+    from eventide.engines.spark.batch import run_dataframe
+
+    plan = make_plan(strategy)
+    rows = table_rows(run_dataframe(spark.read.parquet(str(folder)), plan).toArrow())
+    assert rows == expected_rows(events, plan)
+    assert rows
+
+
+@pytest.mark.parametrize("strategy", ["any", "contiguous"])
+def test_tasks_that_read_parquet_themselves_give_the_same_rows(
+    spark: Any, events: pa.Table, folder: Path, strategy: str
+) -> None:
+    from eventide.engines.spark.batch import run
+    from eventide.engines.spark.exchange import blocks_from_paths
+    from eventide.engines.spark.sources import parquet_files
+
+    plan = make_plan(strategy)
+    blocks = blocks_from_paths(spark, parquet_files(str(folder)), plan, 4, COLUMNS, n_tasks=3)
+    assert table_rows(run(blocks, plan, spark, 4).toArrow()) == expected_rows(events, plan)
+
+
+def test_each_bucket_is_one_task(spark: Any, folder: Path) -> None:
+    from pyspark.sql import functions as sf
+
+    from eventide.engines.spark.exchange import blocks_from_dataframe
+
+    blocks = blocks_from_dataframe(spark.read.parquet(str(folder)), make_plan(), 3)
+    placed = blocks.repartitionById(3, "bucket").select("bucket", sf.spark_partition_id().alias("task")).distinct()
+    assert sorted(map(tuple, placed.collect())) == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_a_null_partition_is_one_partition_across_blocks(spark: Any, tmp_path: Path) -> None:
+    from eventide.engines.spark.batch import run
+    from eventide.engines.spark.exchange import blocks_from_paths
+
+    events, plan = make_events(200, seed=2, null_users=True), make_plan()
+    pq.write_table(events, tmp_path / "e.parquet", row_group_size=30)
+    blocks = blocks_from_paths(spark, [str(tmp_path / "e.parquet")], plan, 2, COLUMNS, n_tasks=4)
+    assert table_rows(run(blocks, plan, spark, 2).toArrow()) == expected_rows(events, plan)
+
+
+@pytest.mark.parametrize(
+    ("sql", "arrow", "unit", "spark_type"),
+    [
+        ("CAST(ts AS TIMESTAMP_NTZ)", pa.timestamp("us"), None, "timestamp_ntz"),
+        ("CAST(unix_millis(ts) AS BIGINT)", pa.int64(), "ms", "bigint"),
+        ("CAST(unix_seconds(ts) AS INT)", pa.int32(), "s", "int"),
+        ("CAST(ts AS DATE)", pa.date32(), None, "date"),
+    ],
+)
+def test_result_times_have_the_type_of_the_time_column(
+    spark: Any, folder: Path, sql: str, arrow: pa.DataType, unit: str | None, spark_type: str
+) -> None:
+    from eventide.engines.spark.batch import run_dataframe
+
+    plan = make_plan("next", window_us=None, time=TimeType(arrow, unit))
+    df = spark.read.parquet(str(folder)).selectExpr("`user`", f"{sql} AS ts", "kind", "amount")
+    result = run_dataframe(df, plan, n_buckets=2)
+    types = {field.name: field.dataType.simpleString() for field in result.schema.fields}
+    assert types == {"user": "string", "a": spark_type, "b": spark_type, "c": spark_type, "x": "int", "detected_at": spark_type}
+    assert table_rows(result.toArrow()) == expected_rows(df.toArrow(), plan)
+
+
+def test_an_event_without_a_time_is_an_error_the_user_can_read(spark: Any) -> None:
+    from eventide.engines.spark.batch import run_dataframe
+    from eventide.engines.spark.errors import user_message
+
+    df = spark.sql("SELECT 'u7' AS user, CAST(NULL AS TIMESTAMP) AS ts, 'X' AS kind, 3 AS amount")
+    with pytest.raises(Exception) as caught:  # noqa: PT011, B017
+        run_dataframe(df, make_plan(), n_buckets=1).collect()
+    assert user_message(caught.value) == (
+        "an event has no time: 'ts' is NULL in the event with values ('u7', 3)\n"
+        'Hint: fill in the time, or pass on_bad_event="drop" to drop and count such events'
+    )
+    assert run_dataframe(df, make_plan(drop_bad_events=True), n_buckets=1).collect() == []
+
+
+def test_an_empty_input_gives_no_rows_and_the_same_schema(spark: Any, folder: Path) -> None:
+    from eventide.engines.spark.batch import run_dataframe
+
+    df = spark.read.parquet(str(folder))
+    empty = run_dataframe(df.limit(0), make_plan(), n_buckets=2)
+    assert empty.collect() == []
+    assert empty.schema == run_dataframe(df, make_plan(), n_buckets=2).schema
+
+
+def test_only_plain_parquet_is_read_directly(tmp_path: Path, folder: Path, events: pa.Table) -> None:
+    from eventide.engines.spark.sources import can_read_directly
+
+    assert can_read_directly(str(folder)) is None
+    assert can_read_directly(f"file://{folder}", local_master=False) is None
+    assert "executors" in str(can_read_directly(str(folder), local_master=False))
+    assert "no such file" in str(can_read_directly(str(tmp_path / "none")))
+    for name, reason in [("_spark_metadata", "streaming query"), ("_delta_log", "Delta"), ("user=1", "partition")]:
+        path = tmp_path / name.strip("_")
+        (path / name).mkdir(parents=True)
+        pq.write_table(events, path / "1.parquet")
+        assert reason in str(can_read_directly(str(path)))
+    iceberg = tmp_path / "iceberg"
+    (iceberg / "metadata").mkdir(parents=True)
+    (iceberg / "metadata" / "v1.metadata.json").write_text("{}")
+    assert "Iceberg" in str(can_read_directly(str(iceberg)))
+    mixed = tmp_path / "mixed"
+    mixed.mkdir()
+    pq.write_table(events, mixed / "1.parquet")
+    pq.write_table(events.drop_columns(["amount"]), mixed / "2.parquet")
+    assert "schema" in str(can_read_directly(str(mixed)))
+    pq.write_table(events, tmp_path / "old.parquet", use_deprecated_int96_timestamps=True)
+    assert "INT96" in str(can_read_directly(str(tmp_path / "old.parquet")))
+
+
+def test_row_groups_are_shared_out_by_rows(folder: Path) -> None:
+    from eventide.engines.spark.exchange import share_out_row_groups
+
+    files = [str(folder / "1.parquet"), str(folder / "2.parquet")]
+    shares = share_out_row_groups(files, 3)
+    groups = [(path, group) for share in shares for path, start, stop in share for group in range(start, stop)]
+    assert groups == [(files[0], i) for i in range(7)] + [(files[1], i) for i in range(4)]
+    rows = [sum(_rows(piece) for piece in share) for share in shares]
+    assert len(rows) == 3
+    assert max(rows) - min(rows) <= 100
+
+
+def _rows(piece: tuple[str, int, int]) -> int:
+    path, start, stop = piece
+    return sum(pq.read_metadata(path).row_group(i).num_rows for i in range(start, stop))

@@ -1,0 +1,58 @@
+"""Whatever the text, `parse` returns a query or raises `QueryError` at a place in the text."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eventide.errors import QueryError
+from eventide.lang import parse, write
+from eventide.lang.keywords import CLAUSES
+from tests.lang.corpus import INVALID, VALID
+
+WORDS = """
+    ( ) [ ] { } , . ; + - * / ? : < > = ! | ' " ` -- /* */ ->
+    A B C.x NEXT(C).y NEXT SEQ( AND( OR( NOT ITER( AND OR AS SLIDE BETWEEN CASE WHEN THEN END IN LIKE
+    SELECT COUNT(*) SUM( struct( interval 5 minutes 100 EVENTS 1.5 1e9 'text' `name` größe COMPLETE TRENDS
+    any next skip-till-any-match IS NULL DISTINCT array< cast( as int over filter if date exists lateral
+"""
+PIECES = [*CLAUSES, *WORDS.split(), "\n", "\t", "\x00"]
+TEXTS = [query for query, _ in VALID + INVALID]
+FUZZ = settings(max_examples=250, deadline=None)
+
+
+def check(text: str) -> None:
+    try:
+        query = parse(text)
+    except QueryError as error:
+        assert error.message
+        assert "<class" not in str(error) and "sqlglot" not in error.message
+        assert 0 <= error.start <= error.end <= len(text)
+        assert error.line >= 1 and error.column >= 1
+    else:
+        assert parse(write(query)) == query
+
+
+@FUZZ
+@given(st.text(max_size=60))
+def test_arbitrary_text(text: str) -> None:
+    check(text)
+    check(f"PATTERN A WHERE {text}")
+    check(f"PATTERN {text}")
+
+
+@FUZZ
+@given(st.lists(st.sampled_from(PIECES), max_size=14), st.sampled_from([" ", ""]))
+def test_token_soup(pieces: list[str], joint: str) -> None:
+    check(joint.join(pieces))
+    check("PATTERN A RETURN " + joint.join(pieces))
+
+
+@FUZZ
+@given(st.sampled_from(TEXTS), st.data())
+def test_mutated_queries(text: str, data: st.DataObject) -> None:
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(len(text), start + 8)))
+        text = text[:start] + data.draw(st.sampled_from(["", *PIECES])) + text[end:]
+    check(text)

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from sqlglot import exp
+
+from eventide.lang import EventQuery, Scalar, Step, parse, write
+from tests.lang.corpus import VALID
+from tests.lang.strategies import queries
+
+
+@pytest.mark.parametrize(("query", "canonical"), VALID, ids=[query[:60] for query, _ in VALID])
+def test_the_corpus_survives_the_round_trip(query: str, canonical: str) -> None:
+    parsed = parse(query)
+    assert write(parsed) == canonical
+    assert parse(canonical) == parsed
+    assert write(parse(canonical)) == canonical
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(queries())
+def test_random_queries_survive_the_round_trip(query: EventQuery) -> None:
+    text = write(query)
+    assert parse(text) == query
+    assert write(parse(text)) == text
+
+
+def test_equal_queries_have_equal_text() -> None:
+    assert write(parse("within 60 s pattern (A)")) == write(parse("PATTERN A WITHIN 1 minute"))
+
+
+def test_a_column_that_sqlglot_would_leave_bare_stays_readable() -> None:
+    query = parse("PATTERN A RETURN mod(within, 2)")
+    assert write(query) == "PATTERN A\nRETURN mod(within, 2)"
+    assert parse(write(query)) == query
+
+
+def test_text_kept_as_written_loses_its_comments_and_line_breaks() -> None:
+    query = parse("PATTERN A RETURN int( -- cast\n  A.x)")
+    assert write(query) == "PATTERN A\nRETURN int( A.x)"
+
+
+def test_a_built_or_among_conjuncts_gets_parentheses() -> None:
+    either = Scalar(exp.Or(this=exp.column("a"), expression=exp.column("b")), "")
+    other = Scalar(exp.column("c"), "")
+    query = EventQuery(text="", pattern=Step("A", "A"), where=(either, other))
+    assert write(query) == "PATTERN A\nWHERE (a OR b) AND c"

@@ -1,0 +1,260 @@
+"""Every entry of the allow-list gives the same values and types on Catalyst and on DuckDB."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import math
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from eventide.lang.scalars import parse_scalar
+from eventide.lang.tree import Span
+from eventide.plan.expressions.functions import FUNCTIONS
+from eventide.plan.expressions.typecheck import bind, columns_of
+from eventide.plan.expressions.types import DURATION, canonical
+from eventide.plan.expressions.write_sql import write_duckdb, write_spark
+
+pytestmark = pytest.mark.spark
+
+INF, NAN = math.inf, math.nan
+DOUBLES = [None, NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 0.1, -2.5, 2.5, 0.49999999999999994, 1e-310, 123456789.125]
+STRINGS = [None, "", "a", "B", " b ", "\ta", "é", "e\u0301", "日本", "𝒳y", "a%b", "a_b\\", "it's", "ab" * 40]
+DATES = ["1970-01-01", "2020-02-29", "2021-03-31", "1582-10-04", "0001-01-01", "9999-12-31", "2024-12-30"]
+TIMES = [f"{day}T{time}" for day, time in zip(DATES, ["00:00:00", "23:59:59.999999", "12:30:00.1"] * 3, strict=False)]
+SCHEMA = pa.schema(
+    [
+        *((f"{name}{k}", dtype) for k in "12" for name, dtype in (
+            ("b", pa.bool_()), ("tiny", pa.int8()), ("small", pa.int16()), ("n", pa.int32()), ("long", pa.int64()),
+            ("f", pa.float32()), ("d", pa.float64()), ("dec", pa.decimal128(8, 2)), ("wide", pa.decimal128(18, 6)),
+            ("s", pa.string()), ("day", pa.date32()), ("ntz", pa.timestamp("us")), ("ts", pa.timestamp("us", "UTC")),
+        )),
+        ("min_n", pa.int32()), ("min_long", pa.int64()), ("big", pa.decimal128(30, 10)),
+        ("digits", pa.string()), ("real", pa.string()), ("truth", pa.string()), ("day_text", pa.string()),
+        ("time_text", pa.string()), ("calm", pa.float64()), ("odd name.`\"", pa.int32()),
+        ("payload", pa.struct([("Field", pa.int32())])),
+    ]
+)  # fmt: skip
+
+
+def edge_values() -> dict[str, list[Any]]:
+    """Values per column; columns of one pair are crossed with one another below."""
+    days = [None, *(dt.date.fromisoformat(d) for d in DATES)]
+    ntz = [None, *(dt.datetime.fromisoformat(t) for t in TIMES)]
+    return {
+        "b": [None, True, False],
+        "tiny": [None, 0, 1, -1, 5, -11],
+        "small": [None, 0, 7, -7, 181],
+        "n": [None, 0, 1, -1, 7, -46340, 46340],
+        "long": [None, 0, 3, -3, 3037000499, -3037000499],
+        "f": [None, NAN, INF, -0.0, 0.1, -3.5, 1e30],
+        "d": DOUBLES,
+        "dec": [None, Decimal("0.00"), Decimal("1.50"), Decimal("-1.55"), Decimal("999999.99"), Decimal("-2.50")],
+        "wide": [None, Decimal("0.000001"), Decimal("123456789012.345678"), Decimal("-0.5"), Decimal("2.5")],
+        "s": STRINGS,
+        "day": days,
+        "ntz": ntz,
+        "ts": [None if t is None else t.replace(tzinfo=dt.UTC) for t in ntz],
+        "min_n": [None, -(2**31), 2**31 - 1],
+        "min_long": [None, -(2**63), 2**63 - 1],
+        "big": [None, Decimal("12345678901234567890.0123456789"), Decimal("-0.1"), Decimal("9007199254740993")],
+        "digits": [None, "0", " 12 ", "-7", "+7", "007"],
+        "real": [None, "0", " 1.5 ", "-.5e3", "1e-400", "5.", "179769313486231570000000000"],
+        "truth": [None, "t", "TRUE", "no", "0", " Y "],
+        "day_text": [None, *DATES],
+        "time_text": [None, *(t.replace("T", " ") for t in TIMES), "2020-02-29"],
+        "calm": [None, 0.5, -0.5, 1.0, 0.0, 0.3],
+        "odd name.`\"": [None, 4],
+        "payload": [None, {"Field": None}, {"Field": 3}],
+    }
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    values = edge_values()
+    n_rows = max(len(v) for v in values.values()) ** 2
+    columns = {}
+    for field in SCHEMA:
+        base = field.name[:-1] if field.name[-1] in "12" else field.name
+        edges = values[base]
+        pairs = list(itertools.product(edges, edges))
+        side = 1 if field.name.endswith("2") else 0
+        cycled = itertools.islice(itertools.cycle(pair[side] for pair in pairs), n_rows)
+        columns[field.name] = pa.array(list(cycled), field.type)
+    return pa.table(columns, schema=SCHEMA)
+
+
+NUMBERS = ["tiny", "small", "n", "long", "f", "d", "dec", "wide"]
+CALLS = {
+    "POWER": ["power(d1, d2)", "pow(n1, 2)"],
+    "ATAN2": ["atan2(d1, d2)"],
+    "NANVL": ["nanvl(d1, n2)"],
+    "LN": ["ln(d1)", "ln(n1)", "log(d1)"],
+    "LOG2": ["log2(d1)"],
+    "LOG10": ["log10(d1)", "log10(long1)"],
+    "EXP": ["exp(calm)", "exp(-d1)"],
+    "SINH": ["sinh(calm)"],
+    "COSH": ["cosh(calm)"],
+    "SIN": ["sin(calm)", "sin(f1)"],
+    "COS": ["cos(calm)"],
+    "TAN": ["tan(calm)"],
+    "UPPER": ["upper(s1)"],
+    "LOWER": ["lower(s1)"],
+    "TRIM": ["trim(s1)", "trim(both 'ab' from s1)"],
+    "LTRIM": ["ltrim(s1)", "trim(leading ' a' from s1)"],
+    "RTRIM": ["rtrim(s1)", "trim(trailing 'b ' from s1)"],
+    "SUBSTRING": [
+        *(f"substring(s1, {i})" for i in (-50, -2, 0, 1, 2, 99)),
+        *(f"substring(s1, {i}, {j})" for i in (-3, 0, 1, 2) for j in (-1, 0, 1, 100)),
+        "substring(s1, n2, n1)",
+    ],
+    "LEFT": ["left(s1, 1)", "left(s1, tiny1)"],
+    "RIGHT": ["right(s1, 1)", "right(s1, tiny1)"],
+    "STARTSWITH": ["startswith(s1, s2)"],
+    "ENDSWITH": ["endswith(s1, s2)"],
+    "CONTAINS": ["contains(s1, s2)"],
+    "REPLACE": ["replace(s1, s2, 'x')", "replace(s1, 'a', '')"],
+    "INSTR": ["instr(s1, s2)", "locate('b', s1)", "position('b' in s1)"],
+    "DATEDIFF": ["datediff(day1, day2)", "datediff(ntz1, ts2)"],
+    "DATE_ADD": ["date_add(day1, tiny2)", "date_sub(day1, 3)"],
+    "ADD_MONTHS": ["add_months(day1, 1)", "add_months(day1, -11)"],
+    "DATE_TRUNC": [
+        f"date_trunc('{unit}', {c}1)"
+        for unit in "YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND".split()
+        for c in ("ts", "ntz")
+    ],
+    "UNIX_MICROS": ["unix_micros(ts1)"],
+}
+TIME_PARTS = {"YEAR", "QUARTER", "MONTH", "WEEKOFYEAR", "DAYOFYEAR", "DAYOFMONTH", "DAY", "HOUR", "MINUTE", "SECOND", "LAST_DAY"}
+
+
+def calls() -> dict[str, list[str]]:
+    """Expressions per function of the list."""
+    found = dict(CALLS)
+    for name, row in FUNCTIONS.items():
+        if name in TIME_PARTS:
+            found[name] = [f"{name.lower()}({c}1)" for c in ("day", "ntz", "ts")]
+        elif row.params == ("double",) and name not in found:
+            found[name] = [f"{name.lower()}({c}1)" for c in ("d", "f", "n", "dec")]
+        elif row.params == ("string",) and name not in found:
+            found[name] = [f"{name.lower()}(s1)"]
+    return found
+
+
+OPERATORS = [
+    *(f"{a}1 {op} {b}2" for op in "+-*" for a, b in itertools.product(NUMBERS, NUMBERS)
+      if (op, {a, b}) != ("*", {"long", "wide"})),
+    *(f"{a}1 / {b}2" for a, b in itertools.product(["tiny", "n", "long", "f", "d"], repeat=2)),
+    *(f"{a}1 % {b}2" for a, b in itertools.product(["tiny", "n", "long", "f", "d"], repeat=2)),
+    *("d1 / dec2 ; dec1 / d2 ; min_n % -1 ; min_long % -1 ; min_n % n1 ; n1 div n2 ; min_n div 7 ; long1 div tiny2".split(" ; ")),
+    *("n1 + 1 ; small1 + 1S ; n1 * 1.5 ; d1 * 1.5 ; dec1 * 2 ; dec1 + 3L ; n1 / 0 ; d1 / 0 ; n1 % 0 ; d1 % 0 ; n1 / 2".split(" ; ")),
+    *(f"-{c}1" for c in NUMBERS),
+    *(f"abs({c}1)" for c in NUMBERS),
+    *(f"{a}1 {op} {b}2" for op in ("=", "<>", "<", "<=", ">", ">=", "<=>") for a, b in (
+        *itertools.combinations_with_replacement(NUMBERS, 2), ("b", "b"), ("s", "s"), ("day", "day"), ("day", "ntz"),
+        ("day", "ts"), ("ntz", "ntz"), ("ntz", "ts"), ("ts", "ts"))),
+    *("min_long = d1 ; min_long < big ; min_long > 1.5 ; n1 is distinct from n2 ; n1 is not distinct from n2".split(" ; ")),
+    *("b1 and b2 ; b1 or b2 ; not b1 ; b1 is true ; b1 is not false ; b1 and null ; b1 or null ; not null ; null = 1".split(" ; ")),
+    *("n1 is null ; n1 is not null ; isnull(s1) ; isnotnull(d1) ; payload is null ; null is null".split(" ; ")),
+    *("n1 in (1, 7) ; n1 not in (1, null) ; n1 in (1.0, 2.5) ; s1 in ('a', 'é', null) ; d1 in (0.1D, d2)".split(" ; ")),
+    *("d1 between d2 and 5 ; n1 not between -1 and n2 ; s1 between 'a' and 'é' ; day1 between DATE '1970-01-01' and day2".split(" ; ")),
+    r"s1 like 'a%'", r"s1 like '%b_'", r"s1 like '_'", r"s1 not like '%é%'", r"s1 like 'a\\%b'", r"s1 like '%\\\\'",
+    *("case when b1 then n1 when b2 then 1.5 end ; case n1 when 7 then 'x' else s1 end ; if(b1, n1, d2) ; if(b1, day1, ts2)".split(" ; ")),
+    *("coalesce(n1, dec2, 3) ; coalesce(s1, 'x') ; nvl(d1, n2) ; ifnull(day1, ntz2) ; nvl2(n1, dec1, n2) ; nullif(n1, dec2)".split(" ; ")),
+    *("nullif(d1, d2) ; nullif(s1, '') ; coalesce(null, n1)".split(" ; ")),
+    *(f"{f}({c}1, {c}2)" for f in ("least", "greatest") for c in (*NUMBERS, "s", "day", "ntz", "ts", "b")),
+    *("least(n1, d2, 1.5) ; greatest(day1, ts2)".split(" ; ")),
+    *("round(d1) ; round(n1) ; round(dec1) ; round(dec1, 1) ; round(wide1, 3) ; round(dec1, 5)".split(" ; ")),
+    *("floor(calm) ; ceil(calm) ; floor(dec1) ; ceil(dec1) ; floor(n1) ; ceiling(long1) ; floor(nanvl(calm, 0))".split(" ; ")),
+    *("concat(s1, s2) ; s1 || s2 || 'x' ; concat(s1, null) ; extract(year from day1) ; extract(hour from ts1)".split(" ; ")),
+    *("1.5 ; -1.5 ; 1.5D ; 3L ; 3S ; 3Y ; 1e3 ; -2147483648 ; -9223372036854775808L ; 99999999999 ; 0.001 ; 100".split(" ; ")),
+    *("'text' ; 'it\\'s' ; 'a\\\\b\\n\\t\"' ; DATE '2020-02-29' ; TIMESTAMP_NTZ '2020-02-29 12:30:00.5' ; TRUE ; FALSE".split(" ; ")),
+    *("TIMESTAMP '2020-02-29 12:30:00' ; TIMESTAMP '2020-02-29T12:30:00+02:00' ; 1.50BD ; 'é日𝒳' ; X1 ; `n1`".split(" ; ")[:-2]),
+    *(f"{c}1 {op} {interval}" for c in ("day", "ntz", "ts") for op in "+-" for interval in (
+        "INTERVAL '1' DAY", "INTERVAL 2 WEEKS", "INTERVAL '1' MONTH", "INTERVAL 11 MONTHS", "INTERVAL '5' MINUTE",
+        "INTERVAL '1.5' SECOND", "INTERVAL '1 02:03:04.5' DAY TO SECOND", "INTERVAL 250 MILLISECONDS")
+      if not (op == "-" and c != "day" and "MONTH" in interval)),
+    *("INTERVAL 1 DAY + ts1 ; day1 + tiny2 ; day1 - 3 ; INTERVAL 1 day 2 hours + ntz1".split(" ; ")),
+    *(f"{a}1 - {b}2 {op} INTERVAL '36' HOUR" for a in ("day", "ntz", "ts") for b in ("day", "ntz", "ts") for op in (">", "<=")),
+    *("day1 - day2 ; ts1 - ts2 ; (ts1 - ts2) + INTERVAL 1 DAY ; -(ntz1 - ntz2) ; INTERVAL 1 HOUR * tiny1".split(" ; ")),
+    "payload.field + 1", '`odd name.``"` * 2', "INTERVAL 1 DAY > INTERVAL 23 HOURS",
+]  # fmt: skip
+CASTS = [
+    *(f"cast({a} as {b})" for a in ("tiny1", "small1", "n1", "long1") for b in ("int", "bigint", "float", "double", "decimal(20,2)", "string", "boolean")),
+    *(f"cast(min_long as {b})" for b in ("double", "float", "decimal(20,0)", "string", "boolean")),
+    *(f"cast({a} as {b})" for a in ("calm", "dec1") for b in ("int", "bigint")), "cast(wide1 as bigint)",
+    *(f"cast({a} as {b})" for a in ("dec1", "wide1", "big") for b in ("double", "decimal(38,12)", "decimal(38,1)", "string")),
+    *(f"cast({a} as string)" for a in ("b1", "day1", "ntz1", "ts1")),
+    *("cast(b1 as int) ; cast(f1 as double) ; cast(day1 as timestamp) ; cast(day1 as timestamp_ntz) ; cast(ts1 as date)".split(" ; ")),
+    *("cast(ntz1 as date) ; cast(ntz1 as timestamp) ; cast(ts1 as timestamp_ntz) ; int(calm) ; tiny1::double ; date(ts1)".split(" ; ")),
+    *("cast(digits as int) ; cast(digits as bigint) ; cast(real as double) ; cast(truth as boolean)".split(" ; ")),
+    *("cast(day_text as date) ; cast(time_text as timestamp) ; cast(time_text as timestamp_ntz) ; cast(null as int)".split(" ; ")),
+]  # fmt: skip
+
+INEXACT = {text for name, texts in calls().items() if not FUNCTIONS[name].exact for text in texts}
+
+
+def texts_of(expression: str) -> tuple[str, str, pa.DataType]:
+    tree, span = parse_scalar(expression).tree, Span(0, len(expression))
+    columns = columns_of(SCHEMA, expression)
+    dtype = bind(tree, columns, expression, span).dtype
+    return write_spark(tree), write_duckdb(tree, columns, expression, span), dtype
+
+
+def plain_values(column: pa.ChunkedArray) -> list[Any]:
+    """Values that can be compared: times are numbers, NaN is a word, -0.0 is 0.0."""
+    if pa.types.is_temporal(column.type):
+        column = column.cast(pa.int32() if pa.types.is_date(column.type) else pa.int64())
+    values = column.to_pylist()
+    if not pa.types.is_floating(column.type):
+        return values
+    return [None if v is None else "NaN" if math.isnan(v) else v + 0.0 for v in values]
+
+
+def equal(one: Any, two: Any, inexact: bool) -> bool:
+    if inexact and isinstance(one, float) and isinstance(two, float) and math.isfinite(one):
+        return math.isclose(one, two, rel_tol=4 * 2.0**-52, abs_tol=5e-324)
+    return bool(one == two)
+
+
+def differences(table: pa.Table, spark: Any, expressions: list[str]) -> list[str]:
+    made = [(e, *texts_of(e)) for e in expressions]
+    frame = spark.createDataFrame(table.append_column("row", pa.array(range(len(table)), pa.int32())))
+    selected = [f"{text} AS r{i}" for i, (_, text, _, _) in enumerate(made)]
+    left = frame.selectExpr("row", *selected).toArrow().sort_by("row").drop_columns("row")
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.register("t", table)
+    items = ", ".join(f"{text} AS r{i}" for i, (_, _, text, _) in enumerate(made))
+    right = connection.sql(f"SELECT {items} FROM t").to_arrow_table()
+    found = []
+    for i, (expression, _, _, dtype) in enumerate(made):
+        one, two = left.column(i), right.column(i)
+        types = canonical(one.type), pa.int64() if dtype == DURATION else canonical(dtype), canonical(two.type)
+        if (types[0] != dtype and dtype != pa.null()) or types[1] != types[2]:
+            found.append(f"{expression}: typed {dtype}, Spark {one.type}, DuckDB {two.type}")
+        pairs = list(zip(plain_values(one), plain_values(two), strict=True))
+        wrong = [pair for pair in pairs if not equal(*pair, expression in INEXACT)]
+        if wrong:
+            found.append(f"{expression}: {len(wrong)} rows, first Spark {wrong[0][0]!r}, DuckDB {wrong[0][1]!r}")
+    return found
+
+
+def test_every_function_of_the_list_has_expressions() -> None:
+    assert set(calls()) == set(FUNCTIONS)
+
+
+def test_functions_are_equal_on_both_engines(table: pa.Table, spark: Any) -> None:
+    assert differences(table, spark, [text for texts in calls().values() for text in texts]) == []
+
+
+def test_operators_and_literals_are_equal_on_both_engines(table: pa.Table, spark: Any) -> None:
+    assert differences(table, spark, OPERATORS) == []
+
+
+def test_casts_are_equal_on_both_engines(table: pa.Table, spark: Any) -> None:
+    assert differences(table, spark, CASTS) == []

@@ -157,6 +157,8 @@ def _streaming(folder: Path, context: Context, matches: Callable[[Any], Any]) ->
             "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
             "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
             "spark.sql.streaming.numRecentProgressUpdates": "1000",
+            # Watermarks need TIMESTAMP; times without a zone in Parquet would be read as TIMESTAMP_NTZ.
+            "spark.sql.parquet.inferTimestampNTZ.enabled": "false",
         }
     )
     schema = spark.read.parquet(str(folder)).schema

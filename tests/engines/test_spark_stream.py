@@ -229,12 +229,14 @@ def test_a_killed_driver_restarts_without_losing_or_repeating_rows(spark: Any, t
     # Its own group: the JVM must die with the driver.
     driver = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
     commits = tmp_path / "checkpoint" / "commits"
-    deadline = time.monotonic() + 90
-    while not (commits / "2").exists():
-        assert time.monotonic() < deadline and driver.poll() is None
-        time.sleep(0.02)
-    os.killpg(driver.pid, signal.SIGKILL)
-    driver.wait()
+    deadline = time.monotonic() + 240
+    try:
+        while not (commits / "1").exists() and driver.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+    finally:
+        os.killpg(driver.pid, signal.SIGKILL)
+        driver.wait()
+    assert (commits / "1").exists()
     assert not (commits / "7").exists()
     plan = make_plan(lateness_us=LATENESS_US)
     rows = finish(spark, tmp_path, plan, n_buckets=2)

@@ -21,6 +21,25 @@ TEXTS = [query for query, _ in VALID + INVALID]
 FUZZ = settings(max_examples=250, deadline=None)
 
 
+OPERANDS = "A.x `q` NEXT(C).z 1 2.5 'str' null true A.* * date int end r'a' 10L current_date limit"
+OPERATORS = "+ - * / % = <> < >= <=> || & AND OR LIKE RLIKE DIV IS :: . IN BETWEEN NOT"
+FUNCTIONS = "sum count coalesce substring trim cast date_add round if struct map size int mod next foo now"
+
+
+def _grow(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        st.builds("{} {} {}".format, parts, st.sampled_from(OPERATORS.split()), parts),
+        st.builds("{}({})".format, st.sampled_from(FUNCTIONS.split()), st.lists(parts, max_size=3).map(", ".join)),
+        st.builds("({})".format, parts),
+        st.builds("{}[{}]".format, parts, parts),
+        st.builds("CASE WHEN {} THEN {} END".format, parts, parts),
+        st.builds("CAST({} AS {})".format, parts, st.sampled_from(["int", "array<int>", "struct<a:int>", "x"])),
+    )
+
+
+EXPRESSIONS = st.recursive(st.sampled_from(OPERANDS.split()), _grow, max_leaves=8)
+
+
 def check(text: str) -> None:
     try:
         query = parse(text)
@@ -56,3 +75,10 @@ def test_mutated_queries(text: str, data: st.DataObject) -> None:
         end = data.draw(st.integers(start, min(len(text), start + 8)))
         text = text[:start] + data.draw(st.sampled_from(["", *PIECES])) + text[end:]
     check(text)
+
+
+@FUZZ
+@given(EXPRESSIONS)
+def test_random_expressions(text: str) -> None:
+    check(f"PATTERN A WHERE {text}")
+    check(f"PATTERN A RETURN {text} AS x")

@@ -81,7 +81,7 @@ class Cursor:
 
     def names(self) -> tuple[Name, ...]:
         """Column names separated by commas, each at most once."""
-        names: list[Name] = []
+        names: dict[str, Name] = {}
         while True:
             name = self.name("a column name", usage=f"name a column, or leave {self.clause} out")
             if self.at("."):
@@ -95,11 +95,11 @@ class Cursor:
                     at=name.span,
                     hint="compute the column before the query, and name it here",
                 )
-            if any(name == other for other in names):
+            if name.text in names:
                 self.fail(f"column '{name.text}' is named twice in {self.clause}", at=name.span, hint="remove one")
-            names.append(name)
+            names[name.text] = name
             if not self.accept(","):
-                return tuple(names)
+                return tuple(names.values())
 
     def _name_hint(self) -> str | None:
         if self.ended and self.next.kind is Kind.WORD:

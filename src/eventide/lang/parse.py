@@ -18,7 +18,8 @@ from eventide.lang.scalars import read_scalar
 from eventide.lang.tokens import Kind, Token, tokenize
 from eventide.lang.tree import Definition, EventQuery, Name, Option, Pattern, ReturnItem, Span, Strategy
 
-MAX_TEXT = 1_000_000
+# A text of this length, whatever it holds, is parsed within seconds.
+MAX_TEXT = 100_000
 _STRATEGIES = {
     "any": Strategy.ANY,
     "skiptillany": Strategy.ANY,
@@ -136,8 +137,8 @@ def _strategy(text: str, clause: Clause) -> Strategy:
     folded = re.sub(r"[-_\s]", "", written.lower()).removesuffix("match")
     strategy = _STRATEGIES.get(folded)
     if strategy is None:
-        hint = did_you_mean(written, [*(strategy.value for strategy in Strategy), "any", "next"])
-        cursor.fail(f"unknown strategy '{written}'", at=span, hint=hint)
+        hint = did_you_mean(written[:40], [*(strategy.value for strategy in Strategy), "any", "next"])
+        cursor.fail(f"unknown strategy '{written[:40]}'", at=span, hint=hint)
     cursor.finish("the strategy", hint=f"one strategy stands in SEMANTICS: {strategy.value}")
     return strategy
 

@@ -38,13 +38,16 @@ def place(tree: exp.Expr, tokens: Sequence[Token]) -> None:
     offset = tokens[0].start
     starts = [token.start for token in tokens]
     ends = [token.end for token in tokens]
+    shifted: set[int] = set()
     covers: dict[int, tuple[int, int]] = {}
     for node in reversed(list(tree.walk(bfs=True))):
         inside = [covers[id(child)] for child in node.iter_expressions() if id(child) in covers]
         meta = node.meta
         if "start" in meta:
-            meta["start"] += offset
-            meta["end"] += offset
+            if id(meta) not in shifted:  # some nodes of sqlglot share one meta
+                shifted.add(id(meta))
+                meta["start"] += offset
+                meta["end"] += offset
             inside.append((bisect_right(starts, meta["start"]) - 1, bisect_left(ends, meta["end"] + 1)))
         if not inside:
             continue

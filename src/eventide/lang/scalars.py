@@ -23,6 +23,7 @@ from eventide.lang.tree import Scalar, Span
 # sqlglot takes up to 30 Python frames per bracket, of the 1000 that there are.
 MAX_NESTING = 24
 MAX_HEIGHT = 80
+_SPARK = Spark()
 # What may touch a number: punctuation, which has no word, and the suffixes of typed literals.
 _AFTER_NUMBER = frozenset({"", "L", "S", "Y", "D", "F", "BD"})
 _STATEMENTS = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "DROP", "ALTER", "WITH", "VALUES"})
@@ -178,10 +179,10 @@ def _parse(text: str, tokens: Sequence[Token], what: str) -> exp.Expr:
         pieces += (" " * (token.start - at), token.text)
         at = token.end
     sql = "".join(pieces)
-    parser = _BoundedParser(error_level=ErrorLevel.IMMEDIATE, error_message_context=len(sql), dialect="spark")
+    parser = _BoundedParser(error_level=ErrorLevel.IMMEDIATE, error_message_context=len(sql), dialect=_SPARK)
     parser.steps_left = 10_000 + 100 * len(tokens)
     try:
-        tree = parser.parse_into(exp.Condition, Spark().tokenize(sql), sql)[0]
+        tree = parser.parse_into(exp.Condition, _SPARK.tokenize(sql), sql)[0]
     except (RecursionError, _WorkLimitError):
         raise QueryError(f"{what} is nested too deeply", text, start, end, hint=_DEEP) from None
     except SqlglotError as error:

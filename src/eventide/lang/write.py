@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel
+from sqlglot.errors import ErrorLevel, SqlglotError
 
 from eventide.errors import QueryError
 from eventide.lang.clauses import starts_clause
@@ -84,13 +84,18 @@ def write_scalar(scalar: Scalar) -> str:
     Where sqlglot's text would read back as another tree (`int(x)` becomes a cast that parses differently),
     the text as the user wrote it stands instead.
     """
-    text = scalar.tree.sql(
-        dialect="spark", normalize_functions=False, comments=False, unsupported_level=ErrorLevel.IGNORE
-    )
+    text = _generate(scalar.tree)
     for candidate in (text, _one_line(scalar.text)):
         if _reads_back(candidate, scalar.tree):
             return candidate
-    return f"({text})"
+    return f"({text or scalar.text})"
+
+
+def _generate(tree: exp.Expression) -> str:
+    try:
+        return tree.sql(dialect="spark", normalize_functions=False, comments=False, unsupported_level=ErrorLevel.IGNORE)
+    except (LookupError, SqlglotError):  # sqlglot parses `regexp_replace(x, y)`, and cannot write it
+        return ""
 
 
 def _one_line(text: str) -> str:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from eventide.engines.spark.batch import project
@@ -24,26 +24,21 @@ DETECTED_AT = "detected_at"
 _TIME = "__eventide_time"
 _WATERMARK_KEY = "spark.watermarkDelayMs"
 
-_EARLIEST = {"timestamp": "TIMESTAMP", "timestamp_ntz": "TIMESTAMP_NTZ"}  # type to keyword of its literals
-
-_SETTINGS = {
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-    "spark.sql.streaming.stateStore.encodingFormat": "avro",
-}
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> DataFrame:
     """The streaming result of a streaming DataFrame of events.
 
     - Without a watermark of the user's on the time column, one with the query's allowed lateness is set.
-    - `detected_at` is the result's event time, so windows over the result work. With an integer or date time
-      column it has that type and cannot be; aggregating the result by time then needs the user's own watermark.
+    - `detected_at` is the result's event time, so windows over the result work. Spark takes only TIMESTAMP as
+      event time: with an integer, date or TIMESTAMP_NTZ time column the result has none.
     - `n_buckets` (default: `spark.sql.shuffle.partitions`, which it should be a multiple of) is part of the
       checkpoint; so is the query.
-    - Sets two things in the session where the user has not: the RocksDB state store, which transformWithState
-      needs, and the Avro state encoding, which lets state schemas evolve. A query reads them when it starts.
+    - Sets the RocksDB state store in the session where the user has set none: transformWithState needs it. A
+      query reads the setting when it starts. The Avro state encoding is left alone: Spark refuses it in a query
+      that also aggregates, and our state has its own version inside.
     """
     if physical.spec.window_us is None:
         raise UnsupportedError(
@@ -54,11 +49,12 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
         raise ValueError("the plan has no output schema")
     spark = df.sparkSession
     ensure_shipped(spark)
-    _configure(spark)
+    if spark.conf.get(_PROVIDER, None) is None:
+        spark.conf.set(_PROVIDER, _ROCKSDB)
     n_buckets = n_buckets or int(spark.conf.get("spark.sql.shuffle.partitions"))
     rows_schema = spark_schema(physical.output_schema)
     processor = BucketProcessor(physical.spec, n_buckets, arrow_schema(rows_schema))
-    has_event_time = pa.types.is_timestamp(physical.output_schema.field(DETECTED_AT).type)
+    has_event_time = rows_schema[DETECTED_AT].dataType.typeName() == "timestamp"
     stream, time_column = _with_watermark(df, physical)
     rows = (
         _blocks(stream, time_column, physical, n_buckets)
@@ -74,17 +70,11 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
     return project(rows, physical)
 
 
-def _configure(spark: SparkSession) -> None:
-    for key, value in _SETTINGS.items():
-        if spark.conf.get(key, None) is None:
-            spark.conf.set(key, value)
-
-
 def _with_watermark(df: DataFrame, physical: Physical) -> tuple[DataFrame, str]:
     """The stream with a watermark, and the column that carries it."""
     fields = {field.name: field for field in df.schema.fields}
     column = physical.intake.ts_column
-    is_time = column in fields and fields[column].dataType.typeName() in _EARLIEST
+    is_time = column in fields and fields[column].dataType.typeName() == "timestamp"
     carriers = [name for name, field in fields.items() if _WATERMARK_KEY in (field.metadata or {})]
     if carriers:
         if is_time and column not in carriers:
@@ -100,13 +90,16 @@ def _with_watermark(df: DataFrame, physical: Physical) -> tuple[DataFrame, str]:
 
 
 def _timestamp_text(physical: Physical) -> str:
-    """An integer or date time column as TIMESTAMP, by the same rule as in `take_in`: no time zone is involved."""
+    """Any other time column as TIMESTAMP, by the same rule as in `take_in`: no time zone is involved."""
     text = next(column.spark for column in physical.select if column.name == TS)
     time_type = physical.intake.time_type
     if time_type.unit is not None:
         # A time out of range becomes NULL here, and an error that names the column in `take_in`.
         return f"timestamp_micros(try_multiply(cast({text} AS BIGINT), {UNIT_US[time_type.unit]}L))"
-    return f"timestamp_micros(unix_date({text}) * 86400000000L)"
+    if pa.types.is_date(time_type.arrow):
+        return f"timestamp_micros(unix_date({text}) * 86400000000L)"
+    since_epoch = f"CAST({text} - TIMESTAMP_NTZ '1970-01-01' AS INTERVAL SECOND)"
+    return f"timestamp_micros(CAST(CAST({since_epoch} AS DECIMAL(20, 6)) * 1000000 AS BIGINT))"
 
 
 def _blocks(df: DataFrame, time_column: str, physical: Physical, n_buckets: int) -> DataFrame:
@@ -119,8 +112,6 @@ def _blocks(df: DataFrame, time_column: str, physical: Physical, n_buckets: int)
 
     # Catalyst moves a filter below the watermark unless it reads the watermark's column, and then events that
     # no step wants would not advance the watermark. The comparison is never true, and never folded away.
-    earliest = _EARLIEST[df.schema[time_column].dataType.typeName()]
-    selected = select_events(
-        df, physical, extra={_TIME: f"`{time_column}`"}, keep=f"{_TIME} < {earliest} '0001-01-01'"
-    )
+    quoted = "`" + time_column.replace("`", "``") + "`"
+    selected = select_events(df, physical, extra={_TIME: quoted}, keep=f"{_TIME} < TIMESTAMP '0001-01-01'")
     return selected.drop(_TIME).mapInArrow(make_blocks, BLOCK_SCHEMA)

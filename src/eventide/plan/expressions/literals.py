@@ -215,4 +215,4 @@ def is_whole_days(node: exp.Expression) -> bool:
     while isinstance(node, (exp.Paren, exp.Neg)):
         node = node.this
     unit = node.args.get("unit")
-    return isinstance(node, exp.Interval) and unit is not None and unit.name.upper().rstrip("S") in ("DAY", "WEEK")
+    return isinstance(node, exp.Interval) and isinstance(unit, exp.Var) and unit.name.upper().rstrip("S") in ("DAY", "WEEK")

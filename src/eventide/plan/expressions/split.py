@@ -137,10 +137,6 @@ class _Splitter:
                 symbol = _next_symbol(base)
                 if symbol is not None:
                     return self._column(self._slot(symbol, True, source), parts, node, source)
-            if _is_next(node) and not isinstance(node.parent, exp.Dot):
-                raise source.error(
-                    "NEXT takes a symbol and a column follows it", source.span_of(node), "write NEXT(A).price"
-                )
             return node
 
         return tree.copy().transform(rewrite)
@@ -244,12 +240,8 @@ def _is_simple_cast(typed: Typed) -> bool:
     return pair in (*simple, ("date", "timestamp"), ("timestamp", "timestamp"))
 
 
-def _is_next(node: exp.Expression) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name.upper() == "NEXT"
-
-
 def _next_symbol(node: exp.Expression) -> exp.Expression | None:
-    if not _is_next(node) or len(node.expressions) != 1:
+    if not isinstance(node, exp.Anonymous) or node.name.upper() != "NEXT" or len(node.expressions) != 1:
         return None
     (symbol,) = node.expressions
     return symbol.this if isinstance(symbol, exp.Column) and len(symbol.parts) == 1 else None

@@ -49,6 +49,20 @@ class Typed:
             yield from arg.walk()
 
 
+def off_the_list(typed: Typed) -> Typed | None:
+    """The innermost part that is off the allow-list: the cause of everything unknown above it.
+
+    >>> inner = Typed("unknown", (), None, "f(x)")
+    >>> off_the_list(Typed("unknown", (inner,), pa.bool_(), "eq")) is inner
+    True
+    """
+    for arg in typed.args:
+        found = off_the_list(arg)
+        if found is not None:
+            return found
+    return typed if typed.op == "unknown" else None
+
+
 def cast_to(typed: Typed, dtype: pa.DataType) -> Typed:
     """The expression in another type; a literal takes the type itself where that loses nothing.
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from eventide.operators.encode import literal_code
 from eventide.plan.expressions.code_spaces import CodeSpaces
 from eventide.plan.expressions.split import Test
-from eventide.plan.expressions.typed import Source, Typed
+from eventide.plan.expressions.typed import Source, Typed, off_the_list
 from eventide.plan.expressions.types import as_decimal, integer_range, kind
 
 DECORATOR = "@njit(cache=True, nogil=True)\n"
@@ -77,6 +77,9 @@ class TestWriter:
 
     def function(self, name: str, test: Test) -> str:
         """The source of the function."""
+        cause = off_the_list(test.tree)
+        if cause is not None:
+            raise self._unsupported(cause)
         rows = "".join(f"row_{i}, " for i in range(len(test.slots)))
         value, null = self.write(test.tree)
         self.line(f"return {value} and not {null}")

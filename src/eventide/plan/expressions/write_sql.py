@@ -17,10 +17,11 @@ from eventide.lang.tree import Span
 from eventide.plan.expressions.casts import duckdb_cast
 from eventide.plan.expressions.functions import FUNCTIONS, SPECIAL_FORMS
 from eventide.plan.expressions.typecheck import Resolve, bind
-from eventide.plan.expressions.typed import Source, Typed
-from eventide.plan.expressions.types import TIMESTAMP, canonical, duckdb_type, kind
+from eventide.plan.expressions.typed import Source, Typed, off_the_list
+from eventide.plan.expressions.types import TIMESTAMP, as_decimal, canonical, duckdb_type, kind
 
 _DIVISIONS = (exp.Div, exp.Mod, exp.IntDiv)
+_SUFFIXES = {exp.DType.TINYINT: "Y", exp.DType.SMALLINT: "S", exp.DType.BIGINT: "L"}
 _BASES = {"2": "LOG2", "10": "LOG10"}
 
 
@@ -39,9 +40,11 @@ def _for_spark(node: exp.Expression) -> exp.Expression:
         divisor = node.expression
         if not (isinstance(divisor, exp.Literal) and float(divisor.this) != 0):
             node.set("expression", exp.Nullif(this=divisor, expression=exp.Literal.number(0)))
-    elif isinstance(node, exp.Neg) and isinstance(node.this, exp.Cast) and isinstance(node.this.this, exp.Literal):
-        # -9223372036854775808L: only with its sign does the number fit.
-        return exp.cast(exp.Neg(this=node.this.this), node.this.to, dialect="spark")
+    elif isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and not node.args.get("safe"):
+        # sqlglot reads 3L as a cast; as a literal again it is as narrow a decimal as it can be, and may carry a sign.
+        suffix = _SUFFIXES.get(node.to.this)
+        if suffix is not None and not node.this.is_string and node.this.this.isdigit():
+            return exp.Var(this=f"{node.this.this}{suffix}")
     elif isinstance(node, exp.Log) and isinstance(node.this, exp.Literal) and node.this.this in _BASES:
         # sqlglot reads LOG10(x) as LOG(10, x), which Spark rounds differently.
         return exp.Anonymous(this=_BASES[node.this.this], expressions=[node.expression])
@@ -62,17 +65,17 @@ def write_duckdb(tree: exp.Expression, resolve: Resolve, text: str, default_span
 
 def write_typed(typed: Typed, source: Source) -> str:
     """A typed expression for DuckDB; QueryError when it is off the allow-list."""
-    for part in typed.walk():
-        if part.op == "unknown":
-            raise _off_the_list(part, source)
+    cause = off_the_list(typed)
+    if cause is not None:
+        raise _refused(cause, source)
     return _write(typed)
 
 
-def _off_the_list(part: Typed, source: Source) -> QueryError:
+def _refused(part: Typed, source: Source) -> QueryError:
     shown = source.text[part.span.start : part.span.end] or str(part.value)
     called = re.match(r"(\w+)\(", str(part.value))
     hint = "it works on Spark"
-    if called and called[1].upper() not in (*FUNCTIONS, *SPECIAL_FORMS, "CAST", "TRY_CAST"):
+    if called and called[1].upper() not in exp.FUNCTION_BY_NAME:
         close = did_you_mean(called[1], [*FUNCTIONS, *SPECIAL_FORMS])
         if close is not None and close.startswith("did you mean"):
             hint = f"{close} Functions outside the list work on Spark"
@@ -199,6 +202,15 @@ def _infix(symbol: str) -> Callable[[Typed], str]:
     return write
 
 
+def _mul(typed: Typed) -> str:
+    left, right = typed.args
+    if kind(typed.dtype) != "decimal":
+        return f"({_write(left)} * {_write(right)})"
+    # DuckDB multiplies decimals of up to 18 digits in 64 bits, even when the product has more.
+    wide = f"CAST({_write(left)} AS DECIMAL(38,{as_decimal(left.dtype).scale}))"
+    return f"CAST({wide} * {_write(right)} AS {duckdb_type(typed.dtype)})"
+
+
 def _division(symbol: str) -> Callable[[Typed], str]:
     return lambda t: f"({_write(t.args[0])} {symbol} nullif({_write(t.args[1])}, 0))"
 
@@ -213,7 +225,7 @@ _WRITERS: dict[str, Callable[[Typed], str]] = {
     "field": _column,
     "add": _infix("+"),
     "sub": _infix("-"),
-    "mul": _infix("*"),
+    "mul": _mul,
     "div": _division("/"),
     "int_div": _division("//"),
     "mod": _mod,

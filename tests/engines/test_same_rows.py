@@ -1,0 +1,140 @@
+"""One test body, every engine: random queries on random events return the oracle's rows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+
+import eventide as ev
+from tests.engines.cases import Case, cases
+
+MANY = [*range(12), None]
+WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+# Shrinking on Spark takes longer than reading a large example.
+QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+ON_SPARK = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
+
+
+def check(case: Case, result: pa.Table) -> None:
+    assert case.found(result) == case.expected()
+
+
+@settings(max_examples=1500 if WITHOUT_JIT else 25, **QUICK)
+@given(cases())
+def test_the_embedded_engine_returns_the_oracles_rows(case: Case) -> None:
+    check(case, ev.query(case.text, **case.options).run(case.table()))
+
+
+def test_the_embedded_engine_returns_the_oracles_rows_without_jit() -> None:
+    """The same body on many more cases: the kernels as plain Python, so that no query is compiled."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    name = f"{__file__}::{test_the_embedded_engine_returns_the_oracles_rows.__name__}"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", name]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
+@settings(max_examples=25, **QUICK)
+@given(cases(groups=MANY))
+def test_files_cut_by_partition_return_the_same_rows(tmp_path_factory: Any, case: Case) -> None:
+    """A memory limit of a few bytes: every block is spilled and worked off bucket by bucket."""
+    query = ev.query(case.text, **case.options)
+    check(case, query.run(case.table(), memory_limit=64))
+    if case.expected():
+        assert query.metrics()["spilled_bytes"] > 0
+
+
+@pytest.mark.spark
+@settings(max_examples=8, **ON_SPARK)
+@given(cases(groups=MANY))
+def test_a_spark_dataframe_returns_the_oracles_rows(spark: Any, case: Case) -> None:
+    assume(case.expected())
+    frame = spark.createDataFrame(case.table())
+    check(case, ev.query(case.text, **case.options).run(frame).toArrow())
+
+
+@pytest.mark.spark
+@settings(max_examples=8, **ON_SPARK)
+@given(cases(groups=MANY))
+def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_factory: Any, case: Case) -> None:
+    assume(case.expected())
+    path = tmp_path_factory.mktemp("events") / "events.parquet"
+    pq.write_table(case.table(), path, row_group_size=11)
+    query = ev.query(case.text, **case.options)
+    check(case, query.run(path, engine="spark", spark=spark).toArrow())
+    assert query.last_run.reason == "tasks read the files themselves"
+
+
+@pytest.mark.spark
+@settings(max_examples=5, **ON_SPARK)
+@given(cases(groups=MANY, stream=True))
+def test_a_stream_returns_the_oracles_rows(spark: Any, tmp_path_factory: Any, case: Case) -> None:
+    """Micro-batches in disorder within the allowed lateness; a last event far away decides all others."""
+    assume(case.expected())
+    folder = tmp_path_factory.mktemp("stream")
+    table = case.table()
+    order = _disorder(table.column("ts").combine_chunks(), seed=len(case.events))
+    far = table.slice(0, 1).set_column(0, "ts", _later(table.column("ts")))
+    far = far.set_column(1, "kind", pa.array(["Z"]))
+    for i, part in enumerate([*_pieces(table.take(order), 3), far]):
+        write_batch(part, folder / "in", i)
+    stream = spark.readStream.schema(spark.read.parquet(str(folder / "in")).schema)
+    stream = stream.option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
+    result = ev.query(case.text, allowed_lateness="20 seconds", **case.options).run(stream)
+    rows = collect(result, folder, spark)
+    check(case, rows)
+
+
+def _disorder(ts: pa.Array, seed: int) -> pa.Array:
+    """An order in which no event comes more than 20 seconds behind the newest before it: all span 14."""
+    import numpy as np
+
+    return pa.array(np.random.default_rng(seed).permutation(len(ts)))
+
+
+def _later(ts: pa.ChunkedArray) -> pa.Array:
+    if pa.types.is_integer(ts.type):
+        return pa.array([ts[0].as_py() + 1000], ts.type)
+    return pa.array([ts.cast(pa.int64())[0].as_py() + 1_000_000_000]).cast(ts.type)
+
+
+def _pieces(table: pa.Table, n: int) -> list[pa.Table]:
+    size = -(-table.num_rows // n)
+    return [table.slice(start, size) for start in range(0, table.num_rows, size)]
+
+
+def write_batch(table: pa.Table, folder: Path, number: int) -> None:
+    """One file of the source; files are taken in order of their times."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{number:04}.parquet"
+    pq.write_table(table, path)
+    os.utime(path, (1_600_000_000 + number, 1_600_000_000 + number))
+
+
+def collect(result: Any, folder: Path, spark: Any) -> pa.Table:
+    """Run a streaming result to the end of its input and read what it wrote."""
+    writer = result.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
+    query = writer.trigger(availableNow=True).start(str(folder / "out"))
+    try:
+        assert query.awaitTermination(120)
+    finally:
+        query.stop()
+    return spark.read.schema(result.schema).parquet(str(folder / "out")).toArrow()
+
+
+def test_no_events_give_no_rows() -> None:
+    case_schema = Case("", {}, None, (), 1).table().schema  # type: ignore[arg-type]
+    query = ev.query("PATTERN SEQ(A a, B b) WITHIN 1 second RETURN a.id, b.x + 1 AS y", ts="ts", type="kind")
+    result = query.run(case_schema.empty_table())
+    assert result.num_rows == 0
+    assert result.schema.field("y").type == pa.int32()
+    assert Counter(result.column_names) == Counter(["a_id", "y", "detected_at"])

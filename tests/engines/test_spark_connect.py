@@ -1,0 +1,56 @@
+"""The same code on Spark Connect: no sparkContext and no JVM behind the session."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.engines.plans import make_events
+from tests.engines.streams import write_files
+
+pytest.importorskip("pyspark")
+pytestmark = pytest.mark.spark
+
+_CLIENT = """
+import sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+from eventide.engines.spark.batch import run, run_dataframe
+from eventide.engines.spark.errors import user_message
+from eventide.engines.spark.exchange import blocks_from_paths
+from eventide.engines.spark.ship import is_connect
+from eventide.engines.spark.sources import parquet_files
+from tests.engines.plans import COLUMNS, expected_rows, final_watermark_us, make_events, make_plan, table_rows
+from tests.engines.streams import finish
+
+base, events, plan = Path(sys.argv[1]), make_events(120, seed=20), make_plan()
+spark = SparkSession.builder.remote("local[2]").config("spark.sql.session.timeZone", "UTC").getOrCreate()
+spark.conf.set("spark.sql.shuffle.partitions", "2")
+assert is_connect(spark)
+df = spark.read.parquet(str(base / "in"))
+assert table_rows(run_dataframe(df, plan).toArrow()) == expected_rows(events, plan)
+blocks = blocks_from_paths(spark, parquet_files(str(base / "in")), plan, 2, COLUMNS)
+assert table_rows(run(blocks, plan, spark, 2).toArrow()) == expected_rows(events, plan)
+own = lambda frame: frame.withWatermark("ts", "7 seconds")
+rows = finish(spark, base, plan, before=own)
+assert rows == expected_rows(events, plan, final_watermark_us(events, 7_000_000)), "stream"
+try:
+    run_dataframe(df.selectExpr("user", "CAST(NULL AS TIMESTAMP) AS ts", "kind", "amount"), plan).collect()
+except Exception as error:
+    assert str(user_message(error)).startswith("an event has no time"), str(error)
+spark.stop()
+print("all rows equal")
+"""
+
+
+def test_batch_and_stream_run_on_connect(tmp_path: Path) -> None:
+    write_files(tmp_path / "in", make_events(120, seed=20), n_files=2)
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment.pop("SPARK_REMOTE", None)
+    command = [sys.executable, "-c", _CLIENT, str(tmp_path)]
+    client = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
+    assert client.stdout.endswith("all rows equal\n"), client.stdout[-2000:] + client.stderr[-6000:]

@@ -1,0 +1,130 @@
+"""Types and the messages of the type check, word for word."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from eventide.errors import QueryError
+from eventide.lang.scalars import parse_scalar
+from eventide.lang.tree import Span
+from eventide.plan.expressions.typecheck import columns_of, typecheck
+from eventide.plan.expressions.types import DURATION, TIMESTAMP, TIMESTAMP_NTZ
+from eventide.plan.expressions.write_sql import write_duckdb
+
+SCHEMA = pa.schema(
+    [
+        ("price", pa.float64()),
+        ("n", pa.int32()),
+        ("tiny", pa.uint8()),
+        ("name", pa.dictionary(pa.int32(), pa.string())),
+        ("ok", pa.bool_()),
+        ("day", pa.date32()),
+        ("ts", pa.timestamp("ns", "Europe/Berlin")),
+        ("ntz", pa.timestamp("ms")),
+        ("cost", pa.decimal128(8, 2)),
+        ("tags", pa.list_(pa.string())),
+    ]
+)
+
+
+def type_of(text: str) -> pa.DataType | None:
+    return typecheck(parse_scalar(text).tree, columns_of(SCHEMA, text), text, Span(0, len(text)))
+
+
+def error_of(text: str) -> str:
+    with pytest.raises(QueryError) as raised:
+        type_of(text)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"),
+    [
+        ("tiny + 1S", pa.int16()),
+        ("n / 2", pa.float64()),
+        ("cost * 2", pa.decimal128(10, 2)),
+        ("ts - ntz", DURATION),
+        ("day + interval 1 day", pa.date32()),
+        ("day + interval 1 hour", TIMESTAMP),
+        ("coalesce(null, ntz)", TIMESTAMP_NTZ),
+        ("name || 'x'", pa.string()),
+        ("case when ok then 1 else 2.5 end", pa.decimal128(11, 1)),
+        ("tags is null", pa.bool_()),
+        ("null", pa.null()),
+    ],
+)
+def test_types_are_those_of_spark(text: str, dtype: pa.DataType) -> None:
+    assert type_of(text) == dtype
+
+
+@pytest.mark.parametrize("text", ["soundex(name)", "soundex(name) + 1 > 'x'", "cost / 2", "tags = tags", "round(price, 2)"])
+def test_what_is_off_the_list_is_not_checked_further(text: str) -> None:
+    assert type_of(text) in (None, pa.bool_())
+
+
+def test_a_named_type_makes_an_unknown_function_known() -> None:
+    assert type_of("cast(soundex(name) as double) > 1") == pa.bool_()
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "underlined", "hint"),
+    [
+        (
+            "price > '5'",
+            "cannot compare double with string",
+            "price > '5'",
+            "strings do not become numbers by themselves: CAST('5' AS DOUBLE)",
+        ),
+        ("n in (1, 'x')", "cannot compare int with string", "n in (1, 'x')",
+         "strings do not become numbers by themselves: CAST('x' AS INT)"),
+        ("ts > '2020-01-01'", "cannot compare timestamp with string", "ts > '2020-01-01'", "write TIMESTAMP '2020-01-01'"),
+        ("ok = 1", "cannot compare boolean with int", "ok = 1", None),
+        ("ok and price", "AND needs a boolean, but this is double", "price", "compare it with something"),
+        ("not tiny", "NOT needs a boolean, but this is smallint", "tiny", "compare it with something"),
+        ("case when tiny then 1 end", "WHEN needs a boolean, but this is smallint", "tiny", "compare it with something"),
+        ("coalesce(n, 'x')", "cannot choose between int and string", "coalesce(n, 'x')",
+         "strings do not become numbers by themselves: CAST('x' AS INT)"),
+        ("name + 1", "cannot add string and int", "name + 1", "cast the string: CAST(name AS DOUBLE)"),
+        ("name + name", "cannot add string and string", "name + name", "strings are joined with ||"),
+        ("1 + (ok * 2)", "cannot multiply boolean and int", "ok * 2", None),
+        ("day - ok", "cannot subtract date and boolean", "day - ok", None),
+        ("-name", "unary minus needs a number, but this is string", "name", None),
+        ("sqrt(name)", "SQRT needs a number, but this is string", "name", "cast it: CAST(name AS DOUBLE)"),
+        ("upper(n + 1)", "UPPER needs a string, but this is int", "n + 1", "cast it: CAST(... AS STRING)"),
+        ("n || 'x'", "|| needs a string, but this is int", "n", "cast it: CAST(... AS STRING)"),
+        ("hour(name)", "HOUR needs a date or timestamp, but this is string", "name", "cast it: CAST(name AS TIMESTAMP)"),
+        ("year(n) = 2", "YEAR needs a date or timestamp, but this is int", "n", None),
+        ("substring(name, price)", "SUBSTRING needs a whole number, but this is double", "price", None),
+        ("n like 'x'", "LIKE needs a string, but this is int", "n", "cast it: CAST(... AS STRING)"),
+        ("prise > 1", "unknown column 'prise'", "prise", "did you mean 'price'?"),
+        ("day > DATE '2020-02-30'", "cannot read '2020-02-30' as a date", "'2020-02-30'", "write it as DATE '2024-01-31'"),
+    ],
+)  # fmt: skip
+def test_messages(text: str, message: str, underlined: str, hint: str | None) -> None:
+    start = text.index(underlined)
+    carets = " " * start + "^" * len(underlined)
+    expected = f"{message} (line 1, column {start + 1})\n  {text}\n  {carets}"
+    assert error_of(text) == expected + (f"\nHint: {hint}" if hint else "")
+
+
+@pytest.mark.parametrize(
+    ("text", "underlined", "hint"),
+    [
+        ("soundex(name) = 'x'", "soundex(name)", "it works on Spark"),
+        ("n > sqqrt(price)", "sqqrt(price)", "did you mean 'SQRT'? Functions outside the list work on Spark"),
+        ("cost / 2 > 1", "cost / 2", "it works on Spark"),
+        ("cast(price as string) = '1'", "cast(price as string)", "it works on Spark"),
+    ],
+)
+def test_off_the_list_is_an_error_locally(text: str, underlined: str, hint: str) -> None:
+    with pytest.raises(QueryError) as raised:
+        write_duckdb(parse_scalar(text).tree, columns_of(SCHEMA, text), text, Span(0, len(text)))
+    assert raised.value.message == f"the local engine cannot compute {underlined}"
+    assert (text[raised.value.start : raised.value.end], raised.value.hint) == (underlined, hint)
+
+
+def test_a_name_in_two_cases_is_ambiguous() -> None:
+    schema = pa.schema([("a", pa.int32()), ("A", pa.int32())])
+    with pytest.raises(QueryError, match="column 'a' is ambiguous: a, A"):
+        typecheck(parse_scalar("a > 1").tree, columns_of(schema, "a > 1"), "a > 1", Span(0, 5))

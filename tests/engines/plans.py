@@ -51,9 +51,7 @@ def make_plan(
     )
 
 
-def make_events(
-    n: int, seed: int, *, n_users: int = 5, null_users: bool = False, step_us: int = SECOND_US
-) -> pa.Table:
+def make_events(n: int, seed: int, *, n_users: int = 5, null_users: bool = False, step_us: int = SECOND_US) -> pa.Table:
     """Events about `step_us` apart, in order, some tied, with irrelevant kinds and NULL amounts among them."""
     draw = random.Random(seed)
     ts_us, rows = 1_700_000_000 * SECOND_US, []

@@ -91,7 +91,14 @@ def test_result_times_have_the_type_of_the_time_column(
     df = spark.read.parquet(str(folder)).selectExpr("`user`", f"{sql} AS ts", "kind", "amount")
     result = run_dataframe(df, plan, n_buckets=2)
     types = {field.name: field.dataType.simpleString() for field in result.schema.fields}
-    assert types == {"user": "string", "a": spark_type, "b": spark_type, "c": spark_type, "x": "int", "detected_at": spark_type}
+    assert types == {
+        "user": "string",
+        "a": spark_type,
+        "b": spark_type,
+        "c": spark_type,
+        "x": "int",
+        "detected_at": spark_type,
+    }
     assert table_rows(result.toArrow()) == expected_rows(df.toArrow(), plan)
 
 

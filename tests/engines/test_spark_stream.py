@@ -94,7 +94,10 @@ def test_a_checkpoint_refuses_another_bucket_count_and_another_query(spark: Any,
     finish(spark, tmp_path, make_plan(), n_buckets=4)
     write_files(tmp_path / "in", make_events(61, seed=8, n_users=1).slice(60), n_files=1, first=1)
     for options, said in [
-        ({"physical": make_plan(), "n_buckets": 8}, "the checkpoint was made with 4 buckets, the query now runs with 8"),
+        (
+            {"physical": make_plan(), "n_buckets": 8},
+            "the checkpoint was made with 4 buckets, the query now runs with 8",
+        ),
         ({"physical": make_plan(query="SEQ(A, C, B)"), "n_buckets": 4}, "the saved state belongs to another query"),
     ]:
         with pytest.raises(Exception, match="eventide") as caught:
@@ -136,9 +139,7 @@ def test_late_events_are_dropped_and_quiet_buckets_advance(spark: Any, tmp_path:
 
 
 def test_events_that_no_step_wants_advance_the_watermark(spark: Any, tmp_path: Path) -> None:
-    events = make_stream(
-        tmp_path, [(0, "u", "A", 1), (0, "u", "B", 2), (0, "u", "C", 3), (1, "v", "X", 50)]
-    )
+    events = make_stream(tmp_path, [(0, "u", "A", 1), (0, "u", "B", 2), (0, "u", "C", 3), (1, "v", "X", 50)])
     plan = make_plan(lateness_us=LATENESS_US)
     assert finish(spark, tmp_path, plan) == expected_rows(events, plan)
 

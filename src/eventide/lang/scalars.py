@@ -26,7 +26,6 @@ MAX_HEIGHT = 80
 _SPARK = Spark()
 # What may touch a number: punctuation, which has no word, and the suffixes of typed literals.
 _AFTER_NUMBER = frozenset({"", "L", "S", "Y", "D", "F", "BD"})
-_STATEMENTS = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "DROP", "ALTER", "WITH", "VALUES"})
 _OPERATOR_WORDS = frozenset(
     {"AND", "OR", "NOT", "IN", "LIKE", "RLIKE", "ILIKE", "BETWEEN", "IS", "THEN", "ELSE", "WHEN", "DIV", "AS"}
 )
@@ -119,9 +118,9 @@ def _check_token(text: str, tokens: Sequence[Token], idx: int, what: str) -> Non
     def fail(message: str, hint: str | None, start: int = token.start) -> NoReturn:
         raise QueryError(message, text, start, token.end, hint=hint)
 
-    if token.word in _STATEMENTS and last is None:
+    if token.word == "SELECT" and last is None:
         fail(f"{what} must be an expression, found {token}", misplaced_hint(token))
-    if token.word in _STATEMENTS and before == "(":
+    if token.word == "SELECT" and before == "(":
         fail("a subquery cannot stand in a query", "relate events by their symbols: A.user = B.user")
     if last is not None and last.kind is Kind.NUMBER and glued and token.word not in _AFTER_NUMBER:
         hint = f"a time is written INTERVAL '{before}' MINUTE; a name starting with a digit needs backticks"

@@ -41,7 +41,7 @@ def explain(
     sections.append(_section("Program", _program(plan)))
     physical = lower(plan, "local" if engine == "local" else "spark")
     sections.append(_section("Operator", _operator(plan, physical)))
-    sections.append(_section("Distribution", _distribution(plan, physical, engine, n_rows)))
+    sections.append(_section("Distribution", [_distribution(plan, engine, n_rows)]))
     return "\n".join(sections)
 
 
@@ -51,7 +51,7 @@ def _section(title: str, lines: list[str]) -> str:
 
 def _logical(plan: Bound) -> list[str]:
     unit = f", integers in {plan.time_type.unit}" if plan.time_type.unit else ""
-    ties = "tied events follow one another" if plan.options.ties == "sequence" else "tied events never do"
+    ties = "tied events follow in sequence" if plan.options.ties == "sequence" else "tied events do not follow one another"
     lines = [
         f"time        {plan.ts} ({type_name(plan.time_type.arrow)}{unit}); {ties}",
         f"partition   {', '.join(plan.partition) or 'none: all events together'}",
@@ -115,14 +115,14 @@ def _operator(plan: Bound, physical: Physical) -> list[str]:
     return lines
 
 
-def _distribution(plan: Bound, physical: Physical, engine: str, n_rows: int | None) -> list[str]:
+def _distribution(plan: Bound, engine: str, n_rows: int | None) -> str:
     seen = "" if n_rows is None else f" ({n_rows:,} events)"
     if not plan.partition:
         where = {"local": "one thread", "spark": "one task"}.get(engine, "one bucket")
-        return [f"{engine}{seen}: {where}, because there is no partition column"]
+        return f"{engine}{seen}: {where}, because there is no partition column"
     keys = ", ".join(plan.partition)
     if engine == "local":
-        return [f"local{seen}: partitions by {keys} are shared out over all cores"]
+        return f"local{seen}: partitions by {keys} are shared out over all cores"
     if engine == "spark stream":
-        return [f"spark stream: hash of {keys} to buckets, one operator with its own state per bucket"]
-    return [f"spark: hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket"]
+        return f"spark stream: hash of {keys} to buckets, one operator with its own state per bucket"
+    return f"spark{seen}: hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket"

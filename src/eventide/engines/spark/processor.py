@@ -7,12 +7,13 @@ removed once. So bytes written follow the events that arrive.
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming import StatefulProcessor
 
 from eventide.engines.spark.types import conform
 from eventide.errors import InputError
@@ -28,27 +29,52 @@ _HEAD, _HEAD_SCHEMA = "head", "engine string, operator binary"
 _SEGMENTS, _NUMBER_SCHEMA, _SEGMENT_SCHEMA = "segments", "number bigint", "data binary"
 
 
-class BucketProcessor(StatefulProcessor):  # type: ignore[misc]
-    """Spark calls `init` once per task, then one of the two handlers for each bucket that has rows or a timer."""
+def make_processor(spec: SequenceSpec, n_buckets: int, schema: pa.Schema) -> StatefulProcessor:
+    """What `transformWithStateInPandas` runs for the query; `schema` is that of its rows.
 
-    def __init__(self, spec: SequenceSpec, n_buckets: int, schema: pa.Schema) -> None:
-        self._spec = spec
-        self._n_buckets = n_buckets
-        self._schema = schema
+    Spark also unpickles it in a worker beside the driver, or beside the Connect server, which gets no artifacts
+    and so may not have this package. Hence a class that travels by value and imports the package only when it
+    handles events. Spark would send more than 1 MB as a broadcast, which that worker cannot read.
+    """
+    settings = pickle.dumps((spec, n_buckets, schema))
+    head, segments = (_HEAD, _HEAD_SCHEMA), (_SEGMENTS, _NUMBER_SCHEMA, _SEGMENT_SCHEMA)
 
-    def init(self, handle: StatefulProcessorHandle) -> None:
+    class Processor(StatefulProcessor):  # type: ignore[misc]
+        """Spark calls `init` once a task, then a handler for each bucket that has rows or an expired timer."""
+
+        def init(self, handle: Any) -> None:
+            self._state = handle, handle.getValueState(*head), handle.getMapState(*segments)
+
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803
+            from eventide.engines.spark.processor import Bucket
+
+            yield from Bucket(settings, *self._state).take(rows, timerValues)
+
+        def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:  # noqa: N802, N803
+            from eventide.engines.spark.processor import Bucket
+
+            yield from Bucket(settings, *self._state).wake(timerValues, expiredTimerInfo)
+
+    return Processor()
+
+
+class Bucket:
+    """One call for one bucket. `handle`, `head` and `segments` are Spark's, set to this bucket by Spark."""
+
+    def __init__(self, settings: bytes, handle: Any, head: Any, segments: Any) -> None:
+        self._spec, self._n_buckets, self._schema = pickle.loads(settings)
         self._handle = handle
-        self._head = handle.getValueState(_HEAD, _HEAD_SCHEMA)
-        self._segments = handle.getMapState(_SEGMENTS, _NUMBER_SCHEMA, _SEGMENT_SCHEMA)
+        self._head = head
+        self._segments = segments
 
-    def handleInputRows(self, key: Any, rows: Frames, timerValues: Any) -> Frames:  # noqa: N802, N803
-        """Called with the blocks of one bucket in this micro-batch; an empty one only wakes the bucket."""
+    def take(self, rows: Frames, timer_values: Any) -> Frames:
+        """The blocks of the bucket in this micro-batch; an empty one only wakes it."""
         blocks = [from_bytes(data) for frame in rows for data in frame["data"] if data]
-        yield from self._step(blocks, timerValues, expired_ms=None)
+        yield from self._step(blocks, timer_values, expired_ms=None)
 
-    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Frames:  # noqa: N802, N803
-        """Called after the micro-batch's rows when the watermark has reached the bucket's waiting events."""
-        yield from self._step([], timerValues, expired_ms=expiredTimerInfo.getExpiryTimeInMs())
+    def wake(self, timer_values: Any, expired: Any) -> Frames:
+        """After the micro-batch's rows, when the watermark has reached the bucket's waiting events."""
+        yield from self._step([], timer_values, expired_ms=expired.getExpiryTimeInMs())
 
     def _step(self, blocks: list[pa.Table], timer_values: Any, expired_ms: int | None) -> Frames:
         operator, numbers, timer_ms = self._load()

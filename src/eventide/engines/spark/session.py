@@ -15,6 +15,7 @@ def session(name: str) -> SparkSession:
         return active
     # Spark takes the first python3 on PATH for its workers, which need not be the one that runs now.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(name).master(os.environ.get("EVENTIDE_MASTER", "local[*]"))
     builder = builder.config("spark.ui.enabled", "false").config("spark.sql.session.timeZone", "UTC")
     builder = builder.config("spark.driver.memory", "4g").config("spark.log.level", "ERROR")

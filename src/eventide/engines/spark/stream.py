@@ -1,6 +1,6 @@
 """A stream of events to a stream of result rows: blocks by bucket, one operator state per bucket.
 
-    stream -> watermark -> select, filter -> mapInArrow: blocks -> groupBy(bucket).transformWithState -> project
+stream -> watermark -> select, filter -> mapInArrow: blocks -> groupBy(bucket).transformWithState -> project
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pyspark.sql import functions as sf
 from eventide.engines.spark.batch import project
 from eventide.engines.spark.exchange import BLOCK_SCHEMA, Batches, Cutter, block_row, select_events
 from eventide.engines.spark.labels import bucket_labels
-from eventide.engines.spark.processor import BucketProcessor
+from eventide.engines.spark.processor import make_processor
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, spark_schema
 from eventide.errors import InputError, UnsupportedError
@@ -53,7 +53,7 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
         spark.conf.set(_PROVIDER, _ROCKSDB)
     n_buckets = n_buckets or int(spark.conf.get("spark.sql.shuffle.partitions"))
     rows_schema = spark_schema(physical.output_schema)
-    processor = BucketProcessor(physical.spec, n_buckets, arrow_schema(rows_schema))
+    processor = make_processor(physical.spec, n_buckets, arrow_schema(rows_schema))
     has_event_time = rows_schema[DETECTED_AT].dataType.typeName() == "timestamp"
     stream, time_column = _with_watermark(df, physical)
     rows = (

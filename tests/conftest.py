@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import Phase, settings
+
+# `python -m tests.mutants` only asks whether a test fails, not for its smallest failure.
+settings.register_profile("mutants", phases=(Phase.explicit, Phase.generate), database=None)
 
 
 @pytest.fixture(scope="session")

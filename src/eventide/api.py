@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from eventide.engines.local import run as local
 from eventide.engines.local.sources import TYPE_COLUMN, Source, is_local, open_source, open_sources
-from eventide.errors import InputError
-from eventide.lang import parse, write
+from eventide.errors import EventideError, InputError, did_you_mean
+from eventide.lang import EventQuery, parse, write
 from eventide.plan.explain import explain
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.prepare import prepare
+from eventide.plan.symbols import walk_steps
 
 
 def query(text: str, **options: Any) -> Query:
@@ -29,8 +30,10 @@ def query(text: str, **options: Any) -> Query:
     >>> q.run(events).to_pylist()
     [{'L_user': 'ann', 'B_amount': 30, 'detected_at': 4}]
     """
+    if not isinstance(text, str):
+        raise EventideError(f"a query is text, found {type(text).__name__}")
     tree = parse(text)
-    return Query(text, tree, Options.of(**options).with_clause(tree))
+    return Query(text, tree, Options.for_query(tree, **options))
 
 
 @dataclass(slots=True)
@@ -38,7 +41,7 @@ class Query:
     """One query; `run` takes the events."""
 
     text: str
-    tree: Any
+    tree: EventQuery
     options: Options
     last_run: Any = None
 
@@ -56,7 +59,7 @@ class Query:
         `engine="spark"` with a path lets Spark tasks read the files themselves. `Order=df1, Payment=df2` gives
         one input per event type. `memory_limit` (bytes) bounds the events held by the embedded engine.
         """
-        _check_inputs(events, inputs, engine)
+        self._check_inputs(events, inputs, engine)
         if engine == "spark" or not all(is_local(value) for value in (events, *inputs.values())):
             return self._run_on_spark(events, inputs, spark)
         source, options = self._open(events, inputs)
@@ -68,6 +71,7 @@ class Query:
         """The query as understood, the plan, the chosen operator and distribution, and why."""
         if events is None and not inputs:
             return explain(self.tree, self.options, None, engine=engine or "local")
+        self._check_inputs(events, inputs, engine)
         if all(is_local(value) for value in (events, *inputs.values())):
             source, options = self._open(events, inputs)
             return explain(self.tree, options, source.schema, engine=engine or "local", n_rows=source.n_rows)
@@ -116,19 +120,37 @@ class Query:
             return open_sources(inputs), typed_by_input(self.options)
         return open_source(events), self.options
 
+    def _check_inputs(self, events: Any, inputs: dict[str, Any], engine: str | None) -> None:
+        if engine not in (None, "local", "spark"):
+            raise InputError(f"there is no engine '{engine}'", hint="local or spark")
+        if (events is None) == (not inputs):
+            raise InputError(
+                "run takes one input, or one per event type",
+                hint="q.run(events), or q.run(Order=orders, Payment=payments)",
+            )
+        if engine == "local" and not all(is_local(value) for value in (events, *inputs.values())):
+            raise InputError(
+                "engine='local' does not read Spark DataFrames", hint="leave out engine, or pass df.toArrow()"
+            )
+        if inputs:
+            self._check_types(inputs)
+
+    def _check_types(self, inputs: dict[str, Any]) -> None:
+        """Every input is a type of the pattern, and every type without a definition has an input."""
+        types = dict.fromkeys(step.type for step, _, _ in walk_steps(self.tree.pattern))
+        for definition in self.tree.define:
+            types.pop(definition.name.text, None)
+        for name in inputs:
+            if name not in types:
+                hint = did_you_mean(name, types) or "every type of PATTERN has a definition: pass one input"
+                raise InputError(f"the input {name} is no event type of PATTERN", hint=hint)
+        missing = [name for name in types if name not in inputs]
+        if missing:
+            raise InputError(f"there is no input for the event type {missing[0]}", hint=f"pass {missing[0]}=...")
+
 
 def typed_by_input(options: Options) -> Options:
     """The options when each event type is an input of its own."""
     if options.type is not None:
         raise InputError("one input per event type leaves nothing for type= to say", hint="leave out type=")
     return replace(options, type=TYPE_COLUMN)
-
-
-def _check_inputs(events: Any, inputs: dict[str, Any], engine: str | None) -> None:
-    if engine not in (None, "local", "spark"):
-        raise InputError(f"there is no engine '{engine}'", hint="local or spark")
-    if (events is None) == (not inputs):
-        raise InputError(
-            "run takes one input, or one per event type",
-            hint="q.run(events), or q.run(Order=orders, Payment=payments)",
-        )

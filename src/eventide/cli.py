@@ -8,23 +8,20 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from eventide import api
 from eventide.errors import EventideError, InputError
 from eventide.generate import generate as generate_events
+from eventide.report import as_table, check_output, json_lines, write_rows
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -36,7 +33,9 @@ _err = Console(stderr=True, highlight=False)
 _SHOWN_ROWS = 20
 
 QueryFile = Annotated[Path, typer.Argument(help="A file with one query.")]
-InputPath = Annotated[str, typer.Option("--input", help="Events: a file, folder or pattern (parquet, csv, json, arrow).")]
+InputPath = Annotated[
+    str, typer.Option("--input", help="Events: a file, folder or pattern (parquet, csv, json, arrow).")
+]
 Ts = Annotated[str | None, typer.Option("--ts", help="The time column.")]
 TsUnit = Annotated[str | None, typer.Option("--ts-unit", help="Unit of an integer time column: s, ms or us.")]
 TypeColumn = Annotated[str | None, typer.Option("--type", help="The column that holds the event type.")]
@@ -59,7 +58,7 @@ def run(
     if engine not in ("local", "spark"):
         raise InputError(f"there is no engine '{engine}'", hint="local or spark")
     if output is not None:
-        _check_output(output)
+        check_output(output)
     query = api.query(_read_query(query_file), ts=ts, ts_unit=ts_unit, type=type_column)
     if explain:
         # Beside machine-readable rows, the plan goes where the messages go.
@@ -69,10 +68,11 @@ def run(
         table = _collect(query, input_path, engine)
     seconds = time.perf_counter() - started
     if output is not None:
-        _write(table, output)
-        _err.print(f"{table.num_rows:,} rows written to {output} in {seconds:.1f} s")
+        write_rows(table, output)
+        _say(f"{table.num_rows:,} rows written to {output} in {seconds:.1f} s")
     elif as_json:
-        _print_json(table)
+        for line in json_lines(table):
+            print(line)
     else:
         _print_table(table, seconds)
 
@@ -102,7 +102,7 @@ def generate(
     parameters = dict(_parameter(text) for text in parameter or [])
     with _progress(f"generating {events:,} events"):
         path = generate_events(name, events=events, output=output, seed=seed, **parameters)
-    _err.print(f"{events:,} events written to {path}")
+    _say(f"{events:,} events written to {path}")
 
 
 def main() -> None:
@@ -114,7 +114,11 @@ def main() -> None:
     except typer.Exit as stop:
         sys.exit(stop.exit_code)
     except (typer.Abort, KeyboardInterrupt):
-        _err.print("stopped")
+        _say("stopped")
+        sys.exit(1)
+    except BrokenPipeError:
+        # Whoever read the rows has enough; nothing more can be written, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
         message = _message_from_spark(error)
@@ -125,9 +129,13 @@ def main() -> None:
         raise
 
 
-def _fail(message: str) -> None:
-    print(f"Error: {message}", file=sys.stderr)
+def _fail(message: str) -> NoReturn:
+    _say(f"Error: {message}")
     sys.exit(2)
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
 
 
 def _message_from_spark(error: Exception) -> str | None:
@@ -175,57 +183,15 @@ def _progress(what: str) -> Iterator[None]:
         with _err.status(what):
             yield
         return
-    print(f"{what} ...", file=sys.stderr, flush=True)
+    _say(f"{what} ...")
     yield
 
 
-def _print_table(table: pa.Table, seconds: float) -> None:
-    grid = Table()
-    for name in table.column_names:
-        grid.add_column(name, overflow="fold")
-    for row in table.slice(0, _SHOWN_ROWS).to_pylist():
-        grid.add_row(*("NULL" if value is None else str(value) for value in row.values()))
-    Console(highlight=False).print(grid)
-    more = f", the first {_SHOWN_ROWS} shown" if table.num_rows > _SHOWN_ROWS else ""
-    print(f"{table.num_rows:,} rows{more} ({seconds:.1f} s)")
+def _print_table(rows: pa.Table, seconds: float) -> None:
+    Console(highlight=False).print(as_table(rows.slice(0, _SHOWN_ROWS)))
+    more = f", the first {_SHOWN_ROWS} shown" if rows.num_rows > _SHOWN_ROWS else ""
+    print(f"{rows.num_rows:,} rows{more} ({seconds:.1f} s)")
 
-
-def _print_json(table: pa.Table) -> None:
-    for batch in table.to_batches():
-        for row in batch.to_pylist():
-            print(json.dumps(row, default=str))
-
-
-def _check_output(output: Path) -> None:
-    if output.suffix not in _WRITERS:
-        raise InputError(f"cannot write '{output}'", hint="end the name in " + ", ".join(_WRITERS))
-    if not output.parent.is_dir():
-        raise InputError(f"the folder '{output.parent}' does not exist", hint="create it first")
-
-
-def _write(table: pa.Table, output: Path) -> None:
-    """Whole or not at all: a temporary file beside the target, renamed when it is complete."""
-    descriptor, partial = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
-    os.close(descriptor)
-    try:
-        _WRITERS[output.suffix](table, partial)
-        os.replace(partial, output)
-    except BaseException:
-        os.unlink(partial)
-        raise
-
-
-def _write_jsonl(table: pa.Table, path: str) -> None:
-    with open(path, "w", encoding="utf-8") as file:
-        for batch in table.to_batches():
-            file.writelines(json.dumps(row, default=str) + "\n" for row in batch.to_pylist())
-
-
-_WRITERS: dict[str, Callable[[pa.Table, str], Any]] = {
-    ".parquet": pq.write_table,
-    ".csv": pa_csv.write_csv,
-    ".jsonl": _write_jsonl,
-}
 
 if __name__ == "__main__":
     main()

@@ -7,7 +7,19 @@ from collections.abc import Iterable
 
 
 class EventideError(Exception):
-    """Base of every error that Eventide raises on purpose."""
+    """Base of every error that Eventide raises on purpose: what is wrong and, with `hint`, what to try."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message if hint is None else f"{message}\nHint: {hint}")
+        self.message = message
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.message, self.hint)
+
+
+def _rebuild(cls: type[EventideError], message: str, hint: str | None) -> EventideError:
+    return cls(message, hint=hint)
 
 
 class InputError(EventideError):
@@ -19,18 +31,6 @@ class InputError(EventideError):
     eventide.errors.InputError: column 'ts' is missing
     Hint: the file has: time, user
     """
-
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
-        super().__init__(message if hint is None else f"{message}\nHint: {hint}")
-        self.message = message
-        self.hint = hint
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_input_error, (type(self), self.message, self.hint)
-
-
-def _rebuild_input_error(cls: type[InputError], message: str, hint: str | None) -> InputError:
-    return cls(message, hint=hint)
 
 
 class UnsupportedError(InputError):
@@ -53,11 +53,9 @@ class QueryError(EventideError):
     def __init__(self, message: str, text: str, start: int, end: int, *, hint: str | None = None) -> None:
         start = max(0, min(start, len(text)))
         end = max(start, min(end, len(text)))
-        self.message = message
         self.text = text
         self.start = start
         self.end = end
-        self.hint = hint
         self.line = text.count("\n", 0, start) + 1
         line_start = text.rfind("\n", 0, start) + 1
         line_end = text.find("\n", start)
@@ -67,8 +65,8 @@ class QueryError(EventideError):
         # Tabs stay tabs in the padding, so the carets stand under the text whatever the tab width is.
         padding = "".join("\t" if ch == "\t" else " " for ch in line_text[: self.column - 1])
         self.snippet = f"  {line_text}\n  {padding}{'^' * width}"
-        where = f"{message} (line {self.line}, column {self.column})\n{self.snippet}"
-        super().__init__(where if hint is None else f"{where}\nHint: {hint}")
+        super().__init__(f"{message} (line {self.line}, column {self.column})\n{self.snippet}", hint=hint)
+        self.message = message
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_query_error, (self.message, self.text, self.start, self.end, self.hint)

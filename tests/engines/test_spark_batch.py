@@ -107,7 +107,7 @@ def test_an_event_without_a_time_is_an_error_the_user_can_read(spark: Any) -> No
     from eventide.engines.spark.errors import user_message
 
     df = spark.sql("SELECT 'u7' AS user, CAST(NULL AS TIMESTAMP) AS ts, 'X' AS kind, 3 AS amount")
-    with pytest.raises(Exception) as caught:  # noqa: PT011, B017
+    with pytest.raises(Exception) as caught:
         run_dataframe(df, make_plan(), n_buckets=1).collect()
     assert user_message(caught.value) == (
         "an event has no time: 'ts' is NULL in the event with values ('u7', 3)\n"

@@ -20,7 +20,12 @@ STRING_TYPES = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(
 
 def chunked(values: list[Any], dtype: pa.DataType) -> pa.ChunkedArray:
     if pa.types.is_dictionary(dtype):
-        return pa.chunked_array([pa.array(values[:4], pa.string()).dictionary_encode(), pa.array(values[4:], pa.string()).dictionary_encode()])
+        return pa.chunked_array(
+            [
+                pa.array(values[:4], pa.string()).dictionary_encode(),
+                pa.array(values[4:], pa.string()).dictionary_encode(),
+            ]
+        )
     return pa.chunked_array([pa.array(values[:4], dtype), pa.array([], dtype), pa.array(values[4:], dtype)])
 
 
@@ -35,7 +40,9 @@ def test_codes_of_one_space_are_equal_where_strings_are(dtype: pa.DataType) -> N
             assert (left[i] == right[j]) == (one == two)
     for text in literals:
         code = literal_code(text, literals, ordered=False)
-        assert [w for w, c in zip(WORDS, left, strict=True) if c == code and w is not None] == [w for w in WORDS if w == text]
+        assert [w for w, c in zip(WORDS, left, strict=True) if c == code and w is not None] == [
+            w for w in WORDS if w == text
+        ]
 
 
 @pytest.mark.parametrize("dtype", STRING_TYPES, ids=str)
@@ -61,17 +68,32 @@ def test_spaces_do_not_depend_on_one_another() -> None:
         ("integer", pa.uint32(), [1, None, 2**32 - 1], [1, 0, 2**32 - 1]),
         ("double", pa.float32(), [0.5, None, -1.0], [0.5, 0.0, -1.0]),
         ("boolean", pa.bool_(), [True, None, False], [True, False, False]),
-        ("decimal", pa.decimal128(18, 2), [Decimal("1.50"), None, Decimal("-9999999999999999.99")], [150, 0, -(10**18 - 1)]),
+        (
+            "decimal",
+            pa.decimal128(18, 2),
+            [Decimal("1.50"), None, Decimal("-9999999999999999.99")],
+            [150, 0, -(10**18 - 1)],
+        ),
         ("decimal", pa.decimal64(10, 2), [Decimal("1.50"), None, Decimal("-0.01")], [150, 0, -1]),
         ("date", pa.date32(), [dt.date(1970, 1, 2), None, dt.date(1969, 12, 31)], [1, 0, -1]),
         ("date", pa.date64(), [dt.date(1970, 1, 2), None, dt.date(1969, 12, 31)], [1, 0, -1]),
-        ("timestamp", pa.timestamp("ms"), [dt.datetime(1970, 1, 1, 0, 0, 1), None, dt.datetime(1970, 1, 2)], [10**6, 0, 86_400 * 10**6]),
-        ("timestamp", pa.timestamp("ns", "UTC"), [dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC), None, None], [10**6, 0, 0]),
+        (
+            "timestamp",
+            pa.timestamp("ms"),
+            [dt.datetime(1970, 1, 1, 0, 0, 1), None, dt.datetime(1970, 1, 2)],
+            [10**6, 0, 86_400 * 10**6],
+        ),
+        (
+            "timestamp",
+            pa.timestamp("ns", "UTC"),
+            [dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC), None, None],
+            [10**6, 0, 0],
+        ),
         ("interval", pa.duration("us"), [dt.timedelta(seconds=1), None, dt.timedelta(-1)], [10**6, 0, -86_400 * 10**6]),
         ("interval", pa.int64(), [5, None, -5], [5, 0, -5]),
         ("integer", pa.dictionary(pa.int8(), pa.int64()), [7, None, 7], [7, 0, 7]),
     ],
-)  # fmt: skip
+)
 def test_numbers_and_times(kind: str, dtype: pa.DataType, values: list[Any], expected: list[Any]) -> None:
     column = pa.chunked_array([pa.array([None, *values], dtype)[1:2], pa.array(values, dtype)[1:]])
     scale = dtype.scale if pa.types.is_decimal(dtype) else 0
@@ -82,8 +104,16 @@ def test_numbers_and_times(kind: str, dtype: pa.DataType, values: list[Any], exp
 @pytest.mark.parametrize("kind", ["integer", "double", "boolean", "decimal", "date", "timestamp", "interval", "string"])
 @pytest.mark.parametrize("rows", [0, 3])
 def test_columns_without_values(kind: str, rows: int) -> None:
-    types = {"integer": pa.int64(), "double": pa.float64(), "boolean": pa.bool_(), "decimal": pa.decimal128(5, 2),
-             "date": pa.date32(), "timestamp": pa.timestamp("us"), "interval": pa.duration("us"), "string": pa.string()}  # fmt: skip
+    types = {
+        "integer": pa.int64(),
+        "double": pa.float64(),
+        "boolean": pa.bool_(),
+        "decimal": pa.decimal128(5, 2),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us"),
+        "interval": pa.duration("us"),
+        "string": pa.string(),
+    }
     for dtype in (types[kind], pa.null()):
         table = pa.table({"c": pa.chunked_array([pa.array([None] * rows, dtype)] if rows else [], dtype)})
         for ordered in (False, True):
@@ -93,7 +123,12 @@ def test_columns_without_values(kind: str, rows: int) -> None:
 
 def test_arrays_always_have_the_same_layout() -> None:
     table = pa.table({"n": pa.array([1, 2], pa.int64()), "x": [1.0, 2.0], "s": ["a", "b"], "b": [True, False]})
-    encodings = [Encoding("n", "integer"), Encoding("x", "double"), Encoding("s", "string", 0), Encoding("b", "boolean")]
+    encodings = [
+        Encoding("n", "integer"),
+        Encoding("x", "double"),
+        Encoding("s", "string", 0),
+        Encoding("b", "boolean"),
+    ]
     for array in encode(table, encodings):
         assert array.flags.c_contiguous and array.flags.writeable and array.flags.owndata
     dtypes = [array.dtype for array in encode(table, encodings)]

@@ -14,7 +14,9 @@ import pytest
 from eventide.operators import generated
 from eventide.operators.generated import cache_directory, load_module, specialize
 
-SOURCE = "import numpy as np\nfrom numba import njit\n\n\n@njit(cache=True, nogil=True)\ndef twice(x):\n    return 2 * x\n"
+SOURCE = (
+    "import numpy as np\nfrom numba import njit\n\n\n@njit(cache=True, nogil=True)\ndef twice(x):\n    return 2 * x\n"
+)
 PROCESS = textwrap.dedent(
     """
     import sys

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,7 +81,7 @@ def test_batches_with_restarts_give_the_same_matches(events, n_steps, strategy, 
     the_spec = spec(n_steps, strategy, within)
     operator = SequenceOperator(the_spec)
     found: Counter[tuple[int, ...]] = Counter()
-    written: set[int] = set()
+    written: dict[int, bytes] = {}
     while numbered:
         size = data.draw(st.integers(1, len(numbered)))
         batch, numbered = numbered[:size], numbered[size:]
@@ -90,8 +91,8 @@ def test_batches_with_restarts_give_the_same_matches(events, n_steps, strategy, 
         part = block([event for _, event in shuffled], n_steps, [i for i, _ in shuffled])
         found += rows(operator.process(part, watermark), n_steps)
         snapshot = operator.snapshot()
-        assert not written - set(snapshot.segments) & {max(written, default=-1) + 1}, "a number is never used again"
-        written |= set(snapshot.segments)
+        for number, stored in snapshot.segments.items():
+            assert written.setdefault(number, stored) == stored, "a segment changed under its number"
         operator = SequenceOperator(the_spec)
         operator.restore(snapshot)
     found += rows(operator.finish(), n_steps)
@@ -123,3 +124,16 @@ def test_the_buffer_forgets_what_the_window_has_passed() -> None:
         list(operator.process(block([(start + i, 1, "A") for i in range(10)], 2, list(range(10))), start + 9))
     assert len(operator.snapshot().segments) <= 2
     assert operator.memory_bytes() < 2000
+
+
+@settings(max_examples=100, deadline=None)
+@given(EVENTS, st.integers(1, 3), st.sampled_from(["any", "next", "contiguous"]), st.integers(1, 3))
+def test_a_small_result_array_pauses_and_resumes(events, n_steps, strategy, capacity) -> None:
+    """Results leave in bounded memory: a full array pauses the walk, and the next call goes on from there."""
+    operator = SequenceOperator(spec(n_steps, strategy, None))
+    list(operator.process(block(events, n_steps, list(range(len(events)))), MIN_US))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("eventide.operators.sequence.MATCHES_PER_BATCH", capacity)
+        batches = list(operator.finish())
+    assert all(batch.num_rows <= capacity for batch in batches)
+    assert rows(batches, n_steps) == expected(events, n_steps, strategy, None)

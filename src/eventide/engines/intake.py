@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.errors import InputError
-from eventide.operators.block import MASK, MAX_US, SEQUENCE, TS
+from eventide.operators.block import MASK, MAX_US, TS
 from eventide.operators.times import UNIT_US, TimeType
 from eventide.plan.physical import Intake
 
@@ -37,27 +37,52 @@ _BAD_TIME_HINT = 'fill in the time, or pass on_bad_event="drop" to drop and coun
 
 
 def _describe(row: pa.Table, intake: Intake) -> str:
-    values = {
-        name: row.column(name)[0].as_py() for name in row.column_names if name not in (TS, MASK, SEQUENCE)
-    }
-    seen = ", ".join(f"{value!r}" for value in values.values())
-    return f"an event has no time: '{intake.ts_column}' is NULL in the event with values ({seen})"
+    """The event as the user knows it: the columns that the query reads, under their own names."""
+    shown = [f"{name} = {_show(row.column(block)[0].as_py())}" for block, name in intake.names]
+    which = f"in the event with {', '.join(shown)}" if shown else "in an event"
+    return f"an event has no time: '{intake.ts_column}' is NULL {which}"
+
+
+def _show(value: object) -> str:
+    text = "NULL" if value is None else repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def microseconds(ts: pa.ChunkedArray, intake: Intake) -> pa.ChunkedArray:
     """Times in the user's type as int64 microseconds; what does not fit is an InputError."""
-    time_type: TimeType = intake.time_type
     try:
-        if time_type.unit is not None:
-            factor = UNIT_US[time_type.unit]
-            wide = ts.cast(pa.int64())
-            scaled = wide if factor == 1 else pc.multiply_checked(wide, factor)
-            if len(scaled) and pc.max(pc.abs(scaled)).as_py() >= MAX_US:
-                raise pa.ArrowInvalid("overflow")
-            return scaled
-        return ts.cast(pa.timestamp("us", getattr(ts.type, "tz", None))).cast(pa.int64())
+        times = _scaled(ts, intake.time_type)
     except pa.ArrowInvalid as error:
-        raise InputError(
-            f"a time in '{intake.ts_column}' ({ts.type}) does not fit into whole microseconds",
-            hint="round the column to microseconds, or check ts_unit",
-        ) from error
+        raise _misfit(ts, intake) from error
+    ends = pc.min_max(times)
+    if ends["min"].is_valid and not -MAX_US < ends["min"].as_py() <= ends["max"].as_py() < MAX_US:
+        raise _misfit(ts, intake)
+    return times
+
+
+def _scaled(ts: pa.ChunkedArray, time_type: TimeType) -> pa.ChunkedArray:
+    if time_type.unit is not None:
+        return pc.multiply_checked(ts.cast(pa.int64()), UNIT_US[time_type.unit])
+    if pa.types.is_date(ts.type):
+        return pc.multiply_checked(ts.cast(pa.date32()).cast(pa.int32()).cast(pa.int64()), _DAY_US)
+    return ts.cast(pa.timestamp("us", ts.type.tz)).cast(pa.int64())
+
+
+_DAY_US = 86_400_000_000
+
+
+def _misfit(ts: pa.ChunkedArray, intake: Intake) -> InputError:
+    """The error about the first time that is too fine or too far away."""
+    for value in ts:
+        try:
+            us = _scaled(pa.chunked_array([pa.array([value])]), intake.time_type)[0].as_py()
+        except pa.ArrowInvalid:
+            us = None
+        if value.is_valid and (us is None or not -MAX_US < us < MAX_US):
+            break
+    number = value.value if pa.types.is_timestamp(ts.type) else value.as_py()
+    fine = pa.types.is_timestamp(ts.type) and ts.type.unit == "ns"
+    reason, hint = "is out of range", "check ts_unit" if intake.time_type.unit else "correct or drop such events"
+    if fine:
+        reason, hint = "is no whole number of microseconds", "round the column to microseconds"
+    return InputError(f"a time in '{intake.ts_column}' ({ts.type}) {reason}: {number}", hint=hint)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from eventide.kernels.arrays import IntArray
+from eventide.kernels.arrays import HashArray, IntArray
 from eventide.kernels.hashing import hash_matches
 from eventide.operators.hashes import hash_rows
 
 _HEX = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 
 
-def match_ids(
-    block: pa.Table, identity: Sequence[str], rows: IntArray, query: str, window_start: IntArray | None
-) -> pa.Array:
-    """32 hexadecimal digits per match; equal events give equal ids on every engine and in every run."""
-    events = hash_rows(block, identity)
+def match_ids(events: HashArray, rows: IntArray, query: str, window_start: IntArray | None) -> pa.Array:
+    """32 hexadecimal digits per match; equal events give equal ids on every engine and in every run.
+
+    `events` are the hashes of all events by row, `rows` (n_matches, n_steps) those that each match binds.
+    """
     seeds = np.frombuffer(hashlib.sha256(query.encode()).digest()[:16], dtype="<u8").astype(np.uint64)
     halves = np.empty((rows.shape[0], 2), dtype=np.uint64)
     for i in range(2):

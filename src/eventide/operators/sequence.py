@@ -19,12 +19,13 @@ import pyarrow.compute as pc
 
 from eventide.errors import EventideError, InputError
 from eventide.kernels import sequence as plain_kernel
-from eventide.kernels.arrays import IntArray
+from eventide.kernels.arrays import HashArray, IntArray
 from eventide.kernels.order import index_steps_backward, index_steps_forward
 from eventide.operators.block import MAX_US, MIN_US, TS, Layout
 from eventide.operators.buffer import EventBuffer
 from eventide.operators.encode import Encoding, encode
 from eventide.operators.generated import load_module, specialize
+from eventide.operators.hashes import hash_rows
 from eventide.operators.identity import match_ids
 from eventide.operators.ordered import Ordered, order_events
 from eventide.operators.protocol import Results, Snapshot
@@ -140,8 +141,9 @@ class SequenceOperator:
         if block is None or pc.max(block.column(TS)).as_py() <= newer_than_us:
             return
         ordered = order_events(block, self.spec.layout.partition, self.spec.tie_columns)
+        hashes = None if self.spec.identity is None else hash_rows(block, self.spec.identity)
         for matches in self._match(block, ordered, newer_than_us):
-            yield self._rows(block, ordered, matches)
+            yield self._rows(block, ordered, hashes, matches)
 
     def _match(self, block: pa.Table, ordered: Ordered, newer_than_us: int) -> Iterator[IntArray]:
         """Matches as arrays (n_matches, n_steps) of positions in `ordered`, a bounded number at a time."""
@@ -169,7 +171,9 @@ class SequenceOperator:
                 yield from (batch for batch in batches if batch.size)
                 walks = [walk for walk in walks if walk[0][plain_kernel.PARTITION] < walk[1]]
 
-    def _rows(self, block: pa.Table, ordered: Ordered, matches: IntArray) -> pa.RecordBatch:
+    def _rows(
+        self, block: pa.Table, ordered: Ordered, hashes: HashArray | None, matches: IntArray
+    ) -> pa.RecordBatch:
         spec = self.spec
         first_us, last_us = ordered.ts_us[matches[:, 0]], ordered.ts_us[matches[:, -1]]
         window_start = None
@@ -189,8 +193,8 @@ class SequenceOperator:
         if window_start is not None and spec.slide is not None:
             columns["window_start"] = spec.time_type.restore(window_start)
             columns["window_end"] = spec.time_type.restore(window_start + spec.slide.length_us)
-        if spec.identity is not None:
-            columns["match_id"] = match_ids(block, spec.identity, rows, spec.query, window_start)
+        if hashes is not None:
+            columns["match_id"] = match_ids(hashes, rows, spec.query, window_start)
         columns["detected_at"] = spec.time_type.restore(last_us)
         return pa.RecordBatch.from_pydict(columns)
 
@@ -208,6 +212,20 @@ def _share_out(offsets: IntArray, n_shares: int) -> list[tuple[int, int]]:
     wanted = np.linspace(0, offsets[-1], n_shares + 1)[1:-1]
     borders = [0, *np.searchsorted(offsets, wanted).tolist(), n_partitions]
     return [(a, b) for a, b in zip(borders, borders[1:], strict=False) if a < b]
+
+
+def warm(spec: SequenceSpec) -> None:
+    """Compile the spec's kernel into the cache, so that workers that share it only load it."""
+    kernel = _load_kernel(spec)
+    dtypes = {"double": np.float64, "boolean": np.bool_}
+    cols: list[Any] = []
+    for encoding in spec.encodings:
+        cols += [np.empty(0, dtypes.get(encoding.kind, np.int64)), np.empty(0, np.bool_)]
+    run = kernel.match_any if spec.strategy == "any" else kernel.match_next
+    nothing, reach = np.empty(0, np.int64), np.empty(0, np.int32)
+    nearest = np.empty((spec.n_steps, 0), np.int32)
+    state, out = plain_kernel.new_state(spec.n_steps, 0), np.empty((1, spec.n_steps), np.int64)
+    run(np.zeros(1, np.int64), 0, nothing, reach, nearest, np.zeros(3, np.int64), state, tuple(cols), out)
 
 
 def _load_kernel(spec: SequenceSpec) -> ModuleType | Any:

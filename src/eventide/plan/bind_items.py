@@ -7,48 +7,71 @@ from collections.abc import Mapping
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import QueryError
 from eventide.lang.positions import span_of
-from eventide.lang.tree import EventQuery, ReturnItem, Span
+from eventide.lang.tree import EventQuery, ReturnItem, Scalar, Span
 from eventide.plan.bound import Item, Symbol
 from eventide.plan.expressions.typecheck import typecheck
-from eventide.plan.references import is_next, qualify, references
-from eventide.plan.symbols import find_symbol
+from eventide.plan.expressions.types import canonical, is_number, type_name
+from eventide.plan.options import Options
+from eventide.plan.places import error_at
+from eventide.plan.references import (
+    aggregated_symbols,
+    hold_counted_symbols,
+    is_next,
+    is_orderable,
+    qualify,
+    references,
+    which_event,
+)
+from eventide.plan.symbols import name_apart
 
 AGGREGATES = (exp.Count, exp.Sum, exp.Min, exp.Max, exp.Avg)
-RESERVED = ("detected_at",)
 
 
 def bind_items(
-    query: EventQuery, schema: pa.Schema, symbols: Mapping[str, Symbol], partition: tuple[str, ...], ts: str
+    query: EventQuery,
+    options: Options,
+    schema: pa.Schema,
+    symbols: Mapping[str, Symbol],
+    partition: tuple[str, ...],
+    ts: str,
 ) -> tuple[Item, ...]:
     """The RETURN columns; without RETURN, the partition columns and the time of each symbol's event."""
-    if not query.returns:
-        times = [(s.name, ts) for s in symbols.values() if not s.negated and s.n_steps == 1]
-        return tuple(_column_item(symbol, name) for symbol, name in [*((None, p) for p in partition), *times])
-    items = tuple(_bind_item(item, query, schema, symbols, partition) for item in query.returns)
-    seen: dict[str, Item] = {}
-    reserved = [*RESERVED, *(["window_start", "window_end"] if query.window and query.window.slide else [])]
-    for item in items:
-        if item.name.lower() in seen or item.name.lower() in reserved:
-            taken = "is the name of two columns" if item.name.lower() in seen else "is a name Eventide uses"
-            raise QueryError(
-                f"'{item.name}' {taken}",
-                query.text,
-                item.span.start,
-                item.span.end,
-                hint="give this one another name with AS",
-            )
-        seen[item.name.lower()] = item
+    if query.returns:
+        items = tuple(_bind_item(item, query, schema, symbols, partition) for item in query.returns)
+    else:
+        span = query.pattern.span
+        plain = tuple(_column_item(None, name, span) for name in partition)
+        single = [symbol for symbol in symbols.values() if not symbol.negated and symbol.n_steps == 1]
+        items = (*plain, *(_column_item(symbol.name, ts, span) for symbol in single))
+    _check_names(items, query, options)
     if any(item.aggregates for item in items):
         _check_mixture(items, query)
     return items
 
 
-def _column_item(symbol: str | None, name: str) -> Item:
+def _column_item(symbol: str | None, name: str, span: Span) -> Item:
     table = exp.Identifier(this=symbol, quoted=True) if symbol is not None else None
     tree = exp.Column(this=exp.Identifier(this=name, quoted=True), table=table)
-    return Item(_default_name(tree, name), tree, references(tree), False, Span(0, 0))
+    return Item(_default_name(tree, name), tree, references(tree), False, span)
+
+
+def _check_names(items: tuple[Item, ...], query: EventQuery, options: Options) -> None:
+    """Every result column has a name of its own, in any case, beside those that Eventide adds."""
+    reserved = ["detected_at"]
+    if query.window is not None and query.window.slide is not None:
+        reserved += ["window_start", "window_end"]
+    if options.match_id:
+        reserved.append("match_id")
+    seen: set[str] = set()
+    hint = "give this one another name with AS" if query.returns else "say which columns are wanted: RETURN ... AS ..."
+    for item in items:
+        name = item.name.lower()
+        if name in reserved:
+            raise error_at(query, item.span, f"'{item.name}' is the name of a column that Eventide adds", hint)
+        if name in seen:
+            raise error_at(query, item.span, f"'{item.name}' is the name of two columns", hint)
+        seen.add(name)
 
 
 def _bind_item(
@@ -60,64 +83,80 @@ def _bind_item(
 ) -> Item:
     source = item.value
 
-    def fail(message: str, span: Span, hint: str | None = None) -> QueryError:
-        return QueryError(message, query.text, span.start, span.end, hint=hint)
-
     def unqualified(column: str, span: Span) -> str | None:
         if column in partition:
             return None
         if len(symbols) == 1:
             return next(iter(symbols))
-        choices = [symbol.name for symbol in symbols.values() if not symbol.negated][:4]
-        raise fail(f"which event's '{column}'?", span, "write " + " or ".join(f"{s}.{column}" for s in choices))
+        raise which_event(query, span, [symbol.name for symbol in symbols.values() if not symbol.negated])
 
-    tree = _hold_counted_symbols(source.tree, source.span, query, symbols)
+    tree = hold_counted_symbols(source.tree, source.span, query, symbols)
     tree = qualify(tree, source.span, query, schema, symbols, unqualified)
     for node in tree.walk():
         if is_next(node):
-            raise fail("NEXT relates adjacent events and belongs to WHERE", span_of(node, source.span))
-        if isinstance(node, exp.AggFunc) and not isinstance(node, AGGREGATES):
-            raise fail(
-                f"{node.sql_name()} is not an aggregate over trends",
-                span_of(node, source.span),
-                "COUNT, SUM, MIN, MAX or AVG",
-            )
-    reads = references(tree)
-    for reference in reads:
-        if reference.symbol is None:
-            continue
-        symbol = symbols[reference.symbol]
-        if symbol.negated:
-            raise fail(f"'{symbol.name}' is absent in every match: it has no columns", source.span)
-        if symbol.n_steps > 1 and not _aggregates(tree):
-            hint = f"give each its own name: {symbol.type} {symbol.name}1, {symbol.type} {symbol.name}2"
-            raise fail(f"'{symbol.name}' stands {symbol.n_steps} times in PATTERN: which is meant?", source.span, hint)
-    if not _aggregates(tree):
-        typecheck(tree, lambda column: schema.field(column.name), query.text, source.span)
+            name = f"{node.this.expressions[0].name}.{node.expression.name}"
+            message = "NEXT relates adjacent events and belongs to WHERE"
+            raise error_at(query, span_of(node, source.span), message, f"return the column itself: {name}")
+    aggregates = list(tree.find_all(exp.AggFunc))
+    for aggregate in aggregates:
+        _check_aggregate(aggregate, source, query, schema, symbols)
+    for column in tree.find_all(exp.Column):
+        if column.table:
+            _check_symbol(symbols[column.table], column, bool(aggregates), source, query)
+    typecheck(tree, lambda column: schema.field(column.name), query.text, source.span)
     name = item.alias.text if item.alias is not None else _default_name(tree, source.text)
-    return Item(name, tree, reads, _aggregates(tree), item.span)
+    return Item(name, tree, references(tree), bool(aggregates), item.span)
 
 
-def _aggregates(tree: exp.Expression) -> bool:
-    return any(isinstance(node, exp.AggFunc) for node in tree.walk())
+def _check_symbol(symbol: Symbol, column: exp.Column, aggregated: bool, source: Scalar, query: EventQuery) -> None:
+    span = span_of(column, source.span)
+    if symbol.negated:
+        hint = "return columns of the events that are there"
+        raise error_at(query, span, f"'{symbol.name}' is absent in every match: it has no columns", hint)
+    if aggregated and column.find_ancestor(exp.AggFunc) is None:
+        hint = "put it into an aggregate, or return it without one"
+        raise error_at(query, span, _MIXTURE, hint)
+    if symbol.n_steps > 1 and not aggregated:
+        message = f"'{symbol.name}' stands {symbol.n_steps} times in PATTERN: which of them is meant?"
+        raise error_at(query, span, message, name_apart(symbol))
 
 
-def _hold_counted_symbols(
-    tree: exp.Expression, span: Span, query: EventQuery, symbols: Mapping[str, Symbol]
-) -> exp.Expression:
-    """COUNT(E) names a symbol, not a column: it becomes COUNT(symbol) with an identifier inside."""
-    copy = tree.copy()
-    for count in copy.find_all(exp.Count):
-        argument = count.this
-        if isinstance(argument, exp.Column) and not argument.table:
-            symbol = find_symbol(argument.name, symbols, query, span_of(argument, span))
-            held = exp.Identifier(this=symbol.name, quoted=True)
-            held.meta.update(argument.this.meta)
-            count.set("this", held)
-    return copy
+def _check_aggregate(
+    node: exp.AggFunc, source: Scalar, query: EventQuery, schema: pa.Schema, symbols: Mapping[str, Symbol]
+) -> None:
+    """COUNT(*), COUNT(E), and COUNT, SUM, MIN, MAX, AVG over the events of one symbol."""
+    span = span_of(node, source.span)
+    word = node.sql_name()
+    if not isinstance(node, AGGREGATES):
+        hint = "COUNT, SUM, MIN, MAX and AVG are"
+        raise error_at(query, span, f"{word} is not an aggregate over trends", hint)
+    inner = node.find_ancestor(exp.AggFunc)
+    if inner is not None:
+        raise error_at(query, span, f"{word} stands inside {inner.sql_name()}", "an aggregate is over events")
+    if isinstance(node.this, exp.Distinct) or node.expressions:
+        message = f"{word} takes one argument, and counts every event"
+        raise error_at(query, span, message, f"write {word}(A.x), COUNT(A) or COUNT(*)")
+    if isinstance(node.this, exp.Star):
+        return
+    over = aggregated_symbols(node, symbols)
+    if len(over) != 1:
+        hint = f"name its symbol: {word}({next(iter(symbols))}.x)"
+        raise error_at(query, span, f"{word} goes over the events of one symbol", hint)
+    if over[0].negated:
+        raise error_at(query, span, f"'{over[0].name}' is absent in every match: it has no columns")
+    if isinstance(node.this, exp.Identifier):
+        return
+    kind = typecheck(node.this, lambda column: schema.field(column.name), query.text, source.span)
+    if kind is None:
+        return
+    if isinstance(node, exp.Sum | exp.Avg) and not is_number(canonical(kind)):
+        hint = "COUNT, MIN and MAX take other types"
+        raise error_at(query, span, f"{word} needs a number, but this is {type_name(kind)}", hint)
+    if not is_orderable(kind):
+        raise error_at(query, span, f"{word} needs a plain value, but this is {type_name(kind)}")
 
 
-def _default_name(tree: exp.Expression, text: str) -> str:
+def _default_name(tree: exp.Expr, text: str) -> str:
     """`A.price` is A_price, COUNT(*) is count, SUM(A.x) is sum_A_x; anything else is its text."""
     if isinstance(tree, exp.Column):
         return f"{tree.table}_{tree.name}" if tree.table else tree.name
@@ -125,19 +164,17 @@ def _default_name(tree: exp.Expression, text: str) -> str:
         word = tree.sql_name().lower()
         if isinstance(tree.this, exp.Star):
             return word
-        inner = tree.this.name if isinstance(tree.this, exp.Identifier) else _default_name(tree.this, text)
-        return f"{word}_{inner}"
+        inner = tree.this.name if isinstance(tree.this, exp.Identifier) else _default_name(tree.this, "")
+        return f"{word}_{inner}" if inner else " ".join(text.split())
     return " ".join(text.split())
+
+
+_MIXTURE = "aggregates are about all trends of a group, this column about one match"
 
 
 def _check_mixture(items: tuple[Item, ...], query: EventQuery) -> None:
     """Beside aggregates over trends, only what the group has in common can be returned."""
     for item in items:
         if not item.aggregates and any(reference.symbol is not None for reference in item.reads):
-            raise QueryError(
-                "aggregates are about all trends of a group, this column about one match",
-                query.text,
-                item.span.start,
-                item.span.end,
-                hint="return aggregates and GROUP BY columns, or columns of symbols, not both",
-            )
+            hint = "return aggregates and GROUP BY columns, or columns of symbols, not both"
+            raise error_at(query, item.span, _MIXTURE, hint)

@@ -51,7 +51,9 @@ def _section(title: str, lines: list[str]) -> str:
 
 def _logical(plan: Bound) -> list[str]:
     unit = f", integers in {plan.time_type.unit}" if plan.time_type.unit else ""
-    ties = "tied events follow in sequence" if plan.options.ties == "sequence" else "tied events do not follow one another"
+    ties = (
+        "tied events follow in sequence" if plan.options.ties == "sequence" else "tied events do not follow one another"
+    )
     lines = [
         f"time        {plan.ts} ({type_name(plan.time_type.arrow)}{unit}); {ties}",
         f"partition   {', '.join(plan.partition) or 'none: all events together'}",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from eventide.errors import EventideError, QueryError, did_you_mean
 from eventide.lang.durations import parse_length
 from eventide.lang.tree import EventQuery
+from eventide.plan.places import clause_span, error_at
 
 _CHOICES = {
     "ts_unit": ("s", "ms", "us"),
@@ -17,6 +20,8 @@ _CHOICES = {
     "counts": ("exact", "double", "log2"),
     "on_overflow": ("error", "null"),
 }
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,59 +53,58 @@ class Options:
     @classmethod
     def of(cls, **given: Any) -> Options:
         """Options from keyword arguments; None means not given."""
-        names = [field.name for field in fields(cls)]
-        values: dict[str, Any] = {}
-        for name, value in given.items():
-            if name not in names:
-                hint = did_you_mean(name, names)
-                raise EventideError(f"there is no option '{name}'" + (f"\nHint: {hint}" if hint else ""))
-            if value is not None:
-                values[name] = _check(name, value)
+        return cls(**_keywords(given))
+
+    @classmethod
+    def for_query(cls, query: EventQuery, **given: Any) -> Options:
+        """Options from keyword arguments and from the query's OPTIONS and PARTITION BY; none may be given twice.
+
+        >>> from eventide.lang import parse
+        >>> Options.for_query(parse("PATTERN A PARTITION BY user OPTIONS (ts = 'time')"), ts_unit="s").partition_by
+        ('user',)
+        """
+        values = _keywords(given)
+        for option in query.options:
+            name = option.name.text.lower()
+            if name not in _NAMES:
+                hint = did_you_mean(name, _NAMES)
+                raise error_at(query, option.name.span, f"there is no option '{option.name.text}'", hint)
+            if name in values:
+                hint = "leave it out here or in the call" if name in given else "remove one"
+                raise error_at(query, option.span, f"option '{name}' is given twice", hint)
+            try:
+                values[name] = _check(name, option.value)
+            except EventideError as error:
+                raise error_at(query, option.span, error.message, error.hint) from None
+        if query.partition_by:
+            if "partition_by" in values:
+                message = "the partition columns are given twice: PARTITION BY and partition_by"
+                raise error_at(query, clause_span(query, "PARTITION BY"), message, "leave out one of them")
+            values["partition_by"] = tuple(name.text for name in query.partition_by)
         return cls(**values)
 
-    def with_clause(self, query: EventQuery) -> Options:
-        """These options completed by the query's OPTIONS and PARTITION BY; saying a thing twice is an error."""
-        default = Options()
-        names = [field.name for field in fields(self)]
-        changes: dict[str, Any] = {}
-        for option in query.options:
-            name, span = option.name.text.lower(), option.span
-            if name not in names:
-                raise QueryError(
-                    f"there is no option '{option.name.text}'",
-                    query.text,
-                    option.name.span.start,
-                    option.name.span.end,
-                    hint=did_you_mean(name, names),
-                )
-            if name in changes or getattr(self, name) != getattr(default, name):
-                raise QueryError(f"option '{name}' is given twice", query.text, span.start, span.end)
-            try:
-                changes[name] = _check(name, option.value)
-            except EventideError as error:
-                message, _, hint = str(error).partition("\nHint: ")
-                raise QueryError(message, query.text, span.start, span.end, hint=hint or None) from None
-        if query.partition_by:
-            if self.partition_by:
-                name = query.partition_by[0]
-                raise QueryError(
-                    "the partition columns are given twice, in the text and as partition_by",
-                    query.text,
-                    name.span.start,
-                    name.span.end,
-                )
-            changes["partition_by"] = tuple(name.text for name in query.partition_by)
-        return replace(self, **changes)
+
+_NAMES = [field.name for field in fields(Options)]
+
+
+def _keywords(given: Mapping[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in _NAMES:
+            raise EventideError(f"there is no option '{name}'", hint=did_you_mean(name, _NAMES))
+        if value is not None:
+            values[name] = _check(name, value)
+    return values
 
 
 def _check(name: str, value: Any) -> Any:
     if name in _CHOICES:
         if value not in _CHOICES[name]:
             choices = ", ".join(repr(choice) for choice in _CHOICES[name])
-            raise EventideError(f"{name}={value!r} is not possible\nHint: one of {choices}")
+            raise EventideError(f"{name}={value!r} is not possible", hint=f"one of {choices}")
         return value
     if name == "partition_by":
-        return _names(value)
+        return _columns(value)
     if name == "allowed_lateness":
         return _microseconds(name, value)
     if name == "match_id":
@@ -112,29 +116,40 @@ def _check(name: str, value: Any) -> Any:
     return value
 
 
-def _names(value: Any) -> tuple[str, ...]:
+def _columns(value: Any) -> tuple[str, ...]:
+    """Names in a list, or separated by commas; one name may hold a comma when it stands in a list."""
+    names: tuple[Any, ...] = ()
     if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    if isinstance(value, Iterable) and not isinstance(value, Mapping):
+        names = tuple(part.strip() for part in value.split(","))
+    elif isinstance(value, Iterable) and not isinstance(value, Mapping):
         names = tuple(value)
-        if all(isinstance(name, str) for name in names):
-            return names
-    raise EventideError(f"partition_by takes column names, found {value!r}")
+        if not names:
+            return ()
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise EventideError(f"partition_by takes column names, found {value!r}", hint="for example 'user, region'")
+    return names
 
 
 def _microseconds(name: str, value: Any) -> int:
     """A duration: text, a timedelta, or 0."""
+    amount: int | None = None
     if isinstance(value, str):
-        if value.strip().split(" ")[0] in ("0", "0.0"):
-            return 0
-        length = parse_length(value)
-        if not length.in_events:
-            return length.amount
-    elif hasattr(value, "total_seconds"):
-        return round(value.total_seconds() * 1_000_000)
-    elif value == 0:
-        return 0
-    raise EventideError(f"{name}={value!r} is not a duration\nHint: for example '10 seconds'")
+        amount = 0 if value.strip().split(" ")[0] == "0" else _parse_microseconds(value)
+    elif isinstance(value, timedelta):
+        amount = value // timedelta(microseconds=1)
+    elif value == 0 and not isinstance(value, bool):
+        amount = 0
+    if amount is None or amount < 0:
+        raise EventideError(f"{name}={value!r} is not a duration", hint="for example '10 seconds'")
+    return amount
+
+
+def _parse_microseconds(text: str) -> int | None:
+    try:
+        length = parse_length(text)
+    except QueryError:
+        return None
+    return None if length.in_events else length.amount
 
 
 def _flag(name: str, value: Any) -> bool:
@@ -146,13 +161,18 @@ def _flag(name: str, value: Any) -> bool:
 
 
 def _origin(value: Any) -> str | int:
+    """Microseconds after the epoch, however they are given; "first" is known when the events are."""
     if value == "first":
         return "first"
+    if isinstance(value, datetime):
+        aware: datetime = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+        return (aware - _EPOCH) // timedelta(microseconds=1)
     if isinstance(value, int) and not isinstance(value, bool):
         return value
+    amount = None
     if isinstance(value, str):
-        try:
-            return int(value)
-        except ValueError:
-            return _microseconds("origin", value)
-    raise EventideError(f"origin={value!r} is not possible\nHint: 'first', or microseconds after the epoch")
+        amount = int(value) if _INTEGER.fullmatch(value) else _parse_microseconds(value)
+    if amount is None:
+        hint = "'first', a datetime, or a time after the epoch such as '6 hours'"
+        raise EventideError(f"origin={value!r} is not possible", hint=hint)
+    return amount

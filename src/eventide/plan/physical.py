@@ -18,6 +18,7 @@ class SqlColumn:
     name: str
     spark: str
     duckdb: str | None
+    origin: str | None = None  # the user's column that it is a copy of, or whose type it has
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Intake:
     ts_column: str  # as the user calls it, for messages
     drop_bad_events: bool
     keep_all: bool  # contiguous: events that no step wants still break contiguity
+    names: tuple[tuple[str, str], ...] = ()  # block column and the user's name for it, for messages
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from eventide.errors import QueryError
 from eventide.lang.tree import And, EventQuery, Not, Or, Pattern, Repeat, Seq, Span, Step
 from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
+from eventide.plan.places import clause_span, error_at
 from eventide.plan.rules import rewrite
 from eventide.plan.sequence import lower_sequence, sequence_steps
 
@@ -24,13 +24,8 @@ def lower(plan: Bound, engine: str) -> Physical:
     missing = not_there_yet(plan)
     if missing is not None:
         what, span = missing
-        raise QueryError(
-            f"{what} cannot run yet in this version",
-            plan.query.text,
-            span.start,
-            span.end,
-            hint="SEQ of single events with WHERE, WITHIN, SEMANTICS and columns in RETURN runs",
-        )
+        hint = "SEQ of single events with WHERE, WITHIN, SEMANTICS and columns in RETURN runs"
+        raise error_at(plan.query, span, f"{what} cannot run yet in this version", hint)
     steps = sequence_steps(plan.pattern)
     assert steps is not None
     return lower_sequence(plan, steps, engine)
@@ -46,7 +41,7 @@ def not_there_yet(plan: Bound) -> tuple[str, Span] | None:
         if item.aggregates:
             return "an aggregate over trends", item.span
     if query.complete_trends:
-        return "RETURN COMPLETE TRENDS", Span(0, len(query.text))
+        return "RETURN COMPLETE TRENDS", clause_span(query, "RETURN")
     if query.window is not None and query.window.length.in_events:
         return "a window that counts events", query.window.span
     return None

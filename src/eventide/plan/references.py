@@ -11,28 +11,39 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import QueryError, did_you_mean
+from eventide.errors import EventideError, QueryError, did_you_mean
 from eventide.lang.positions import span_of
 from eventide.lang.tree import EventQuery, Span
 from eventide.plan.bound import Reference, Symbol
+from eventide.plan.places import error_at
 from eventide.plan.symbols import find_symbol
 
 # What an unqualified column means: the symbol it belongs to, or None for a partition column that stays plain.
 Unqualified = Callable[[str, Span], str | None]
+Fail = Callable[[str, str | None], EventideError]  # message and hint to an error that knows its place
 
 
-def find_column(name: str, schema: pa.Schema, query: EventQuery, span: Span) -> str:
+def find_column(name: str, schema: pa.Schema, fail: Fail) -> str:
     """The schema's name for a column, in any case as in Spark."""
-    if name in schema.names:
-        return name
-    folded = [known for known in schema.names if known.lower() == name.lower()]
-    if len(folded) == 1:
-        return folded[0]
-    if folded:
-        raise QueryError(f"column '{name}' is ambiguous: {', '.join(folded)}", query.text, span.start, span.end)
-    raise QueryError(
-        f"unknown column '{name}'", query.text, span.start, span.end, hint=did_you_mean(name, schema.names)
-    )
+    found: list[str] = [known for known in schema.names if known.lower() == name.lower()]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        hint = "rename one of them: the case of letters does not tell columns apart, as in Spark"
+        raise fail(f"column '{name}' is ambiguous: the events have {' and '.join(found)}", hint)
+    raise fail(f"unknown column '{name}'", did_you_mean(name, schema.names))
+
+
+def is_orderable(kind: pa.DataType) -> bool:
+    """Whether values of the type can be compared and hashed on every engine."""
+    return not (pa.types.is_nested(kind) or pa.types.is_interval(kind))
+
+
+def which_event(query: EventQuery, span: Span, symbols: list[str]) -> QueryError:
+    """The error about a column that could be any event's."""
+    column = query.text[span.start : span.end]
+    hint = "write " + " or ".join(f"{symbol}.{column}" for symbol in symbols[:4])
+    return error_at(query, span, f"which event's '{column}'?", hint)
 
 
 def qualify(
@@ -44,39 +55,65 @@ def qualify(
     unqualified: Unqualified,
 ) -> exp.Expression:
     """A copy of the tree with exact references."""
+    known = {name.lower() for name in symbols}
+    columns = {name.lower() for name in schema.names}
 
-    def rewrite(node: exp.Expression) -> exp.Expression:
+    def column_of(part: exp.Expr, span: Span) -> str:
+        return find_column(part.name, schema, lambda message, hint: error_at(query, span, message, hint))
+
+    def rewrite(node: exp.Expr) -> exp.Expr:
         if is_next(node):
-            return _rewrite_next(node)
-        if not isinstance(node, exp.Column):
-            return node
-        parts = list(node.parts)
-        first = parts[0]
+            return rewrite_next(node)
+        assert isinstance(node, exp.Column)
+        first, *rest = node.parts
         span = span_of(node, default)
-        if len(parts) == 1:
-            column = find_column(first.name, schema, query, span)
-            symbol = unqualified(column, span)
-            return _reference(symbol, column, node, [])
-        if first.name not in symbols and first.name.lower() in (name.lower() for name in schema.names):
-            column = find_column(first.name, schema, query, span)
-            return _reference(unqualified(column, span), column, node, parts[1:])
-        symbol = find_symbol(first.name, symbols, query, span_of(first, default)).name
-        column = find_column(parts[1].name, schema, query, span_of(parts[1], default))
-        return _reference(symbol, column, node, parts[2:])
+        if rest and (first.name.lower() in known or first.name.lower() not in columns):
+            symbol = find_symbol(first.name, symbols, query, span_of(first, default)).name
+            return _reference(symbol, column_of(rest[0], span_of(rest[0], default)), node, rest[1:])
+        if not rest and first.name.lower() in known and first.name.lower() not in columns:
+            hint = f"name one of its columns: {first.name}.{schema.names[0] if schema.names else 'column'}"
+            raise error_at(query, span, f"'{first.name}' is an event, not a value", hint)
+        column = column_of(first, span_of(first, default))
+        return _reference(unqualified(column, span), column, node, rest)
 
-    def _rewrite_next(node: exp.Expression) -> exp.Expression:
+    def rewrite_next(node: exp.Expr) -> exp.Expr:
         argument = node.this.expressions[0]
         symbol = find_symbol(argument.name, symbols, query, span_of(argument, default)).name
-        column = find_column(node.expression.name, schema, query, span_of(node.expression, default))
+        column = column_of(node.expression, span_of(node.expression, default))
         copy = node.copy()
         copy.this.expressions[0].this.set("this", symbol)
         copy.expression.set("this", column)
         return copy
 
-    return _transform(tree, rewrite)
+    made = _transform(tree, rewrite)
+    assert isinstance(made, exp.Expression)
+    return made
 
 
-def is_next(node: exp.Expression) -> bool:
+def hold_counted_symbols(
+    tree: exp.Expression, span: Span, query: EventQuery, symbols: Mapping[str, Symbol]
+) -> exp.Expression:
+    """COUNT(E) names a symbol, not a column: it becomes COUNT with an identifier inside."""
+    copy = tree.copy()
+    for count in copy.find_all(exp.Count):
+        argument = count.this
+        if isinstance(argument, exp.Column) and not argument.table and isinstance(argument.this, exp.Identifier):
+            symbol = find_symbol(argument.name, symbols, query, span_of(argument, span))
+            held = exp.Identifier(this=symbol.name, quoted=True)
+            held.meta.update(argument.this.meta)
+            count.set("this", held)
+    return copy
+
+
+def aggregated_symbols(node: exp.AggFunc, symbols: Mapping[str, Symbol]) -> list[Symbol]:
+    """The symbols over whose events an aggregate goes."""
+    names = [column.table for column in node.find_all(exp.Column)]
+    if isinstance(node.this, exp.Identifier):
+        names.append(node.this.name)
+    return [symbols[name] for name in dict.fromkeys(names) if name in symbols]
+
+
+def is_next(node: exp.Expr) -> bool:
     """Whether the node is `NEXT(symbol).column`."""
     return (
         isinstance(node, exp.Dot)
@@ -86,11 +123,11 @@ def is_next(node: exp.Expression) -> bool:
     )
 
 
-def references(tree: exp.Expression) -> tuple[Reference, ...]:
+def references(tree: exp.Expr) -> tuple[Reference, ...]:
     """What a qualified tree reads, without repeats, in order of appearance; NEXT(s).c reads s.c."""
     found: dict[Reference, None] = {}
 
-    def visit(node: exp.Expression) -> exp.Expression:
+    def visit(node: exp.Expr) -> exp.Expr:
         if is_next(node):
             found.setdefault(Reference(node.this.expressions[0].name, node.expression.name))
         elif isinstance(node, exp.Column):
@@ -101,28 +138,26 @@ def references(tree: exp.Expression) -> tuple[Reference, ...]:
     return tuple(found)
 
 
-def _transform(tree: exp.Expression, rewrite: Callable[[exp.Expression], exp.Expression]) -> exp.Expression:
+def _transform(tree: exp.Expr, rewrite: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     """Rewrite columns and NEXT references; nothing inside a rewritten node is visited again."""
-    if isinstance(tree, exp.Column) or is_next(tree):
+    if is_next(tree) or (isinstance(tree, exp.Column) and not isinstance(tree.this, exp.Star)):
         return rewrite(tree)
     copy = tree.copy()
     for key, value in list(copy.args.items()):
-        if isinstance(value, exp.Expression):
+        if isinstance(value, exp.Expr):
             copy.set(key, _transform(value, rewrite))
         elif isinstance(value, list):
-            copy.set(key, [_transform(v, rewrite) if isinstance(v, exp.Expression) else v for v in value])
+            copy.set(key, [_transform(v, rewrite) if isinstance(v, exp.Expr) else v for v in value])
     return copy
 
 
-def _reference(
-    symbol: str | None, column: str, node: exp.Expression, fields: list[exp.Identifier]
-) -> exp.Expression:
+def _reference(symbol: str | None, column: str, node: exp.Column, fields: list[exp.Expr]) -> exp.Expr:
     name = exp.Identifier(this=column, quoted=True)
     table = exp.Identifier(this=symbol, quoted=True) if symbol is not None else None
     positions = [part.meta for part in node.parts if "start" in part.meta]
     if positions:
         name.meta.update(start=positions[0]["start"], end=positions[-1]["end"])
-    built: exp.Expression = exp.Column(this=name, table=table)
+    built: exp.Expr = exp.Column(this=name, table=table)
     for field in fields:
         built = exp.Dot(this=built, expression=field.copy())
     return built

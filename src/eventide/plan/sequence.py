@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
 from eventide.lang import write
-from eventide.lang.tree import Pattern, Scalar, Seq, Span, Step, Strategy
+from eventide.lang.durations import write_length
+from eventide.lang.tree import Length, Pattern, Scalar, Seq, Step, Strategy
 from eventide.operators.block import MASK, SEQUENCE, TS, Layout
 from eventide.operators.sequence import Returned, SequenceSpec
+from eventide.operators.times import UNIT_US, TimeType
 from eventide.operators.windows import Slide
-from eventide.plan.bound import Bound
+from eventide.plan.bound import Bound, Item
 from eventide.plan.expressions.residue import compile_tests
 from eventide.plan.expressions.split import EventValue, Slot, Split, Test, split
 from eventide.plan.expressions.typecheck import columns_of
+from eventide.plan.expressions.types import type_name
 from eventide.plan.expressions.write_sql import write_duckdb, write_spark
 from eventide.plan.physical import Intake, Physical, SqlColumn
-from eventide.plan.references import is_next, references
+from eventide.plan.places import clause_span, error_at, option_error
+from eventide.plan.references import is_next, is_orderable, references
 
 MAX_STEPS = 62  # bits of the mask
 _STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
@@ -64,30 +69,20 @@ def _is_local(conjunct: Scalar) -> bool:
     return len(symbols) <= 1 and not any(is_next(node) for node in conjunct.tree.walk())
 
 
-def _adjacent_pairs(
-    slots: tuple[Slot, ...], steps: tuple[Step, ...], plan: Bound, conjunct: Scalar
-) -> list[int]:
-    left = [slot.symbol for slot in slots if not slot.is_next]
-    right = [slot.symbol for slot in slots if slot.is_next]
-    span = conjunct.span
-    if len(left) != 1 or len(right) != 1:
-        raise QueryError(
-            "NEXT relates one event to the next: one symbol and one NEXT(symbol)",
-            plan.query.text,
-            span.start,
-            span.end,
-            hint="for example A.price < NEXT(B).price",
-        )
+def _adjacent_pairs(slots: tuple[Slot, ...], steps: tuple[Step, ...], plan: Bound, conjunct: Scalar) -> list[int]:
+    (left,) = (slot.symbol for slot in slots if not slot.is_next)
+    (right,) = (slot.symbol for slot in slots if slot.is_next)
     names = [step.symbol for step in steps]
-    pairs = [i for i in range(len(names) - 1) if names[i] == left[0] and names[i + 1] == right[0]]
+    follows = list(pairwise(names))
+    pairs = [i for i, pair in enumerate(follows) if pair == (left, right)]
     if not pairs:
-        raise QueryError(
-            f"'{left[0]}' is never directly followed by '{right[0]}' in this pattern",
-            plan.query.text,
-            span.start,
-            span.end,
-            hint=f"relate them without NEXT: {left[0]}.x < {right[0]}.x" if left != right else None,
-        )
+        hint = "leave out NEXT to relate events that do not stand side by side"
+        if left == right:
+            hint = f"'{left}' stands once: name the event after it, NEXT(symbol)"
+        elif (right, left) in follows:
+            hint = f"'{right}' comes first: write {right}.column and NEXT({left}).column"
+        message = f"'{left}' is never directly followed by '{right}' in this pattern"
+        raise error_at(plan.query, conjunct.span, message, hint)
     return pairs
 
 
@@ -102,7 +97,10 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
     needs_identity, by_sequence = plan.options.match_id, plan.options.ties == "sequence"
     if needs_identity or by_sequence:
         for name in read_columns(plan):
-            columns.block_column(name)
+            if is_orderable(plan.schema.field(name).type):
+                columns.block_column(name)
+    # These, and not what RETURN adds below, tell events with equal times apart.
+    telling = [columns.returned[name] for name in read_columns(plan) if name in columns.returned]
     returned, project, output = _results(plan, steps, columns)
     holds_source, encodings = compile_tests(
         [(place.test, place.steps) for place in placed],
@@ -113,8 +111,8 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
     )
     layout = columns.layout()
     sequence = [SEQUENCE] if layout.has_sequence else []
-    tie_columns = [*sequence, *(columns.returned[n] for n in read_columns(plan) if n in columns.returned)]
-    identity = [*layout.partition, TS, *sequence, *columns.returned.values()]
+    tie_columns = [*sequence, *telling]
+    identity = [*layout.partition, TS, *sequence, *telling]
     window = query.window
     spec = SequenceSpec(
         query=f"{write(query)}\n-- {plan.options}",
@@ -136,6 +134,7 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
         ts_column=plan.ts,
         drop_bad_events=plan.options.on_bad_event == "drop",
         keep_all=plan.strategy is Strategy.CONTIGUOUS,
+        names=columns.names(),
     )
     select = columns.select(_mask(plan, steps, parts, columns))
     return Physical(
@@ -161,17 +160,47 @@ def read_columns(plan: Bound) -> tuple[str, ...]:
 
 
 def _check(plan: Bound, steps: tuple[Step, ...]) -> None:
-    query = plan.query
+    query, options = plan.query, plan.options
     if len(steps) > MAX_STEPS:
-        span = steps[MAX_STEPS].span
-        raise QueryError(f"a SEQ has at most {MAX_STEPS} steps", query.text, span.start, span.end)
+        raise error_at(query, steps[MAX_STEPS].span, f"a SEQ has at most {MAX_STEPS} steps")
     if query.min_length is not None and query.min_length > len(steps):
-        raise QueryError(
-            f"a match of this pattern has {len(steps)} events, so MIN LENGTH {query.min_length} leaves none",
-            query.text,
-            0,
-            len(query.text),
-        )
+        message = f"a match of this pattern has {len(steps)} events, so MIN LENGTH {query.min_length} leaves none"
+        raise error_at(query, clause_span(query, "MIN LENGTH"), message, "lower it, or leave it out")
+    if options.origin is not None and (query.window is None or query.window.slide is None):
+        message = "origin moves sliding windows, and this query has none"
+        raise option_error(query, "origin", message, "add WITHIN ... SLIDE ..., or leave out origin")
+    _check_windows(plan)
+    if plan.sequence is None:
+        for name in read_columns(plan):
+            kind = plan.schema.field(name).type
+            if is_orderable(kind):
+                continue
+            hint = "name a column that does with sequence="
+            message = f"nothing tells events with equal times apart: '{name}' is {type_name(kind)}"
+            if options.ties == "sequence":
+                raise option_error(query, "ties", message, hint)
+            if options.match_id:
+                raise option_error(query, "match_id", message, hint)
+
+
+def _check_windows(plan: Bound) -> None:
+    """The borders of windows are result times: they must be whole units of the time column."""
+    window, slide = plan.query.window, _slide(plan)
+    if window is None or slide is None:
+        return
+    unit_us = _unit_us(plan.time_type)
+    if any(us % unit_us for us in (slide.length_us, slide.slide_us, slide.origin_us)):
+        unit = write_length(Length(unit_us)).removeprefix("1 ")
+        message = f"these windows do not begin and end at a whole {unit}, which is all '{plan.ts}' can say"
+        raise error_at(plan.query, window.span, message, f"use whole {unit}s, or a time column with a finer unit")
+
+
+def _unit_us(time_type: TimeType) -> int:
+    if time_type.unit is not None:
+        return UNIT_US[time_type.unit]
+    if pa.types.is_date(time_type.arrow):
+        return 86_400_000_000
+    return UNIT_US.get(time_type.arrow.unit, 1)
 
 
 def _slide(plan: Bound) -> Slide | None:
@@ -217,6 +246,13 @@ class _Columns:
             n_returned=len(self.returned),
             has_sequence=self._needs_sequence,
         )
+
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """Block columns that are columns of the user, with the user's names."""
+        plan = self._plan
+        partition = [(f"p{i}", name) for i, name in enumerate(plan.partition)]
+        sequence = [(SEQUENCE, str(plan.sequence))] if self._needs_sequence else []
+        return (*partition, *sequence, *((block, name) for name, block in self.returned.items()))
 
     def select(self, mask: SqlColumn) -> tuple[SqlColumn, ...]:
         plan = self._plan
@@ -299,32 +335,33 @@ def _results(
         extra.append(pa.field("match_id", pa.string()))
     extra.append(pa.field("detected_at", times))
     schema = pa.schema([*fields, *extra])
-    project = [_project_item(item.name, tree, schema, plan, item.span, columns) for item, tree in trees]
-    project += [SqlColumn(field.name, f"`{field.name}`", f'"{field.name}"') for field in extra]
+    project = [_project_item(item, tree, schema, plan, columns) for item, tree in trees]
+    for field in extra:
+        origin = plan.ts if field.type == times and field.name != "match_id" else None
+        project.append(SqlColumn(field.name, f"`{field.name}`", f'"{field.name}"', origin))
     return tuple(returned), tuple(project), schema
 
 
-def _renamed(node: exp.Expression, name: object) -> exp.Expression:
+def _renamed(node: exp.Expr, name: Callable[[exp.Column], str]) -> exp.Expr:
     if not isinstance(node, exp.Column):
         return node
-    assert callable(name)
     identifier = exp.Identifier(this=name(node), quoted=True)
     identifier.meta.update(node.this.meta)
     return exp.Column(this=identifier)
 
 
-def _project_item(
-    name: str, tree: exp.Expression, schema: pa.Schema, plan: Bound, span: Span, columns: _Columns
-) -> SqlColumn:
+def _project_item(item: Item, tree: exp.Expr, schema: pa.Schema, plan: Bound, columns: _Columns) -> SqlColumn:
+    assert isinstance(tree, exp.Expression)
     if isinstance(tree, exp.Column):
-        return SqlColumn(name, f"`{tree.name}`", f'"{tree.name}"')
+        return SqlColumn(item.name, f"`{tree.name}`", f'"{tree.name}"', origin=item.tree.name)
+    text, span = plan.query.text, item.span
     try:
-        duckdb = write_duckdb(tree, columns_of(schema, plan.query.text, span), plan.query.text, span)
+        duckdb = write_duckdb(tree, columns_of(schema, text, span), text, span)
     except QueryError:
         if columns.engine == "local":
             raise
-        return SqlColumn(name, write_spark(tree), None)
-    return SqlColumn(name, write_spark(tree), duckdb)
+        return SqlColumn(item.name, write_spark(tree), None)
+    return SqlColumn(item.name, write_spark(tree), duckdb)
 
 
 def with_origin(physical: Physical, origin_us: int) -> Physical:

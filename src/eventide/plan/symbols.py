@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from eventide.errors import QueryError, did_you_mean
+from eventide.errors import did_you_mean
 from eventide.lang.tree import And, EventQuery, Not, Or, Pattern, Repeat, Seq, Span, Step
 from eventide.plan.bound import Symbol
+from eventide.plan.places import error_at
 
 
 def collect_symbols(query: EventQuery) -> dict[str, Symbol]:
@@ -17,25 +18,29 @@ def collect_symbols(query: EventQuery) -> dict[str, Symbol]:
     ['A', 'B', 'C']
     """
     found: dict[str, Symbol] = {}
+    folded: dict[str, str] = {}
     for step, negated, repeated in walk_steps(query.pattern):
+        other = f"give one of them another name: {step.type} {step.symbol}2"
+        if folded.setdefault(step.symbol.lower(), step.symbol) != step.symbol:
+            message = f"symbols '{folded[step.symbol.lower()]}' and '{step.symbol}' differ only in case"
+            raise error_at(query, step.span, message, other)
         before = found.get(step.symbol)
         if before is None:
             found[step.symbol] = Symbol(step.symbol, step.type, 1, negated, repeated)
             continue
-        if before.type != step.type or before.negated != negated:
-            types = f"types '{before.type}' and '{step.type}'"
-            what = types if before.type != step.type else "events and absent events"
-            raise QueryError(
-                f"symbol '{step.symbol}' stands for {what}",
-                query.text,
-                step.span.start,
-                step.span.end,
-                hint=f"give one of them another name: {step.type} {step.symbol}2",
-            )
-        found[step.symbol] = Symbol(
-            step.symbol, step.type, before.n_steps + 1, negated, before.repeated or repeated
-        )
+        if before.type != step.type:
+            message = f"symbol '{step.symbol}' stands for types '{before.type}' and '{step.type}'"
+            raise error_at(query, step.span, message, other)
+        if before.negated != negated:
+            message = f"symbol '{step.symbol}' stands for events and for absent events"
+            raise error_at(query, step.span, message, other)
+        found[step.symbol] = Symbol(step.symbol, step.type, before.n_steps + 1, negated, before.repeated or repeated)
     return found
+
+
+def name_apart(symbol: Symbol) -> str:
+    """The hint for a symbol of several steps where one of them must be meant."""
+    return f"give each its own name: {symbol.type} {symbol.name}1, {symbol.type} {symbol.name}2"
 
 
 def walk_steps(pattern: Pattern, negated: bool = False, repeated: bool = False) -> Iterator[tuple[Step, bool, bool]]:
@@ -63,8 +68,7 @@ def find_symbol(name: str, symbols: Mapping[str, Symbol], query: EventQuery, spa
     if len(folded) == 1:
         return folded[0]
     of_type = [symbol.name for symbol in symbols.values() if symbol.type.lower() == name.lower()]
+    hint = did_you_mean(name, symbols)
     if of_type:
         hint = f"'{name}' is an event type; its symbol is {' or '.join(repr(s) for s in of_type)}"
-    else:
-        hint = did_you_mean(name, symbols) or ""
-    raise QueryError(f"unknown symbol '{name}'", query.text, span.start, span.end, hint=hint)
+    raise error_at(query, span, f"unknown symbol '{name}'", hint)

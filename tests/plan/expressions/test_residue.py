@@ -8,6 +8,7 @@ import math
 import warnings
 from decimal import Decimal
 from functools import cache
+from random import Random
 from typing import Any
 
 import duckdb
@@ -36,7 +37,10 @@ VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
     "s": (pa.string(), [None, "", "a", "b", "é", "ab", "Z"]),
     "r": (pa.string(), [None, "a", "zz", "日"]),
     "b": (pa.bool_(), [None, True, False]),
-    "t": (pa.timestamp("us"), [None, dt.datetime(2020, 2, 29, 1), dt.datetime(2020, 2, 29, 2), dt.datetime(1969, 1, 1)]),
+    "t": (
+        pa.timestamp("us"),
+        [None, dt.datetime(2020, 2, 29, 1), dt.datetime(2020, 2, 29, 2), dt.datetime(1969, 1, 1)],
+    ),
     "u": (pa.timestamp("us", "UTC"), [None, dt.datetime(2020, 2, 29, 1, tzinfo=dt.UTC)]),
     "d": (pa.date32(), [None, dt.date(2020, 2, 29), dt.date(2020, 3, 1), dt.date(1969, 1, 1)]),
 }
@@ -98,66 +102,67 @@ def by_duckdb(text: str, events: pa.Table) -> list[bool]:
     return [bool(row[0]) for row in connection.sql(f"SELECT {sql} FROM pairs").fetchall()]
 
 
-def column(*names: str) -> st.SearchStrategy[str]:
-    return st.sampled_from([f"{symbol}.{name}" for symbol in "AB" for name in names])
-
-
-def combined(leaves: st.SearchStrategy[str], *templates: str) -> st.SearchStrategy[str]:
-    def extend(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-        return st.one_of(*(_filled(template, inner) for template in templates))
-
-    return st.recursive(leaves, extend, max_leaves=4)
-
-
-def _filled(template: str, inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    count = template.count("{}")
-    return st.tuples(*[inner] * count).map(lambda parts: template.format(*parts))
-
-
 CHOICES = ("coalesce({}, {})", "least({}, {}, {})", "greatest({}, {})", "nullif({}, {})")
 COMPARISONS = ("{} = {}", "{} <> {}", "{} < {}", "{} <= {}", "{} > {}", "{} >= {}", "{} <=> {}", "{} between {} and {}")
 TESTS = (*COMPARISONS, "{} in ({}, {})", "{} not in ({}, {})", "{} is null", "{} is not null")
-
-integers = combined(
-    st.one_of(column("n", "k"), st.sampled_from(["0", "2", "-3L"])),
-    "({} + {})", "({} - {})", "({} * {})", "({} % {})", "({} div {})", "(- {})", "abs({})", *CHOICES,
-)  # fmt: skip
-numbers = combined(
-    st.one_of(column("n", "x", "f"), st.sampled_from(["0.5D", "3", "1.5"])),
-    "({} + {})", "({} - {})", "({} * {})", "({} / (1D * {}))", "(- {})", "abs({})", "sqrt({})", "sign({})", *CHOICES[:3],
-)  # fmt: skip
-decimals = combined(st.one_of(column("c", "w", "n"), st.sampled_from(["1.5", "2", "-0.001"])), "({} + {})", "({} - {})", "abs({})")
-strings = combined(st.one_of(column("s", "r"), st.sampled_from(["'a'", "'é'", "'m'", "null"])), *CHOICES)
-times = st.one_of(
-    column("t", "u", "d"),
-    st.sampled_from(["A.t + INTERVAL 1 HOUR", "B.d", "TIMESTAMP '2020-02-29 01:30:00'", "DATE '2020-02-29'"]),
-)
-intervals = st.one_of(
-    _filled("({} - {})", column("t", "u")), _filled("({} - {})", column("d")),
-    st.sampled_from(["INTERVAL '1' HOUR", "INTERVAL 0 DAYS", "INTERVAL -1 DAY"]),
-)  # fmt: skip
-atoms = st.one_of(
-    *(_filled(test, of) for of in (integers, numbers, decimals, strings) for test in TESTS),
-    *(_filled(test, of) for of in (times, intervals) for test in COMPARISONS),
-    column("b"),
-)
-conditions = combined(
-    atoms, "({} and {})", "({} or {})", "(not {})", "case when {} then {} when {} then {} end", "if({}, {}, {})"
-)
+SUMS = ("({} + {})", "({} - {})", "(- {})", "abs({})")
+# Per class of operands: columns, literals, operators, tests.
+GRAMMAR: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
+    "integer": ("nk", ("0", "2", "-3L", "null"), (*SUMS, "({} * {})", "({} % {})", "({} div {})", *CHOICES), TESTS),
+    "number": (
+        "nxf",
+        ("0.5D", "3", "1.5"),
+        (*SUMS, "({} * {})", "({} / (1D * {}))", "sqrt({})", "sign({})", *CHOICES),
+        TESTS,
+    ),
+    "decimal": ("cwn", ("1.5", "2", "-0.001"), (*SUMS, "coalesce({}, {})"), TESTS),
+    "string": ("sr", ("'a'", "'é'", "'m'", "null"), CHOICES, TESTS),
+    "time": ("tud", ("TIMESTAMP '2020-02-29 01:30:00'", "DATE '2020-02-29'"), ("greatest({}, {})",), TESTS),
+    "moment": (
+        "tu",
+        (),
+        ("({} + INTERVAL 1 HOUR)", "({} - INTERVAL '1' DAY)"),
+        ("{} - {} > INTERVAL 0 DAYS", *COMPARISONS),
+    ),
+    "day": ("d", (), ("({} + 1)", "({} - INTERVAL 2 DAYS)"), ("{} - {} <= INTERVAL '1' DAY", "datediff({}, {}) > 0")),
+}
+CONNECTORS = ("({} and {})", "({} or {})", "(not {})", "case when {} then {} when {} then {} end", "if({}, {}, {})")
 
 
-@st.composite
-def tables(draw: st.DrawFn) -> pa.Table:
-    row = st.tuples(*(st.sampled_from(values) for _, values in VALUES.values()))
-    rows = draw(st.lists(row, min_size=3, max_size=3))
-    return pa.table({name: pa.array([r[i] for r in rows], dtype) for i, (name, (dtype, _)) in enumerate(VALUES.items())})
+def operand(random: Random, name: str, depth: int) -> str:
+    columns, literals, operators, _ = GRAMMAR[name]
+    if depth > 0 and random.random() < 0.5:
+        template = random.choice(operators)
+        return template.format(*(operand(random, name, depth - 1) for _ in range(template.count("{}"))))
+    if literals and random.random() < 0.2:
+        return random.choice(literals)
+    return f"{random.choice('AB')}.{random.choice(columns)}"
 
 
-@settings(max_examples=250, deadline=None)
-@given(condition=conditions, events=tables())
-def test_generated_tests_equal_duckdb(condition: str, events: pa.Table) -> None:
-    text = f"({condition}) and (A.n is null or B.n is null or true)"
-    assert by_residue(text, events) == by_duckdb(text, events)
+def condition(random: Random, depth: int) -> str:
+    if depth > 0 and random.random() < 0.6:
+        template = random.choice(CONNECTORS)
+        return template.format(*(condition(random, depth - 1) for _ in range(template.count("{}"))))
+    if random.random() < 0.1:
+        return f"{random.choice('AB')}.b"
+    name = random.choice(list(GRAMMAR))
+    test = random.choice(GRAMMAR[name][3])
+    return test.format(*(operand(random, name, 2) for _ in range(test.count("{}"))))
+
+
+def random_events(random: Random, n_rows: int) -> pa.Table:
+    return pa.table(
+        {name: pa.array(random.choices(values, k=n_rows), dtype) for name, (dtype, values) in VALUES.items()}
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_generated_tests_equal_duckdb(seed: int) -> None:
+    random = Random(seed)
+    text = f"({condition(random, 2)}) and (A.n is null or B.n is null or true)"
+    events = random_events(random, 4)
+    assert by_residue(text, events) == by_duckdb(text, events), text
 
 
 JIT = (
@@ -169,8 +174,7 @@ JIT = (
 
 @pytest.mark.parametrize("text", JIT)
 def test_compiled_code_equals_plain_code(text: str) -> None:
-    rows = list(itertools.islice(itertools.cycle(zip(*(itertools.cycle(v[::-1]) for _, v in VALUES.values()), [0] * 40, strict=False)), 40))
-    events = pa.table({name: pa.array([r[i] for r in rows], dtype) for i, (name, (dtype, _)) in enumerate(VALUES.items())})
+    events = random_events(Random(7), 20)
     done, residue = compiled(text)
     cols = encode(computed(done, events), residue.encodings)
     assert [slot.symbol for slot in done.tests[0].slots] in (["A", "B"], ["B", "A"])
@@ -220,7 +224,9 @@ def test_decimals_far_apart_compare_without_overflow() -> None:
     text = "A.p > B.q"
     done = split([parse_scalar(text)], ["A", "B"], schema, text)
     residue = write_tests(done.tests, done.values, ["p", "q"])
-    table = pa.table({"p": [Decimal(10**17), Decimal(-(10**17))], "q": [Decimal("99.5"), Decimal("-99.5")]}, schema=schema)
+    table = pa.table(
+        {"p": [Decimal(10**17), Decimal(-(10**17))], "q": [Decimal("99.5"), Decimal("-99.5")]}, schema=schema
+    )
     test = plain_namespace(residue.source)["test_0"]
     cols = encode(table, residue.encodings)
     assert [bool(test(i, j, cols)) for i in (0, 1) for j in (0, 1)] == [True, True, False, False]
@@ -242,11 +248,19 @@ def test_holds_makes_each_test_when_its_last_slot_is_bound() -> None:
     ("text", "underlined", "message"),
     [
         ("upper(concat(A.s, B.s)) = 'X'", "concat(A.s, B.s)", "events cannot be related by concat(A.s, B.s)"),
-        ("A.s LIKE 'a%' AND length(coalesce(A.s, B.s)) > 1", "length(coalesce(A.s, B.s))", "events cannot be related by length(coalesce(A.s, B.s))"),
+        (
+            "A.s LIKE 'a%' AND length(coalesce(A.s, B.s)) > 1",
+            "length(coalesce(A.s, B.s))",
+            "events cannot be related by length(coalesce(A.s, B.s))",
+        ),
         ("A.c / B.c > 1", "A.c / B.c", "events cannot be related by A.c / B.c"),
-        ("CAST(A.n AS DECIMAL(30,2)) < B.n", "CAST(A.n AS DECIMAL(30,2))", "decimal(30,2) is too wide to relate events by"),
+        (
+            "CAST(A.n AS DECIMAL(30,2)) < B.n",
+            "CAST(A.n AS DECIMAL(30,2))",
+            "decimal(30,2) is too wide to relate events by",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_relate_events_is_an_error(text: str, underlined: str, message: str) -> None:
     with pytest.raises(QueryError) as raised:
         compiled(text)

@@ -58,7 +58,9 @@ def test_types_are_those_of_spark(text: str, dtype: pa.DataType) -> None:
     assert type_of(text) == dtype
 
 
-@pytest.mark.parametrize("text", ["soundex(name)", "soundex(name) + 1 > 'x'", "cost / 2", "tags = tags", "round(price, 2)"])
+@pytest.mark.parametrize(
+    "text", ["soundex(name)", "soundex(name) + 1 > 'x'", "cost / 2", "tags = tags", "round(price, 2)"]
+)
 def test_what_is_off_the_list_is_not_checked_further(text: str) -> None:
     assert type_of(text) in (None, pa.bool_())
 
@@ -76,15 +78,33 @@ def test_a_named_type_makes_an_unknown_function_known() -> None:
             "price > '5'",
             "strings do not become numbers by themselves: CAST('5' AS DOUBLE)",
         ),
-        ("n in (1, 'x')", "cannot compare int with string", "n in (1, 'x')",
-         "strings do not become numbers by themselves: CAST('x' AS INT)"),
-        ("ts > '2020-01-01'", "cannot compare timestamp with string", "ts > '2020-01-01'", "write TIMESTAMP '2020-01-01'"),
+        (
+            "n in (1, 'x')",
+            "cannot compare int with string",
+            "n in (1, 'x')",
+            "strings do not become numbers by themselves: CAST('x' AS INT)",
+        ),
+        (
+            "ts > '2020-01-01'",
+            "cannot compare timestamp with string",
+            "ts > '2020-01-01'",
+            "write TIMESTAMP '2020-01-01'",
+        ),
         ("ok = 1", "cannot compare boolean with int", "ok = 1", None),
         ("ok and price", "AND needs a boolean, but this is double", "price", "compare it with something"),
         ("not tiny", "NOT needs a boolean, but this is smallint", "tiny", "compare it with something"),
-        ("case when tiny then 1 end", "WHEN needs a boolean, but this is smallint", "tiny", "compare it with something"),
-        ("coalesce(n, 'x')", "cannot choose between int and string", "coalesce(n, 'x')",
-         "strings do not become numbers by themselves: CAST('x' AS INT)"),
+        (
+            "case when tiny then 1 end",
+            "WHEN needs a boolean, but this is smallint",
+            "tiny",
+            "compare it with something",
+        ),
+        (
+            "coalesce(n, 'x')",
+            "cannot choose between int and string",
+            "coalesce(n, 'x')",
+            "strings do not become numbers by themselves: CAST('x' AS INT)",
+        ),
         ("name + 1", "cannot add string and int", "name + 1", "cast the string: CAST(name AS DOUBLE)"),
         ("name + name", "cannot add string and string", "name + name", "strings are joined with ||"),
         ("1 + (ok * 2)", "cannot multiply boolean and int", "ok * 2", None),
@@ -93,14 +113,24 @@ def test_a_named_type_makes_an_unknown_function_known() -> None:
         ("sqrt(name)", "SQRT needs a number, but this is string", "name", "cast it: CAST(name AS DOUBLE)"),
         ("upper(n + 1)", "UPPER needs a string, but this is int", "n + 1", "cast it: CAST(... AS STRING)"),
         ("n || 'x'", "|| needs a string, but this is int", "n", "cast it: CAST(... AS STRING)"),
-        ("hour(name)", "HOUR needs a date or timestamp, but this is string", "name", "cast it: CAST(name AS TIMESTAMP)"),
+        (
+            "hour(name)",
+            "HOUR needs a date or timestamp, but this is string",
+            "name",
+            "cast it: CAST(name AS TIMESTAMP)",
+        ),
         ("year(n) = 2", "YEAR needs a date or timestamp, but this is int", "n", None),
         ("substring(name, price)", "SUBSTRING needs a whole number, but this is double", "price", None),
         ("n like 'x'", "LIKE needs a string, but this is int", "n", "cast it: CAST(... AS STRING)"),
         ("prise > 1", "unknown column 'prise'", "prise", "did you mean 'price'?"),
-        ("day > DATE '2020-02-30'", "cannot read '2020-02-30' as a date", "'2020-02-30'", "write it as DATE '2024-01-31'"),
+        (
+            "day > DATE '2020-02-30'",
+            "cannot read '2020-02-30' as a date",
+            "'2020-02-30'",
+            "write it as DATE '2024-01-31'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_messages(text: str, message: str, underlined: str, hint: str | None) -> None:
     start = text.index(underlined)
     carets = " " * start + "^" * len(underlined)

@@ -18,7 +18,7 @@ from eventide.engines.intake import microseconds, take_in
 from eventide.engines.local.sources import Source
 from eventide.errors import InputError
 from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
-from eventide.operators.sequence import SequenceOperator
+from eventide.operators.factory import make_operator
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.sequence import with_origin
 
@@ -52,7 +52,7 @@ def result_schema(physical: Physical, source: Source) -> pa.Schema:
     """The schema of the user's rows."""
     assert physical.output_schema is not None
     empty = pa.RecordBatch.from_pylist([], schema=physical.output_schema)
-    return _project(source.connection, physical, empty).schema
+    return _project(source, physical, empty).schema
 
 
 def run_batches(
@@ -63,12 +63,12 @@ def run_batches(
     if physical.align_to_first:
         physical = with_origin(physical, _first_us(physical, source))
     for block in _blocks(physical, source, seen, limit):
-        operator = SequenceOperator(physical.spec, n_threads=os.cpu_count() or 1)
+        operator = make_operator(physical.spec, n_threads=os.cpu_count() or 1)
         for _ in operator.process(block, MIN_US):
             raise AssertionError("nothing is decided before the first event")
         for matches in operator.finish():
             seen.matches += matches.num_rows
-            yield _project(source.connection, physical, matches)
+            yield _project(source, physical, matches)
 
 
 def _first_us(physical: Physical, source: Source) -> int:
@@ -169,19 +169,32 @@ def _duckdb(column: SqlColumn) -> str:
     return column.duckdb
 
 
-def _project(
-    connection: duckdb.DuckDBPyConnection, physical: Physical, matches: pa.RecordBatch
-) -> pa.RecordBatch:
-    """The operator's columns to the user's; plain columns without asking DuckDB."""
+def _project(source: Source, physical: Physical, matches: pa.RecordBatch) -> pa.RecordBatch:
+    """The operator's columns to the user's, in the types in which the user has them."""
+    table = _evaluate(source.connection, physical, matches)
+    arrays = []
+    for column, array in zip(physical.project, table.itercolumns(), strict=True):
+        wanted = None if column.origin is None else source.given_type(column.origin)
+        arrays.append(array if wanted is None else array.cast(wanted))
+    names = [column.name for column in physical.project]
+    joined = [pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type) for array in arrays]
+    return pa.RecordBatch.from_arrays(joined, names=names)
+
+
+def _evaluate(connection: duckdb.DuckDBPyConnection, physical: Physical, matches: pa.RecordBatch) -> pa.Table:
+    """Plain columns are taken as they are, without asking DuckDB."""
+    table = pa.Table.from_batches([matches])
     plain = {f'"{name}"': name for name in matches.schema.names}
     if all(column.duckdb in plain for column in physical.project):
-        picked = [matches.column(plain[_duckdb(column)]) for column in physical.project]
-        return pa.RecordBatch.from_arrays(picked, names=[column.name for column in physical.project])
-    items = ", ".join(f'{_duckdb(c)} AS "{c.name.replace(chr(34), chr(34) * 2)}"' for c in physical.project)
+        return pa.Table.from_arrays(
+            [table.column(plain[_duckdb(column)]) for column in physical.project],
+            names=[column.name for column in physical.project],
+        )
+    items = ", ".join(f"{_duckdb(column)} AS r{i}" for i, column in enumerate(physical.project))
     cursor = connection.cursor()
     cursor.execute("SET TimeZone = 'UTC'")
-    cursor.register("matches", pa.Table.from_batches([matches]))
-    table = cursor.sql(f"SELECT {items} FROM matches").to_arrow_table()
-    return table.combine_chunks().to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist(
-        [], schema=table.schema
-    )
+    cursor.register("matches", table)
+    try:
+        return cursor.sql(f"SELECT {items} FROM matches").to_arrow_table()
+    except duckdb.Error as error:
+        raise InputError(f"a result cannot be computed: {str(error).strip().splitlines()[0]}") from error

@@ -11,13 +11,16 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from eventide.errors import InputError
+from eventide.plan.expressions.types import canonical
 
 TYPE_COLUMN = "event_type"  # added when each event type comes as an input of its own
 
 _READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv", ".json": "read_json"}
 _READERS |= {".jsonl": "read_json", ".ndjson": "read_json"}
+_ARROW = (".arrow", ".feather", ".ipc")
 
 
 @dataclass(slots=True)
@@ -28,6 +31,30 @@ class Source:
     sql: str
     schema: pa.Schema
     n_rows: int | None = None  # where it is known without reading
+    given: pa.Schema | None = None  # as the user has it, where DuckDB's types differ
+
+    def given_type(self, name: str) -> pa.DataType | None:
+        """The type in which the user has a column, where that says the same in another form."""
+        if self.given is None or self.given.get_field_index(name) < 0:
+            return None
+        kind, given = self.schema.field(name).type, self.given.field(name).type
+        return given if kind != given and _is_same_kind(kind, given) else None
+
+
+def _is_same_kind(kind: pa.DataType, given: pa.DataType) -> bool:
+    nested = kind.num_fields == given.num_fields and kind.id == given.id
+    if pa.types.is_nested(kind):
+        parts = zip(_fields(kind), _fields(given), strict=True) if nested else ()
+        return nested and all(a.type == b.type or _is_same_kind(a.type, b.type) for a, b in parts)
+    return bool(canonical(kind) == canonical(given)) or (pa.types.is_binary(kind) and _is_bytes(given))
+
+
+def _fields(kind: pa.DataType) -> list[pa.Field]:
+    return [kind.field(i) for i in range(kind.num_fields)]
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind) or pa.types.is_binary_view(kind))
 
 
 def open_source(events: Any) -> Source:
@@ -37,21 +64,33 @@ def open_source(events: Any) -> Source:
     ['ts', 'kind']
     """
     connection = _connect()
-    sql, n_rows = _attach(connection, "events", events)
-    return Source(connection, sql, _schema(connection, sql), n_rows)
+    sql, n_rows, given = _attach(connection, "events", events)
+    return Source(connection, sql, _schema(connection, sql, given), n_rows, given)
 
 
 def open_sources(by_type: Mapping[str, Any]) -> Source:
     """One input per event type, as one: columns by name, what an input lacks is NULL, plus the type."""
     connection = _connect()
-    parts, total = [], 0
+    parts: list[str] = []
+    total: int | None = 0
     for i, (name, events) in enumerate(by_type.items()):
-        sql, n_rows = _attach(connection, f"events_{i}", events)
-        total += n_rows or 0
+        sql, n_rows, given = _attach(connection, f"events_{i}", events)
+        _check_apart(given or _schema(connection, sql, None), name)
+        total = None if total is None or n_rows is None else total + n_rows
         literal = "'" + name.replace("'", "''") + "'"
         parts.append(f"SELECT {literal} AS {TYPE_COLUMN}, * FROM {sql}")
     sql = f"({' UNION ALL BY NAME '.join(parts)})"
-    return Source(connection, sql, _schema(connection, sql), total or None)
+    return Source(connection, sql, _schema(connection, sql, None), total)
+
+
+def _check_apart(schema: pa.Schema, name: str) -> None:
+    """Inputs are put together by the names of their columns, so that these must differ, and in more than case."""
+    seen = {TYPE_COLUMN}
+    for column in schema.names:
+        if column.lower() in seen:
+            taken = "is a name that Eventide adds" if column.lower() == TYPE_COLUMN else "stands there twice"
+            raise InputError(f"input {name}: column '{column}' {taken}", hint="rename it")
+        seen.add(column.lower())
 
 
 def is_local(events: Any) -> bool:
@@ -65,19 +104,34 @@ def _connect() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _schema(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Schema:
+def _schema(connection: duckdb.DuckDBPyConnection, sql: str, given: pa.Schema | None) -> pa.Schema:
+    """The types as DuckDB has them, under the user's names: DuckDB renames columns that differ only in case."""
     try:
-        return connection.sql(f"SELECT * FROM {sql} LIMIT 0").to_arrow_table().schema
+        # Bound, not run: a reader can be read only once.
+        relation = connection.sql(f"SELECT * FROM {sql}")
+        empty = "SELECT " + ", ".join(f"CAST(NULL AS {kind}) AS c{i}" for i, kind in enumerate(relation.types))
+        found = connection.sql(f"{empty} LIMIT 0").to_arrow_table().schema
     except duckdb.Error as error:
         raise InputError(f"the events cannot be read: {_first_line(error)}") from error
+    names = given.names if given is not None and len(given) == len(relation.columns) else relation.columns
+    return pa.schema([field.with_name(name) for field, name in zip(found, names, strict=True)])
 
 
-def _attach(connection: duckdb.DuckDBPyConnection, name: str, events: Any) -> tuple[str, int | None]:
+Attached = tuple[str, int | None, pa.Schema | None]  # SQL, number of rows, schema as the user has it
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, name: str, events: Any) -> Attached:
     if isinstance(events, str | os.PathLike):
-        return _read_path(connection, os.fspath(events))
-    table = _to_arrow(events)
-    connection.register(name, table)
-    return name, getattr(table, "num_rows", None)
+        return _read_path(connection, name, os.fspath(events))
+    return _register(connection, name, _to_arrow(events))
+
+
+def _register(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table | pa.RecordBatchReader) -> Attached:
+    try:
+        connection.register(name, table)
+    except duckdb.Error as error:
+        raise InputError(f"the events cannot be read: {_first_line(error)}") from error
+    return name, getattr(table, "num_rows", None), table.schema
 
 
 def _to_arrow(events: Any) -> pa.Table | pa.RecordBatchReader:
@@ -123,30 +177,38 @@ def _from_dicts(events: list[Any]) -> pa.Table:
     return pa.table(columns)
 
 
-def _read_path(connection: duckdb.DuckDBPyConnection, path: str) -> tuple[str, int | None]:
+def _read_path(connection: duckdb.DuckDBPyConnection, name: str, path: str) -> Attached:
     files = expand_path(path)
-    suffix = Path(files[0].removesuffix(".gz").removesuffix(".zst")).suffix.lower()
-    if suffix in (".arrow", ".feather", ".ipc"):
+    suffix = _format(path, files)
+    if suffix in _ARROW:
         try:
-            table = pa.concat_tables([pa.ipc.open_file(file).read_all() for file in files])
+            table = pa.concat_tables([pa.ipc.open_file(pa.memory_map(file)).read_all() for file in files])
         except (pa.ArrowInvalid, OSError) as error:
             raise InputError(f"cannot read '{path}': {_first_line(error)}") from error
-        connection.register("events", table)
-        return "events", table.num_rows
-    reader = _READERS.get(suffix)
-    if reader is None:
-        raise InputError(f"cannot tell the format of '{path}'", hint="known: " + ", ".join(sorted(_READERS)))
+        return _register(connection, name, table)
     names = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    sql = f"{reader}([{names}])"
+    sql, n_rows, given = f"{_READERS[suffix]}([{names}])", None, None
     try:
         connection.sql(f"SELECT * FROM {sql} LIMIT 0")
-        n_rows = None
         if suffix == ".parquet":
             counted = connection.sql(f"SELECT sum(num_rows) FROM parquet_file_metadata([{names}])").fetchall()
             n_rows = int(counted[0][0] or 0)
-    except duckdb.Error as error:
+            given = pq.read_schema(files[0])
+    except (duckdb.Error, pa.ArrowInvalid, OSError) as error:
         raise InputError(f"cannot read '{path}': {_first_line(error)}") from error
-    return sql, n_rows
+    return sql, n_rows, given
+
+
+def _format(path: str, files: list[str]) -> str:
+    """The ending that all files have in common, without that of a compression."""
+    endings = {Path(file.removesuffix(".gz").removesuffix(".zst")).suffix.lower(): file for file in files}
+    for ending, file in endings.items():
+        if ending not in _READERS and ending not in _ARROW:
+            known = ", ".join((*_READERS, *_ARROW))
+            raise InputError(f"cannot tell the format of '{file}'", hint=f"name it with one of {known}")
+    if len(endings) > 1:
+        raise InputError(f"'{path}' holds files of several formats: {', '.join(sorted(endings))}")
+    return next(iter(endings))
 
 
 def expand_path(path: str) -> list[str]:

@@ -12,7 +12,7 @@ _AFTER = re.compile(r"^(?: ?SQLSTATE: |\s+at [\w.$]+|JVM stacktrace|=== Streamin
 def user_message(exception: BaseException) -> str | None:
     """What Eventide said inside a task, hint included; None when the exception is about something else.
 
-    >>> user_message(RuntimeError("Traceback ...\\neventide.errors.InputError: no time\\nHint: fill it in\\n\\n\\tat a.b"))
+    >>> user_message(RuntimeError("...\\neventide.errors.InputError: no time\\nHint: fill it in\\n\\n\\tat a.b"))
     'no time\\nHint: fill it in'
     >>> user_message(RuntimeError("out of memory")) is None
     True

@@ -95,7 +95,8 @@ class Bucket:
         engine = json.loads(saved[0])
         if engine["n_buckets"] != self._n_buckets:
             raise InputError(
-                f"the checkpoint was made with {engine['n_buckets']} buckets, the query now runs with {self._n_buckets}",
+                f"the checkpoint was made with {engine['n_buckets']} buckets, "
+                f"the query now runs with {self._n_buckets}",
                 hint=f"run it with n_buckets={engine['n_buckets']}, or start with a new checkpoint",
             )
         # One by one: an iterator over the map would fetch them in one message of unbounded size.

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from glob import glob
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
 from eventide.engines.spark import batch, stream
 from eventide.engines.spark.exchange import blocks_from_paths
 from eventide.engines.spark.parallelism import count_buckets, is_local
-from eventide.engines.spark.ship import ensure_shipped
-from eventide.engines.spark.sources import can_read_directly, parquet_files
+from eventide.engines.spark.sources import can_read_directly, local_path, parquet_files
 from eventide.engines.spark.types import input_schema
 from eventide.errors import InputError, UnsupportedError
+from eventide.operators.factory import warm_operator
 from eventide.operators.times import UNIT_US
 from eventide.plan.physical import Physical
 from eventide.plan.sequence import with_origin
@@ -40,6 +41,9 @@ class Run:
 
 def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
     """Parquet that tasks can read themselves is read by them, anything else through `spark.read`."""
+    local = local_path(path)
+    if local is not None and is_local(spark) and not glob(local):
+        raise InputError(f"there is no file '{path}'")
     reason = can_read_directly(path, local_master=is_local(spark))
     if reason is None:
         files = parquet_files(path)
@@ -47,7 +51,7 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
         physical = plan(input_schema(frame))
         reason = _needs_catalyst(physical)
         if reason is None:
-            ensure_shipped(spark)
+            _warm(physical, spark)
             n_buckets = _count_buckets(physical, spark)
             blocks = blocks_from_paths(
                 spark,
@@ -71,6 +75,7 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
     observation = None
     if physical.intake.drop_bad_events:
         frame, observation = _observed(frame, physical)
+    _warm(physical, frame.sparkSession)
     n_buckets = _count_buckets(physical, frame.sparkSession)
     if frame.isStreaming:
         return Run(stream.run(frame, physical, n_buckets=None if physical.intake.layout.n_partition else 1), "stream")
@@ -88,6 +93,12 @@ def _count_buckets(physical: Physical, spark: SparkSession) -> int:
     return count_buckets(spark) if physical.intake.layout.n_partition else 1
 
 
+def _warm(physical: Physical, spark: SparkSession) -> None:
+    """Compile once where the tasks share this machine's cache: two cold workers would compile twice."""
+    if is_local(spark):
+        warm_operator(physical.spec)
+
+
 def _needs_catalyst(physical: Physical) -> str | None:
     for column in (*physical.select, *physical.project):
         if column in physical.select and column.duckdb is None:
@@ -100,13 +111,14 @@ def _needs_catalyst(physical: Physical) -> str | None:
 
 
 def _read(path: str, spark: SparkSession) -> DataFrame:
+    """Through Spark's own readers, by the name's ending."""
     name = path.rstrip("/").removesuffix(".gz")
-    if name.endswith((".csv", ".tsv")):
-        separator = "\t" if name.endswith(".tsv") else ","
-        return spark.read.csv(path, header=True, inferSchema=True, sep=separator)
-    if name.endswith((".json", ".jsonl", ".ndjson")):
-        return spark.read.json(path)
     try:
+        if name.endswith((".csv", ".tsv")):
+            separator = "\t" if name.endswith(".tsv") else ","
+            return spark.read.csv(path, header=True, inferSchema=True, sep=separator)
+        if name.endswith((".json", ".jsonl", ".ndjson")):
+            return spark.read.json(path)
         return spark.read.parquet(path)
     except Exception as error:
         if not type(error).__module__.startswith("pyspark"):
@@ -120,7 +132,7 @@ def _aligned(frame: DataFrame, physical: Physical) -> Physical:
             "origin='first' needs the first event, and on a stream an earlier one may still come",
             hint="give origin as a time, or leave it out",
         )
-    first = frame.select(sf.min(physical.intake.ts_column).alias("first")).toArrow().column(0)
+    first = frame.select(sf.min(_column(physical.intake.ts_column)).alias("first")).toArrow().column(0)
     if first.null_count:
         return with_origin(physical, 0)
     unit = physical.intake.time_type.unit
@@ -129,9 +141,13 @@ def _aligned(frame: DataFrame, physical: Physical) -> Physical:
     return with_origin(physical, first.cast(pa.timestamp("us")).cast(pa.int64())[0].as_py())
 
 
+def _column(name: str) -> Column:
+    return sf.col("`" + name.replace("`", "``") + "`")
+
+
 def _observed(frame: DataFrame, physical: Physical) -> tuple[DataFrame, Observation | None]:
     """The frame with a count of events without a time; on a stream it is in each batch's progress."""
-    column = sf.col("`" + physical.intake.ts_column.replace("`", "``") + "`")
+    column = _column(physical.intake.ts_column)
     counters: list[Any] = [
         sf.count(sf.lit(1)).alias("events"),
         sf.count_if(column.isNull()).alias("dropped_events"),

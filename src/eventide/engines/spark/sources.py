@@ -22,7 +22,7 @@ def parquet_files(path: str) -> list[str]:
         return []
     if os.path.isfile(local):
         return [local]
-    found = []
+    found: list[str] = []
     for folder, folders, names in os.walk(local):
         folders[:] = sorted(name for name in folders if not _hidden(name))
         found.extend(os.path.join(folder, name) for name in sorted(names) if not _hidden(name))

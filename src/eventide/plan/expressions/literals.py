@@ -90,6 +90,10 @@ def literal(node: exp.Expression, source: Source) -> Typed | None:
             return Typed("literal", (), pa.string(), node.this, span)
         case exp.Literal():
             return _number(node.this, span)
+        case exp.Concat() if (text := adjacent_strings(node)) is not None:
+            if source.text[span.start : span.start + 1] == '"':
+                raise source.error("a doubled quote stands in double quotes", span, "use single quotes outside")
+            return Typed("literal", (), pa.string(), text, span)
         case exp.Neg(this=inner):
             return _negated(inner, source, span)
         case exp.Paren(this=inner):
@@ -99,6 +103,25 @@ def literal(node: exp.Expression, source: Source) -> Typed | None:
         case exp.Cast(this=exp.Literal() as inner) if not node.args.get("safe"):
             return _cast(inner, node.to, source, span)
     return None
+
+
+def adjacent_strings(node: exp.Expression) -> str | None:
+    """The one string that adjacent string literals are, or None.
+
+    sqlglot reads 'it''s' as two strings, where Spark reads a quote inside one.
+
+    >>> import sqlglot
+    >>> adjacent_strings(sqlglot.parse_one("'it''s' 'x'", read="spark"))
+    "it'sx"
+    """
+    parts = node.expressions
+    is_call = not isinstance(node, exp.Concat) or "safe" in node.args
+    if is_call or not all(isinstance(part, exp.Literal) and part.is_string and part.meta for part in parts):
+        return None
+    text = str(parts[0].this)
+    for before, part in zip(parts, parts[1:], strict=False):
+        text += ("'" if before.meta["end"] + 1 == part.meta["start"] else "") + str(part.this)
+    return text
 
 
 def _number(text: str, span: Span) -> Typed | None:
@@ -215,4 +238,8 @@ def is_whole_days(node: exp.Expression) -> bool:
     while isinstance(node, (exp.Paren, exp.Neg)):
         node = node.this
     unit = node.args.get("unit")
-    return isinstance(node, exp.Interval) and isinstance(unit, exp.Var) and unit.name.upper().rstrip("S") in ("DAY", "WEEK")
+    return (
+        isinstance(node, exp.Interval)
+        and isinstance(unit, exp.Var)
+        and unit.name.upper().rstrip("S") in ("DAY", "WEEK")
+    )

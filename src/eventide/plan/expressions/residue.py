@@ -1,8 +1,8 @@
 """Tests between events as compiled code: encodings of the values, and the source of the functions.
 
-Goes in: the tests of a `Split` and the columns of their values. Comes out: a `Residue`; its source, which needs the names
-`np` and `njit`, defines `test_0`, `test_1`, ...: `test_k(row_0, row_1, ..., cols)` takes the row of each slot in order and
-`cols` as `operators.encode` makes it, and returns whether the test holds; NULL does not.
+Goes in: the tests of a `Split` and the columns of their values. Comes out: a `Residue`; its source, which needs the
+names `np` and `njit`, defines `test_0`, `test_1`, ...: `test_k(row_0, row_1, ..., cols)` takes the row of each slot in
+order and `cols` as `operators.encode` makes it, and returns whether the test holds; NULL does not.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ above it is checked: on Spark it goes to Catalyst as it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
@@ -41,6 +42,8 @@ COMPARISONS: dict[type[exp.Expression], str] = {
     exp.GTE: "ge",
     exp.NullSafeEQ: "same",
 }
+# Spark refuses a backslash before anything but %, _ and \\; DuckDB takes it for nothing.
+_LIKE = re.compile(r"([^\\]|\\[%_\\])*", re.DOTALL)
 _COMPARABLE = (
     "boolean",
     "integer",
@@ -227,7 +230,8 @@ class _Binder:
         return Typed("same", (self._boolean(node.this, "IS"), truth), pa.bool_(), None, span)
 
     def _like(self, node: exp.Expression, span: Span) -> Typed:
-        if isinstance(node, exp.Escape) or not isinstance(node.expression, exp.Literal):
+        pattern = node.expression
+        if isinstance(node, exp.Escape) or not isinstance(pattern, exp.Literal) or not _LIKE.fullmatch(pattern.this):
             return self._unknown(node, span)
         value = self._need(node.this, "string", "LIKE")
         if value.dtype is None:

@@ -71,6 +71,8 @@ def cast_to(typed: Typed, dtype: pa.DataType) -> Typed:
     """
     if typed.dtype == dtype:
         return typed
+    if typed.dtype == pa.null():
+        return Typed("literal", (), dtype, None, typed.span)
     if typed.op == "literal":
         pair, value = (kind(typed.dtype), kind(dtype)), typed.value
         if value is None or pair in (("integer", "integer"), ("timestamp", "timestamp")):

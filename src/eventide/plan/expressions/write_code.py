@@ -328,6 +328,9 @@ class TestWriter:
             return self.guarded(typed, na, self.call("mul_int", a, str(_DAY_US)))
         if pair == ("double", "integer"):
             return self.guarded(typed, na, self.call("truncate", a, *map(str, integer_range(typed.dtype))))
+        if pair == ("decimal", "double") and as_decimal(arg.dtype).precision <= 15:
+            # Both numbers are exact doubles, so the quotient is rounded once.
+            return self.guarded(typed, na, f"{a} / {10 ** as_decimal(arg.dtype).scale}.0")
         if pair == ("boolean", "integer"):
             return self.guarded(typed, na, f"1 if {a} else 0")
         raise self._unsupported(typed)

@@ -16,6 +16,7 @@ from eventide.errors import QueryError, did_you_mean
 from eventide.lang.tree import Span
 from eventide.plan.expressions.casts import duckdb_cast
 from eventide.plan.expressions.functions import FUNCTIONS, SPECIAL_FORMS
+from eventide.plan.expressions.literals import adjacent_strings
 from eventide.plan.expressions.typecheck import Resolve, bind
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
 from eventide.plan.expressions.types import TIMESTAMP, as_decimal, canonical, duckdb_type, kind
@@ -45,6 +46,8 @@ def _for_spark(node: exp.Expression) -> exp.Expression:
         suffix = _SUFFIXES.get(node.to.this)
         if suffix is not None and not node.this.is_string and node.this.this.isdigit():
             return exp.Var(this=f"{node.this.this}{suffix}")
+    elif isinstance(node, exp.Concat) and (text := adjacent_strings(node)) is not None:
+        return exp.Literal.string(text)
     elif isinstance(node, exp.Log) and isinstance(node.this, exp.Literal) and node.this.this in _BASES:
         # sqlglot reads LOG10(x) as LOG(10, x), which Spark rounds differently.
         return exp.Anonymous(this=_BASES[node.this.this], expressions=[node.expression])
@@ -125,13 +128,13 @@ def _literal(typed: Typed) -> str:
 def _column(typed: Typed) -> str:
     name, stored = typed.value
     text = f"struct_extract({_write(typed.args[0])}, {quote_duckdb_text(name)})" if typed.args else quote_duckdb(name)
-    if stored == canonical(stored) or kind(canonical(stored)) == "other" or pa.types.is_large_string(stored):
-        return f"epoch_us({text})" if pa.types.is_duration(stored) else text
     if pa.types.is_duration(stored):
         return f"epoch_us({text})"
-    if pa.types.is_timestamp(stored) and stored.tz is not None and stored.unit == "us":
+    wanted = canonical(stored)
+    is_zoned_us = pa.types.is_timestamp(stored) and stored.tz is not None and stored.unit == "us"
+    if stored == wanted or kind(wanted) == "other" or is_zoned_us or pa.types.is_large_string(stored):
         return text
-    return f"CAST({text} AS {duckdb_type(canonical(stored))})"
+    return f"CAST({text} AS {duckdb_type(wanted)})"
 
 
 def _mod(typed: Typed) -> str:

@@ -1,0 +1,126 @@
+"""Result rows as text and files: a table for people, JSON for programs, files written whole or not at all."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from rich.table import Table
+from rich.text import Text
+
+from eventide.errors import InputError
+
+
+def as_table(rows: pa.Table) -> Table:
+    """The rows as a grid for a terminal."""
+    grid = Table()
+    for name in rows.column_names:
+        grid.add_column(Text(name), overflow="fold")
+    for row in zip(*(column.to_pylist() for column in rows.itercolumns()), strict=True):
+        grid.add_row(*(Text(show(value)) for value in row))
+    return grid
+
+
+def show(value: Any) -> str:
+    """A value as a person writes it.
+
+    >>> show({"at": datetime(2024, 1, 31, 12), "tags": ["a", None]})
+    '{at: 2024-01-31 12:00:00, tags: [a, NULL]}'
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {show(part)}" for name, part in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(show, value)) + "]"
+    if isinstance(value, bytes):
+        return f"0x{value.hex()}"
+    return str(value)
+
+
+def json_lines(rows: pa.Table) -> Iterator[str]:
+    """One JSON object per row.
+
+    >>> list(json_lines(pa.table({"at": pa.array([0], pa.timestamp("s")), "x": [float("nan")]})))
+    ['{"at": "1970-01-01T00:00:00", "x": "NaN"}']
+    """
+    for batch in rows.to_batches():
+        for row in zip(*(column.to_pylist() for column in batch.itercolumns()), strict=True):
+            named = zip(batch.schema.names, map(_json_value, row), strict=True)
+            yield json.dumps(dict(named), ensure_ascii=False)
+
+
+def _json_value(value: Any) -> Any:
+    """What JSON has no form for becomes text, exact: decimals, times, bytes in base64, NaN and infinities."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, dict):
+        return {str(name): _json_value(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_value(part) for part in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    return value.total_seconds() if isinstance(value, timedelta) else str(value)
+
+
+def check_output(output: Path) -> None:
+    """Whether rows can be written there, asked before the work is done."""
+    if output.suffix not in WRITERS:
+        raise InputError(f"cannot write '{output}'", hint="end the name in " + ", ".join(WRITERS))
+    if not output.parent.is_dir():
+        raise InputError(f"the folder '{output.parent}' does not exist", hint="create it first")
+    if output.is_dir():
+        raise InputError(f"'{output}' is a folder", hint="name a file")
+    if not os.access(output.parent, os.W_OK):
+        raise InputError(f"the folder '{output.parent}' cannot be written to")
+
+
+def write_rows(rows: pa.Table, output: Path) -> None:
+    """Whole or not at all: a file beside the target, renamed when it is complete."""
+    partial = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        WRITERS[output.suffix](rows, partial)
+        os.replace(partial, output)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            partial.unlink()
+        raise
+
+
+def _write_csv(rows: pa.Table, path: Path) -> None:
+    """Nested values and bytes stand in a CSV file as JSON does them."""
+    for i, field in enumerate(rows.schema):
+        kind = field.type
+        if pa.types.is_nested(kind):
+            texts = [None if v is None else json.dumps(_json_value(v)) for v in rows.column(i).to_pylist()]
+            rows = rows.set_column(i, field.name, pa.array(texts, pa.string()))
+        elif pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+            texts = [None if v is None else _json_value(v) for v in rows.column(i).to_pylist()]
+            rows = rows.set_column(i, field.name, pa.array(texts, pa.string()))
+    pa_csv.write_csv(rows, path)
+
+
+def _write_json(rows: pa.Table, path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in json_lines(rows))
+
+
+WRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {
+    ".parquet": pq.write_table,
+    ".csv": _write_csv,
+    ".jsonl": _write_json,
+}

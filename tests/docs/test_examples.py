@@ -1,0 +1,39 @@
+"""The Spark examples of the documentation run, and the README shows the text that runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import textwrap
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "docs" / "examples" / "takeover.py"
+
+
+@pytest.fixture(scope="module")
+def takeover() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("takeover", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("part", ["batch", "path", "stream"])
+def test_the_readme_shows_the_part_of_the_script(part: str) -> None:
+    found = re.search(rf"\[start:{part}\]\n(.*?) *# --8<-- \[end:{part}\]", SCRIPT.read_text(), re.DOTALL)
+    assert found is not None
+    assert f"```python\n{textwrap.dedent(found.group(1))}```" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("way", ["on_a_dataframe", "on_a_path", "on_a_stream"])
+def test_the_example_finds_the_takeover(spark: Any, takeover: ModuleType, tmp_path: Path, way: str) -> None:
+    run = getattr(takeover, way)
+    rows = run(spark) if way == "on_a_dataframe" else run(spark, tmp_path)
+    assert [(row["user"], row["t_amount"]) for row in rows.collect()] == [("ann", 900)]

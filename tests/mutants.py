@@ -1,0 +1,287 @@
+"""Small faults put into the product one by one; the tests must notice each. Run as `python -m tests.mutants`.
+
+Each mutant is applied to a copy of the package, and the tests named for it run against the copy, without JIT so
+that no kernel is compiled. A mutant that survives, or whose text is no longer there, fails the run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OPERATOR = ("tests/operators/test_sequence.py",)
+SAME_ROWS = ("tests/engines/test_same_rows.py::test_the_embedded_engine_returns_the_oracles_rows",)
+SPILL = ("tests/engines/test_same_rows.py::test_files_cut_by_partition_return_the_same_rows",)
+RESIDUE = ("tests/plan/expressions/test_residue.py",)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One fault: in `file`, `old` (which stands there once) becomes `new`; `tests` must fail."""
+
+    what: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+KERNEL = "kernels/sequence.py"
+ORDER = "kernels/order.py"
+
+MUTANTS = (
+    Mutant(
+        "any: the window's end belongs to the window",
+        KERNEL,
+        "ts_us[rows[last]] - ts_us[row] >= window_us",
+        "ts_us[rows[last]] - ts_us[row] > window_us",
+        OPERATOR,
+    ),
+    Mutant(
+        "next: the window's end belongs to the window",
+        KERNEL,
+        "ts_us[row] - ts_us[rows[0]] >= window_us",
+        "ts_us[row] - ts_us[rows[0]] > window_us",
+        OPERATOR,
+    ),
+    Mutant(
+        "any: a match that ends at the old watermark is returned again",
+        KERNEL,
+        "if row < lo or ts_us[row] <= newer_than_us:",
+        "if row < lo or ts_us[row] < newer_than_us:",
+        OPERATOR,
+    ),
+    Mutant(
+        "next: a match that ends at the old watermark is returned again",
+        KERNEL,
+        "            if ts_us[row] > newer_than_us:\n                for k",
+        "            if ts_us[row] >= newer_than_us:\n                for k",
+        OPERATOR,
+    ),
+    Mutant(
+        "contiguous skips an event after the first step",
+        KERNEL,
+        "end[1] = follows[follows[row]] if contiguous and follows[row] < hi else hi",
+        "end[1] = hi",
+        OPERATOR,
+    ),
+    Mutant(
+        "contiguous skips an event after a later step",
+        KERNEL,
+        "end[level + 1] = follows[follows[row]] if contiguous and follows[row] < hi else hi",
+        "end[level + 1] = hi",
+        OPERATOR,
+    ),
+    Mutant(
+        "next goes on after the earliest event",
+        KERNEL,
+        "if follows[row] < end[level]:",
+        "if follows[row] < 0:",
+        OPERATOR,
+    ),
+    Mutant(
+        "next takes one of several tied earliest events",
+        KERNEL,
+        "            end[level] = follows[row]",
+        "            end[level] = row + 1",
+        OPERATOR,
+    ),
+    Mutant(
+        "any: tied events follow one another at the end",
+        KERNEL,
+        "cursor[last - 1] = precedes[row] - 1",
+        "cursor[last - 1] = row - 1",
+        OPERATOR,
+    ),
+    Mutant(
+        "any: tied events follow one another in the middle",
+        KERNEL,
+        "cursor[level - 1] = precedes[row] - 1",
+        "cursor[level - 1] = row - 1",
+        OPERATOR,
+    ),
+    Mutant(
+        "a full result array loses a match",
+        KERNEL,
+        "        if level == last and n_out == out.shape[0]:\n            return n_out\n        cursor[level] = row + 1",
+        "        cursor[level] = row + 1\n        if level == last and n_out == out.shape[0]:\n            return n_out",
+        ("tests/operators/test_sequence.py::test_a_small_result_array_pauses_and_resumes",),
+    ),
+    Mutant("ties are ordered where they should not be", ORDER, "if strict:", "if not strict:", SAME_ROWS),
+    Mutant(
+        "the nearest event is one of the next partition",
+        ORDER,
+        "nearest = offsets[p + 1]\n",
+        "nearest = offsets[p + 1] + 1\n",
+        OPERATOR,
+    ),
+    Mutant(
+        "the NULL partition joins another",
+        "operators/partitions.py",
+        "pc.fill_null(indices, n_values)",
+        "pc.fill_null(indices, 0)",
+        OPERATOR,
+    ),
+    Mutant(
+        "the second partition column is ignored",
+        "operators/partitions.py",
+        "codes * n_more + more",
+        "codes * n_more",
+        ("src/eventide/operators/partitions.py", "tests/test_inputs.py"),
+    ),
+    Mutant(
+        "the buffer forgets too early",
+        "operators/sequence.py",
+        "older_than_us=self._watermark_us - self.spec.window_us + 1",
+        "older_than_us=self._watermark_us - self.spec.window_us + 3",
+        OPERATOR,
+    ),
+    Mutant(
+        "an event at the watermark is not decided",
+        "operators/buffer.py",
+        "pc.less_equal(block.column(TS), up_to_us)",
+        "pc.less(block.column(TS), up_to_us)",
+        OPERATOR,
+    ),
+    Mutant(
+        "an event at the watermark is not late",
+        "operators/sequence.py",
+        "pc.greater(block.column(TS), self._watermark_us)",
+        "pc.greater_equal(block.column(TS), self._watermark_us)",
+        OPERATOR,
+    ),
+    Mutant(
+        "a restart forgets the watermark",
+        "operators/sequence.py",
+        'self._watermark_us = head["watermark_us"]',
+        "self._watermark_us = MIN_US",
+        OPERATOR,
+    ),
+    Mutant(
+        "a restart reuses segment numbers",
+        "operators/buffer.py",
+        "        self._next_number = next_number\n",
+        "        self._next_number = 0\n",
+        OPERATOR,
+    ),
+    Mutant(
+        "a sliding window holds its end",
+        "operators/windows.py",
+        "(slide.length_us - 1 - (last_us - slide.origin_us))",
+        "(slide.length_us - (last_us - slide.origin_us))",
+        SAME_ROWS,
+    ),
+    Mutant(
+        "a match lies in windows that begin after its first event",
+        "operators/windows.py",
+        "newest = (first_us - slide.origin_us)",
+        "newest = (last_us - slide.origin_us)",
+        SAME_ROWS,
+    ),
+    Mutant(
+        "a bucket loses its last event",
+        "operators/block.py",
+        "yield bucket, rearranged.slice(int(offsets[bucket]), size)",
+        "yield bucket, rearranged.slice(int(offsets[bucket]), size - 1)",
+        SPILL,
+    ),
+    Mutant(
+        "a bucket begins one event late",
+        "operators/block.py",
+        "yield bucket, rearranged.slice(int(offsets[bucket]), size)",
+        "yield bucket, rearranged.slice(int(offsets[bucket]) + 1, size)",
+        SPILL,
+    ),
+    Mutant(
+        "NEXT looks at the event before",
+        "plan/sequence.py",
+        "i + 1 if slot.is_next else i",
+        "i if slot.is_next else i + 1",
+        SAME_ROWS,
+    ),
+    Mutant(
+        "walking backward, tests are made too early",
+        "plan/sequence.py",
+        "backward=plan.strategy is Strategy.ANY",
+        "backward=False",
+        SAME_ROWS,
+    ),
+    Mutant(
+        "contiguous does not see events that no step wants",
+        "plan/sequence.py",
+        "keep_all=plan.strategy is Strategy.CONTIGUOUS",
+        "keep_all=False",
+        SAME_ROWS,
+    ),
+    Mutant(
+        "a predicate on one symbol is tested on all",
+        "plan/sequence.py",
+        "for local in parts.locals if local.symbol == step.symbol",
+        "for local in parts.locals",
+        SAME_ROWS,
+    ),
+    Mutant(
+        "seconds are taken for milliseconds",
+        "operators/times.py",
+        '{"s": 1_000_000,',
+        '{"s": 1_000,',
+        SAME_ROWS,
+    ),
+)
+
+
+def main() -> int:
+    """Apply every mutant; the number of survivors is the exit code."""
+    if len(sys.argv) > 1:
+        chosen = [m for m in MUTANTS if any(word in m.what for word in sys.argv[1:])]
+    else:
+        chosen = list(MUTANTS)
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        outcomes = list(pool.map(_try, chosen))
+    survivors = [mutant for mutant, killed in zip(chosen, outcomes, strict=True) if not killed]
+    for mutant in survivors:
+        print(f"SURVIVED: {mutant.what} ({mutant.file})")
+    print(f"mutants: {len(chosen) - len(survivors)} killed, {len(survivors)} survived")
+    return min(len(survivors), 100)
+
+
+def _try(mutant: Mutant) -> bool:
+    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+        copy = Path(folder) / "src" / "eventide"
+        shutil.copytree(ROOT / "src" / "eventide", copy, ignore=shutil.ignore_patterns("__pycache__"))
+        path = copy / mutant.file
+        text = path.read_text()
+        if text.count(mutant.old) != 1:
+            print(f"the text of this mutant stands {text.count(mutant.old)} times in {mutant.file}: {mutant.what}")
+            return False
+        path.write_text(text.replace(mutant.old, mutant.new))
+        return _tests_fail(mutant, Path(folder))
+
+
+def _tests_fail(mutant: Mutant, folder: Path) -> bool:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{ROOT}",
+        "NUMBA_DISABLE_JIT": "1",
+        "EVENTIDE_CACHE_DIR": str(folder / "cache"),
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+    command += ["--hypothesis-profile=mutants", *mutant.tests]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    # 1 is a failed test; anything else means that the tests did not run.
+    if done.returncode not in (0, 1):
+        print(f"the tests did not run for: {mutant.what}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        return False
+    print(f"{'killed' if done.returncode else 'SURVIVED'}: {mutant.what}", flush=True)
+    return done.returncode == 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""The import layers, and what every file of the tree must keep to.
+
+The rules are those of docs/architecture.md: a folder imports only folders below it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "eventide"
+SOURCES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+_LAYERS = {
+    "errors": set(),
+    "kernels": {"kernels"},
+    "operators": {"kernels", "operators", "errors"},
+    "lang": {"lang", "errors"},
+    "plan": {"lang", "operators", "plan", "errors"},
+    "engines": {"lang", "operators", "plan", "errors", "engines"},
+    "generate": {"generate", "errors"},
+}
+_EVERYTHING = {"__init__", "api", "cli"}
+_WITHOUT_DUCKDB = {"kernels", "operators", "lang", "plan"}
+_VAGUE_NAMES = {"utils.py", "helpers.py", "common.py", "core.py"}
+# Built from pieces, so that this file keeps to its own rule.
+_MACHINE_PATH = re.compile(r"(?<![\w./-])/(?:" + "|".join(("work", "root", "home")) + r")/[\w.-]")
+
+
+def imported_modules(source: str, file: str) -> Iterator[str]:
+    """The modules that a file imports anywhere, also inside functions; names of `from` imports are appended."""
+    here = ["eventide", *file.removesuffix(".py").split("/")[:-1]]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = here[: len(here) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def layer(file: str) -> str:
+    return file.split("/")[0].removesuffix(".py")
+
+
+def modules_of(file: str) -> list[str]:
+    return list(imported_modules((PACKAGE / file).read_text(), file))
+
+
+def test_every_folder_has_a_rule() -> None:
+    assert {layer(file) for file in SOURCES} == _LAYERS.keys() | _EVERYTHING
+
+
+@pytest.mark.parametrize("file", [file for file in SOURCES if layer(file) not in _EVERYTHING])
+def test_a_file_imports_only_layers_below_it(file: str) -> None:
+    ours = [module.split(".") for module in modules_of(file) if module.split(".")[0] == "eventide"]
+    # The package itself is the top layer: importing it imports everything.
+    wrong = [".".join(parts) for parts in ours if len(parts) == 1 or parts[1] not in _LAYERS[layer(file)]]
+    assert not wrong, f"{file} may import {sorted(_LAYERS[layer(file)])}, not {wrong}"
+
+
+@pytest.mark.parametrize("file", SOURCES)
+def test_a_file_imports_engines_of_others_only_where_they_belong(file: str) -> None:
+    roots = {module.split(".")[0] for module in modules_of(file)}
+    if not file.startswith("engines/spark/"):
+        assert not roots & {"pyspark", "pandas", "polars", "py4j"}
+    if layer(file) in _WITHOUT_DUCKDB:
+        assert "duckdb" not in roots
+
+
+def test_relative_imports_and_imports_in_functions_are_seen() -> None:
+    source = "def f():\n    from ..plan import bind\n    import pyspark.sql\nfrom . import block\nimport eventide"
+    assert sorted(imported_modules(source, "operators/spark/x.py")) == [
+        "eventide",
+        "eventide.operators.plan.bind",
+        "eventide.operators.spark.block",
+        "pyspark.sql",
+    ]
+
+
+_LOCAL_QUERY = """
+import sys
+for name in {blocked!r}:
+    sys.modules[name] = None  # importing it fails
+import eventide as ev
+query = ev.query("PATTERN SEQ(A, B) WHERE A.x < B.x RETURN A.x, B.x AS y", ts_unit="s", type="kind")
+rows = query.run([{{"ts": 1, "kind": "A", "x": 1}}, {{"ts": 2, "kind": "B", "x": 2}}]).to_pylist()
+assert rows == [{{"A_x": 1, "y": 2, "detected_at": 2}}], rows
+query.explain([{{"ts": 1, "kind": "A", "x": 1}}])
+print(",".join(name for name in ("pyspark", "py4j", "pandas", "polars") if sys.modules.get(name)))
+"""
+
+
+def run_local_query(*blocked: str) -> list[str]:
+    """Run a query in a fresh process where some modules cannot be imported; which others it imported."""
+    program = _LOCAL_QUERY.format(blocked=blocked)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [name for name in done.stdout.strip().split(",") if name]
+
+
+def test_a_local_query_imports_no_other_engine() -> None:
+    # PyArrow imports pandas by itself where it is installed, so pandas is shown to be unneeded in the next test.
+    assert set(run_local_query()) <= {"pandas"}
+
+
+def test_a_local_query_runs_where_spark_pandas_and_polars_are_not_installed() -> None:
+    assert run_local_query("pyspark", "pandas", "polars") == []
+
+
+@pytest.fixture(scope="module")
+def tree() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode != 0:
+        pytest.skip("not a clone of the repository")
+    return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def test_no_file_holds_a_path_of_a_machine(tree: list[Path]) -> None:
+    found = []
+    for path in tree:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        found += [f"{path.relative_to(ROOT)}: {match.group()}" for match in _MACHINE_PATH.finditer(text)]
+    assert not found
+
+
+def test_the_machine_path_rule_sees_paths_and_leaves_words_alone() -> None:
+    for prefix in ("work", "root", "home"):
+        assert _MACHINE_PATH.search(f'open("/{prefix}/someone/x")')
+    assert not _MACHINE_PATH.search("work/root and src/home/x and s3://bucket/root/x")
+
+
+def test_file_names_say_what_is_in_them(tree: list[Path]) -> None:
+    assert not [path for path in tree if path.name in _VAGUE_NAMES]
+
+
+def test_the_lock_file_pins_names_and_versions_only() -> None:
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    assert lines and not [line for line in lines if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+]+", line)]

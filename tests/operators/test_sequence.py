@@ -53,9 +53,9 @@ def rows(results: object, n_steps: int) -> Counter[tuple[int, ...]]:
     return found
 
 
-EVENTS = st.lists(
-    st.tuples(st.integers(0, 12), st.sampled_from([1, 2, None]), st.sampled_from(KINDS)), max_size=14
-)
+# Few times, partitions and kinds, so that ties, window edges and matches are frequent.
+_EVENT = st.tuples(st.integers(0, 8), st.sampled_from([1, 1, None]), st.sampled_from("AABBCD"))
+EVENTS = st.integers(0, 16).flatmap(lambda n: st.lists(_EVENT, min_size=n, max_size=n))
 
 
 def expected(events: list[tuple[int, int | None, str]], n_steps: int, strategy: str, within: int | None) -> Counter:
@@ -66,7 +66,7 @@ def expected(events: list[tuple[int, int | None, str]], n_steps: int, strategy: 
 
 
 @settings(max_examples=300, deadline=None)
-@given(EVENTS, st.integers(1, 4), st.sampled_from(["any", "next", "contiguous"]), st.sampled_from([None, 1, 3, 6]))
+@given(EVENTS, st.integers(1, 4), st.sampled_from(["any", "next", "contiguous"]), st.sampled_from([None, 1, 2, 3, 5]))
 def test_one_block_gives_the_oracles_matches(events, n_steps, strategy, within) -> None:
     operator = SequenceOperator(spec(n_steps, strategy, within), n_threads=2)
     assert not list(operator.process(block(events, n_steps, list(range(len(events)))), MIN_US))
@@ -74,7 +74,7 @@ def test_one_block_gives_the_oracles_matches(events, n_steps, strategy, within) 
 
 
 @settings(max_examples=200, deadline=None)
-@given(EVENTS, st.integers(1, 3), st.sampled_from(["any", "next", "contiguous"]), st.integers(1, 6), st.data())
+@given(EVENTS, st.integers(1, 3), st.sampled_from(["any", "next", "contiguous"]), st.integers(1, 5), st.data())
 def test_batches_with_restarts_give_the_same_matches(events, n_steps, strategy, within, data) -> None:
     """Events come in any batches that keep within the watermark; between batches the state moves house."""
     numbered = sorted(enumerate(events), key=lambda item: item[1][0])

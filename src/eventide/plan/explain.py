@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
+from sqlglot import exp
 
 from eventide.lang import write
 from eventide.lang.durations import write_length
-from eventide.lang.tree import EventQuery, Length, Strategy
+from eventide.lang.tree import EventQuery, Length, Span, Strategy
 from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
 from eventide.plan.expressions.split import split
@@ -51,9 +54,9 @@ def _section(title: str, lines: list[str]) -> str:
 
 def _logical(plan: Bound) -> list[str]:
     unit = f", integers in {plan.time_type.unit}" if plan.time_type.unit else ""
-    ties = (
-        "tied events follow in sequence" if plan.options.ties == "sequence" else "tied events do not follow one another"
-    )
+    ties = "tied events do not follow one another"
+    if plan.options.ties == "sequence":
+        ties = f"tied events follow in the order of {plan.sequence or 'the columns that are read'}"
     lines = [
         f"time        {plan.ts} ({type_name(plan.time_type.arrow)}{unit}); {ties}",
         f"partition   {', '.join(plan.partition) or 'none: all events together'}",
@@ -67,10 +70,24 @@ def _logical(plan: Bound) -> list[str]:
         lines.append(f"window      {write_length(window.length)}{slide}")
     for symbol in plan.symbols.values():
         marks = "".join(f", {word}" for word, on in (("absent", symbol.negated), ("repeated", symbol.repeated)) if on)
-        lines.append(f"symbol      {symbol.name}: {plan.conditions[symbol.type].text}{marks}")
+        condition = _readable(plan.conditions[symbol.type].tree)
+        lines.append(f"symbol      {symbol.name}: {condition}{marks}")
+    for conjunct in plan.conjuncts:
+        lines.append(f"where       {_text(plan, conjunct.span)}")
     for item in plan.items:
-        lines.append(f"return      {item.name} = {item.tree.sql('spark')}")
+        lines.append(f"return      {item.name} = {_readable(item.tree)}")
     return lines
+
+
+def _readable(tree: exp.Expr) -> str:
+    """The text of a bound tree, quotes only where a name needs them."""
+    copy = tree.copy()
+    for name in copy.find_all(exp.Identifier):
+        name.set("quoted", _PLAIN.fullmatch(name.name) is None)
+    return copy.sql("spark")
+
+
+_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def _program(plan: Bound) -> list[str]:
@@ -81,7 +98,7 @@ def _program(plan: Bound) -> list[str]:
     placed = place_tests(plan, steps, parts)
     lines: list[str] = []
     for k, step in enumerate(steps):
-        alone = [plan.conditions[step.type].text]
+        alone = [_readable(plan.conditions[step.type].tree)]
         alone += [_text(plan, local.value.source.span) for local in parts.locals if local.symbol == step.symbol]
         lines.append(f"{k}  bind {step.symbol}  where {' AND '.join(alone)}")
         for test in placed:
@@ -91,9 +108,8 @@ def _program(plan: Bound) -> list[str]:
     return lines
 
 
-def _text(plan: Bound, span: object) -> str:
-    start, end = getattr(span, "start", 0), getattr(span, "end", 0)
-    return " ".join(plan.query.text[start:end].split())
+def _text(plan: Bound, span: Span) -> str:
+    return " ".join(plan.query.text[span.start : span.end].split())
 
 
 def _operator(plan: Bound, physical: Physical) -> list[str]:

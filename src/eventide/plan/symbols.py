@@ -57,7 +57,7 @@ def walk_steps(pattern: Pattern, negated: bool = False, repeated: bool = False) 
         case Not():
             yield from walk_steps(pattern.part, True, repeated)
         case Repeat():
-            yield from walk_steps(pattern.part, negated, True)
+            yield from walk_steps(pattern.part, negated, repeated or (pattern.minimum, pattern.maximum) != (1, 1))
 
 
 def find_symbol(name: str, symbols: Mapping[str, Symbol], query: EventQuery, span: Span) -> Symbol:

@@ -209,7 +209,8 @@ OPERATORS = [
         extract(year from day1) ; extract(hour from ts1) ; 1.5 ; -1.5 ; 1.5D ; 3L ; 3S ; 3Y ; 1e3 ; -2147483648
         -9223372036854775808L ; 99999999999 ; 0.001 ; 100 ; 'text' ; 'it\'s' ; 'a\\b\n\t"' ; DATE '2020-02-29'
         TIMESTAMP_NTZ '2020-02-29 12:30:00.5' ; TRUE ; FALSE ; TIMESTAMP '2020-02-29 12:30:00'
-        TIMESTAMP '2020-02-29T12:30:00+02:00' ; 1.50BD ; 'it''s' 'x' ; s1 = 'it''s' ; 'é日𝒳' ; INTERVAL 1 DAY + ts1 ; day1 + tiny2 ; day1 - 3
+        TIMESTAMP '2020-02-29T12:30:00+02:00' ; 1.50BD ; s1 = 'it\'s' ; 'é日𝒳'
+        INTERVAL 1 DAY + ts1 ; day1 + tiny2 ; day1 - 3
         INTERVAL 1 day 2 hours + ntz1 ; day1 - day2 ; ts1 - ts2 ; (ts1 - ts2) + INTERVAL 1 DAY ; -(ntz1 - ntz2)
         INTERVAL 1 HOUR * tiny1 ; payload.field + 1 > 3 ; payload.FIELD is null ; `odd name.``"` * 2
         INTERVAL 1 DAY > INTERVAL 23 HOURS

@@ -154,6 +154,12 @@ def test_off_the_list_is_an_error_locally(text: str, underlined: str, hint: str)
     assert (text[raised.value.start : raised.value.end], raised.value.hint) == (underlined, hint)
 
 
+def test_a_doubled_quote_is_refused_rather_than_lost() -> None:
+    with pytest.raises(QueryError, match="a quote inside a string cannot be written twice") as raised:
+        type_of("name = 'it''s'")
+    assert raised.value.hint == "write it as \\'"
+
+
 def test_a_name_in_two_cases_is_ambiguous() -> None:
     schema = pa.schema([("a", pa.int32()), ("A", pa.int32())])
     with pytest.raises(QueryError, match="column 'a' is ambiguous: a, A"):

@@ -78,7 +78,7 @@ def test_an_escape_that_spark_refuses_is_off_the_list() -> None:
         ("a % 2 + b / (a - 1)", "`a` % 2 + `b` / NULLIF((`a` - 1), 0)"),
         ("log10(a) > -3L", "LOG10(`a`) > -3L"),
         ("my_udf(a, 'x')", "MY_UDF(`a`, 'x')"),
-        ("a = 'it''s'", "`a` = 'it\\'s'"),
+        (r"a = 'it\'s'", r"`a` = 'it\'s'"),
     ],
 )
 def test_spark_text(text: str, spark: str) -> None:

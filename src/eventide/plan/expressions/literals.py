@@ -90,10 +90,9 @@ def literal(node: exp.Expression, source: Source) -> Typed | None:
             return Typed("literal", (), pa.string(), node.this, span)
         case exp.Literal():
             return _number(node.this, span)
-        case exp.Concat() if (text := adjacent_strings(node)) is not None:
-            if source.text[span.start : span.start + 1] == '"':
-                raise source.error("a doubled quote stands in double quotes", span, "use single quotes outside")
-            return Typed("literal", (), pa.string(), text, span)
+        case exp.Concat() if "safe" not in node.args:
+            # sqlglot reads 'it''s' as two strings to join, where Spark reads a quote inside one.
+            raise source.error("a quote inside a string cannot be written twice", span, "write it as \\'")
         case exp.Neg(this=inner):
             return _negated(inner, source, span)
         case exp.Paren(this=inner):
@@ -103,25 +102,6 @@ def literal(node: exp.Expression, source: Source) -> Typed | None:
         case exp.Cast(this=exp.Literal() as inner) if not node.args.get("safe"):
             return _cast(inner, node.to, source, span)
     return None
-
-
-def adjacent_strings(node: exp.Expression) -> str | None:
-    """The one string that adjacent string literals are, or None.
-
-    sqlglot reads 'it''s' as two strings, where Spark reads a quote inside one.
-
-    >>> import sqlglot
-    >>> adjacent_strings(sqlglot.parse_one("'it''s' 'x'", read="spark"))
-    "it'sx"
-    """
-    parts = node.expressions
-    is_call = not isinstance(node, exp.Concat) or "safe" in node.args
-    if is_call or not all(isinstance(part, exp.Literal) and part.is_string and part.meta for part in parts):
-        return None
-    text = str(parts[0].this)
-    for before, part in zip(parts, parts[1:], strict=False):
-        text += ("'" if before.meta["end"] + 1 == part.meta["start"] else "") + str(part.this)
-    return text
 
 
 def _number(text: str, span: Span) -> Typed | None:

@@ -16,7 +16,6 @@ from eventide.errors import QueryError, did_you_mean
 from eventide.lang.tree import Span
 from eventide.plan.expressions.casts import duckdb_cast
 from eventide.plan.expressions.functions import FUNCTIONS, SPECIAL_FORMS
-from eventide.plan.expressions.literals import adjacent_strings
 from eventide.plan.expressions.typecheck import Resolve, bind
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
 from eventide.plan.expressions.types import TIMESTAMP, as_decimal, canonical, duckdb_type, kind
@@ -46,8 +45,6 @@ def _for_spark(node: exp.Expression) -> exp.Expression:
         suffix = _SUFFIXES.get(node.to.this)
         if suffix is not None and not node.this.is_string and node.this.this.isdigit():
             return exp.Var(this=f"{node.this.this}{suffix}")
-    elif isinstance(node, exp.Concat) and (text := adjacent_strings(node)) is not None:
-        return exp.Literal.string(text)
     elif isinstance(node, exp.Log) and isinstance(node.this, exp.Literal) and node.this.this in _BASES:
         # sqlglot reads LOG10(x) as LOG(10, x), which Spark rounds differently.
         return exp.Anonymous(this=_BASES[node.this.this], expressions=[node.expression])

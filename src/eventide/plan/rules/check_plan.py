@@ -19,4 +19,4 @@ def check_plan(plan: Bound) -> None:
         for reference in references(tree):
             assert reference.symbol is None or reference.symbol in plan.symbols, f"unknown symbol in {tree}"
             assert reference.column in plan.schema.names, f"unknown column in {tree}"
-    assert plan.ts in plan.schema.names
+    assert plan.ts in plan.schema.names, "unknown time column"

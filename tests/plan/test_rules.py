@@ -1,0 +1,86 @@
+"""Rewrite rules by fixture: a pattern in, a pattern out; and the invariants that hold after every rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from sqlglot import exp
+
+import eventide as ev
+from eventide.lang import Scalar, parse, write
+from eventide.lang.tree import Seq, Step
+from eventide.plan.bind import bind
+from eventide.plan.bound import Bound
+from eventide.plan.rules import RULES, rewrite
+from eventide.plan.rules.check_plan import check_plan
+from eventide.plan.rules.flatten_pattern import flatten_pattern
+from tests.lang.corpus import read_pairs
+from tests.plan.schema import SCHEMA
+
+FLATTEN = read_pairs("../plan/flatten_pattern.txt")
+
+
+def bound(text: str) -> Bound:
+    query = ev.query(text)
+    return bind(query.tree, query.options, SCHEMA)
+
+
+@pytest.mark.parametrize(("pattern", "expected"), FLATTEN, ids=[pattern for pattern, _ in FLATTEN])
+def test_flatten_pattern(pattern: str, expected: str) -> None:
+    flat = flatten_pattern(bound(pattern))
+    assert write(replace(parse(pattern), pattern=flat.pattern)) == expected
+    assert flatten_pattern(flat) == flat
+
+
+def test_the_rules_in_their_order() -> None:
+    assert RULES == (flatten_pattern,)
+    assert rewrite(bound("PATTERN SEQ(SEQ(A, B), C)")).pattern == parse("PATTERN SEQ(A, B, C)").pattern
+
+
+def test_a_flat_pattern_returns_what_the_nested_one_does() -> None:
+    events = [{"ts": i, "type": kind, "n": i} for i, kind in enumerate("AABCBC")]
+    rows = [
+        ev.query(f"PATTERN {pattern} RETURN A.n, C.n", ts_unit="s").run(events).to_pylist()
+        for pattern in ("SEQ(A, B, C)", "SEQ(SEQ(A), SEQ(B{1}, ITER(C, 1)))")
+    ]
+    assert rows[0] == rows[1]
+    assert len(rows[0]) == 6
+
+
+def _with_pattern(plan: Bound) -> Bound:
+    return replace(plan, pattern=Seq((Step("A", "A"), Step("X", "X"))))
+
+
+def _with_type(plan: Bound) -> Bound:
+    return replace(plan, conditions={name: c for name, c in plan.conditions.items() if name != "A"})
+
+
+def _with_symbol(plan: Bound) -> Bound:
+    return replace(plan, conjuncts=(Scalar(exp.column("price", "X"), ""),))
+
+
+def _with_column(plan: Bound) -> Bound:
+    return replace(plan, conjuncts=(Scalar(exp.column("prise", "A"), ""),))
+
+
+def _with_time(plan: Bound) -> Bound:
+    return replace(plan, ts="time")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (_with_pattern, "symbols differ from pattern"),
+        (_with_type, "event types differ from their conditions"),
+        (_with_symbol, "unknown symbol in"),
+        (_with_column, "unknown column in"),
+        (_with_time, "unknown time column"),
+    ],
+)
+def test_a_rule_that_damages_the_plan_is_found_out(damage: object, message: str) -> None:
+    plan = bound("PATTERN SEQ(A, B) WHERE A.price > 1 RETURN B.price")
+    check_plan(plan)
+    assert callable(damage)
+    with pytest.raises(AssertionError, match=message):
+        check_plan(damage(plan))

@@ -116,10 +116,10 @@ MUTANTS = (
     ),
     Mutant("ties are ordered where they should not be", ORDER, "if strict:", "if not strict:", SAME_ROWS),
     Mutant(
-        "the nearest event is one of the next partition",
+        "the last event of a partition fits every step",
         ORDER,
         "nearest = offsets[p + 1]\n",
-        "nearest = offsets[p + 1] + 1\n",
+        "nearest = offsets[p + 1] - 1\n",
         OPERATOR,
     ),
     Mutant(
@@ -134,7 +134,7 @@ MUTANTS = (
         "operators/partitions.py",
         "codes * n_more + more",
         "codes * n_more",
-        ("src/eventide/operators/partitions.py", "tests/test_inputs.py"),
+        ("tests/operators/test_partitions.py",),
     ),
     Mutant(
         "the buffer forgets too early",

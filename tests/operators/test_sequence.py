@@ -137,3 +137,40 @@ def test_a_small_result_array_pauses_and_resumes(events, n_steps, strategy, capa
         batches = list(operator.finish())
     assert all(batch.num_rows <= capacity for batch in batches)
     assert rows(batches, n_steps) == expected(events, n_steps, strategy, None)
+
+
+def letters(text: str, n_steps: int, strategy: str, within: int | None = None) -> list[str]:
+    """Matches in a word, one event a second: "ABxC" has an event D in the place of x."""
+    events = [(i, 1, "D" if letter == "x" else letter) for i, letter in enumerate(text)]
+    operator = SequenceOperator(spec(n_steps, strategy, within))
+    list(operator.process(block(events, n_steps, list(range(len(events)))), MIN_US))
+    return sorted("".join(str(i) for i in match) for match in rows(operator.finish(), n_steps).elements())
+
+
+@pytest.mark.parametrize(
+    ("text", "strategy", "within", "found"),
+    [
+        ("ABC", "contiguous", None, ["012"]),
+        ("AxBC", "contiguous", None, []),
+        ("ABxC", "contiguous", None, []),
+        ("AABC", "contiguous", None, ["123"]),
+        ("ABxC", "next", None, ["013"]),
+        ("AABBCC", "next", None, ["024", "124"]),
+        ("AABC", "any", None, ["023", "123"]),
+        ("ABBC", "any", None, ["013", "023"]),
+        ("ABxC", "any", 4, ["013"]),
+        ("ABxC", "any", 3, []),
+        ("ABxC", "next", 3, []),
+        ("CBA", "any", None, []),
+    ],
+)
+def test_words(text: str, strategy: str, within: int | None, found: list[str]) -> None:
+    assert letters(text, 3, strategy, within) == found
+
+
+@pytest.mark.parametrize("strategy", ["any", "next", "contiguous"])
+def test_a_match_that_ends_at_the_watermark_is_returned_once(strategy: str) -> None:
+    operator = SequenceOperator(spec(2, strategy, 10))
+    assert rows(operator.process(block([(1, 1, "A"), (2, 1, "B")], 2, [0, 1]), 2), 2) == {(0, 1): 1}
+    assert not rows(operator.process(block([(3, 1, "A")], 2, [2]), 3), 2)
+    assert not rows(operator.process(None, 4), 2)

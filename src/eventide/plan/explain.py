@@ -127,7 +127,7 @@ def _operator(plan: Bound, physical: Physical) -> list[str]:
         lines.append(f"memory      the relevant events of the last {write_length(Length(spec.window_us))}")
     if spec.strategy == "any" and spec.n_steps > 1:
         bound = "WITHIN bounds it" if spec.window_us is not None else "add WITHIN to bound it"
-        lines.append(f"results     up to the product of the step's events in one window; {bound}")
+        lines.append(f"results     up to the product of the steps' events in one window; {bound}")
     if not physical.intake.keep_all:
         lines.append("filter      events that no step wants are left out before anything else")
     return lines

@@ -1,0 +1,335 @@
+"""The command line: what is printed where, what is written, and the exit code."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from eventide import cli
+
+QUERY = "PATTERN SEQ(Login L, Buy B) WHERE [user] WITHIN 10 seconds RETURN user, B.amount OPTIONS (type = 'kind')"
+ROWS = [
+    {"user": "ann", "B_amount": 30, "detected_at": "2024-01-01T00:00:04"},
+    {"user": "bob", "B_amount": 5, "detected_at": "2024-01-01T00:00:05"},
+]
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with `query.txt` and `events.parquet`."""
+    start = dt.datetime(2024, 1, 1)
+    events = pa.table(
+        {
+            "ts": [start + dt.timedelta(seconds=s) for s in (1, 2, 4, 5, 30)],
+            "user": ["ann", "bob", "ann", "bob", "ann"],
+            "kind": ["Login", "Login", "Buy", "Buy", "Buy"],
+            "amount": [None, None, 30, 5, 7],
+        }
+    )
+    pq.write_table(events, tmp_path / "events.parquet")
+    (tmp_path / "query.txt").write_text(QUERY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def eventide(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`eventide ...` in this process: exit code, standard output, standard error."""
+
+    def command(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["eventide", *words])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return command
+
+
+def process(*words: str, check: bool = False) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "eventide.cli", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=check)
+
+
+# --- what is printed ---------------------------------------------------------------------------------------
+
+
+def test_rows_as_json_alone_on_standard_output(folder: Path, eventide: Command) -> None:
+    code, out, err = eventide("run", "query.txt", "--input", "events.parquet", "--json")
+    assert code == 0
+    assert sorted(map(json.loads, out.splitlines()), key=lambda row: row["user"]) == ROWS
+    assert err == "running on the local engine ...\n"
+
+
+def test_rows_as_a_table(folder: Path, eventide: Command) -> None:
+    code, out, err = eventide("run", "query.txt", "--input", "events.parquet")
+    assert code == 0
+    assert "│ ann  │ 30       │ 2024-01-01 00:00:04 │" in out
+    assert out.splitlines()[-1].startswith("2 rows (")
+    assert err == "running on the local engine ...\n"
+
+
+def test_a_long_result_is_cut_and_says_so(folder: Path, eventide: Command) -> None:
+    (folder / "query.txt").write_text("PATTERN A DEFINE A AS n >= 0 RETURN A.n")
+    pq.write_table(pa.table({"ts": pa.array(range(2_500), pa.timestamp("s")), "n": range(2_500)}), "many.parquet")
+    code, out, _ = eventide("run", "query.txt", "--input", "many.parquet")
+    assert code == 0
+    assert "2,500 rows, the first 20 shown (" in out
+    assert len(out.splitlines()) < 30
+
+
+def test_values_of_all_kinds_are_shown(folder: Path, eventide: Command) -> None:
+    at = dt.datetime(2024, 2, 29, 12, 30, tzinfo=dt.UTC)
+    values = {
+        "price": pa.array([Decimal("1.50")], pa.decimal128(9, 2)),
+        "tags": [["a", None]],
+        "place": [{"city": "Köln", "at": at}],
+        "raw": [b"\x00\xff"],
+        "ratio": [float("nan")],
+        "mark": ["[bold]x[/bold]"],
+        "none": pa.nulls(1, pa.int32()),
+    }
+    pq.write_table(pa.table({"ts": pa.array([at], pa.timestamp("ms", "UTC")), **values}), "one.parquet")
+    returned = ", ".join(f"A.{name} AS {name}" for name in values)
+    (folder / "query.txt").write_text(f"PATTERN A DEFINE A AS true RETURN {returned}")
+    code, out, _ = eventide("run", "query.txt", "--input", "one.parquet", "--json")
+    assert code == 0
+    assert json.loads(out) == {
+        "price": "1.50",
+        "tags": ["a", None],
+        "place": {"city": "Köln", "at": "2024-02-29T12:30:00+00:00"},
+        "raw": "AP8=",
+        "ratio": "NaN",
+        "mark": "[bold]x[/bold]",
+        "none": None,
+        "detected_at": "2024-02-29T12:30:00+00:00",
+    }
+    code, out, _ = eventide("run", "query.txt", "--input", "one.parquet")
+    joined = "".join(line.replace("│", "").replace(" ", "") for line in out.splitlines())
+    assert code == 0
+    assert "1.50" in joined and "0x00ff" in joined and "nan" in joined and "NULL" in joined
+    # A cell may be folded, but nothing of it is taken for markup.
+    assert "[bold]" in joined or "[bol" in joined
+    for name, expected in (("out.csv", '"[""a"", null]"'), ("out.jsonl", '"raw": "AP8="')):
+        code, _, _ = eventide("run", "query.txt", "--input", "one.parquet", "--output", name)
+        assert code == 0
+        assert expected in (folder / name).read_text()
+
+
+def test_the_plan_goes_beside_the_rows(folder: Path, eventide: Command) -> None:
+    code, out, err = eventide("run", "query.txt", "--input", "events.parquet", "--explain", "--json")
+    assert code == 0
+    assert len(out.splitlines()) == 2
+    assert "Distribution\n  local (5 events): partitions by user" in err
+    code, out, err = eventide("run", "query.txt", "--input", "events.parquet", "--explain")
+    assert code == 0
+    assert out.startswith("Query\n  PATTERN SEQ(Login L, Buy B)\n")
+    assert "Query" not in err
+
+
+def test_on_a_terminal_progress_is_not_a_plain_line(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "eventide.cli", "run", "query.txt", "--input", "events.parquet", "--json"]
+    environment = {**os.environ, "TERM": "xterm"}
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, text=True, check=True, env=environment)
+    os.close(theirs)
+    assert len(done.stdout.splitlines()) == 2
+    assert b"running on the local engine ...\n" not in os.read(ours, 10_000)
+    os.close(ours)
+
+
+def test_a_reader_that_has_enough_is_no_error(folder: Path) -> None:
+    pq.write_table(pa.table({"ts": pa.array(range(90_000), pa.timestamp("s")), "type": ["A"] * 90_000}), "many.parquet")
+    (folder / "query.txt").write_text("PATTERN A")
+    line = f"{sys.executable} -m eventide.cli run query.txt --input many.parquet --json | head -1"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 1
+    assert "Traceback" not in done.stderr and "Broken" not in done.stderr
+
+
+# --- check -------------------------------------------------------------------------------------------------
+
+
+def test_check_without_events_checks_the_syntax(folder: Path, eventide: Command) -> None:
+    code, out, err = eventide("check", "query.txt")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "Query"
+    assert "needs the events' columns" in out
+    (folder / "query.txt").write_text("PATTERN SEQ(A, B\nWITHIN 5 minutes")
+    code, out, err = eventide("check", "query.txt")
+    assert (code, out) == (2, "")
+    assert err == (
+        "Error: '(' is never closed (line 1, column 12)\n"
+        "  PATTERN SEQ(A, B\n"
+        "             ^\n"
+        "Hint: add the missing ')'\n"
+    )
+
+
+def test_check_with_events_binds(folder: Path, eventide: Command) -> None:
+    code, out, _ = eventide("check", "query.txt", "--input", "events.parquet")
+    assert code == 0
+    assert "sequence matcher, 2 steps" in out
+    (folder / "query.txt").write_text("PATTERN SEQ(Login L, Buy B)\nWHERE B.amuont > 1")
+    code, out, err = eventide("check", "query.txt", "--input", "events.parquet", "--type", "kind")
+    assert (code, out) == (2, "")
+    assert err == (
+        "Error: unknown column 'amuont' (line 2, column 9)\n"
+        "  WHERE B.amuont > 1\n"
+        "          ^^^^^^\n"
+        "Hint: did you mean 'amount'?\n"
+    )
+
+
+# --- the user's mistakes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["check", "none.txt"], "cannot read the query file 'none.txt': No such file or directory"),
+        (["check", "."], "cannot read the query file '.': Is a directory"),
+        (["check", "events.parquet"], "cannot read the query file 'events.parquet': it is not UTF-8 text"),
+        (["run", "query.txt", "--input", "none.parquet"], "there is no file 'none.parquet'"),
+        (["run", "query.txt", "--input", "none/*.csv"], "there is no file 'none/*.csv'"),
+        (["run", "query.txt", "--input", "broken.parquet"], "cannot read 'broken.parquet': "),
+        (["run", "query.txt", "--input", "empty"], "the folder 'empty' holds no data files"),
+        (["run", "query.txt", "--input", "query.txt"], "cannot tell the format of 'query.txt'"),
+        (["run", "query.txt", "--input", "events.parquet", "--ts", "tz"], "ts: unknown column 'tz'"),
+        (["run", "query.txt", "--input", "events.parquet", "--ts-unit", "h"], "ts_unit='h' is not possible"),
+        (["run", "query.txt", "--input", "events.parquet", "--type", "kind"], "option 'type' is given twice"),
+        (["run", "query.txt", "--input", "events.parquet", "--engine", "flink"], "there is no engine 'flink'"),
+        (["run", "query.txt"], "Missing option '--input'"),
+        (["run", "query.txt", "--input", "events.parquet", "--fast"], "No such option: --fast"),
+        (["run", "query.txt", "--input", "events.parquet", "--output", "x.xls"], "cannot write 'x.xls'"),
+        (["run", "query.txt", "--input", "events.parquet", "--output", "no/x.csv"], "the folder 'no' does not exist"),
+        (["run", "query.txt", "--input", "events.parquet", "--output", "dir.csv"], "'dir.csv' is a folder"),
+        (["walk"], "No such command 'walk'"),
+        (["generate", "planes", "--events", "5", "--output", "x.parquet"], "planes"),
+        (["generate", "cars", "--events", "-5", "--output", "x.parquet"], "-5"),
+        (["generate", "cars", "--events", "many", "--output", "x.parquet"], "Invalid value for '--events'"),
+        (["generate", "cars", "--events", "5", "--output", "no/x.parquet"], "no"),
+        (["generate", "cars", "--events", "5", "--output", "x.parquet", "--set", "n"], "--set takes name=value"),
+        (["generate", "cars", "--events", "5", "--output", "x.parquet", "--set", "n=1"], "'n'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_a_mistake_is_one_message_and_exit_code_2(
+    folder: Path, eventide: Command, words: list[str], message: str
+) -> None:
+    (folder / "broken.parquet").write_bytes(b"PAR1 this is no parquet file PAR1")
+    (folder / "empty").mkdir()
+    (folder / "dir.csv").mkdir()
+    before = sorted(folder.rglob("*"))
+    code, out, err = eventide(*words)
+    assert (code, out) == (2, "")
+    error = err.removeprefix("running on the local engine ...\n").removeprefix(f"generating {5:,} events ...\n")
+    error = error.removeprefix("generating -5 events ...\n")
+    assert error.startswith("Error: ")
+    assert message in error
+    assert "Traceback" not in err
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_mistake_leaves_no_stack_trace_in_a_process(folder: Path) -> None:
+    (folder / "query.txt").write_text("PATTERN SEQ(Login L, Buy B) WHERE L.usr = B.user")
+    done = process("check", "query.txt", "--input", "events.parquet", "--type", "kind")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == (
+        "Error: unknown column 'usr' (line 1, column 37)\n"
+        "  PATTERN SEQ(Login L, Buy B) WHERE L.usr = B.user\n"
+        "                                      ^^^\n"
+        "Hint: did you mean 'user'?\n"
+    )
+
+
+def test_anything_else_is_exit_code_1(folder: Path) -> None:
+    code = "import eventide.cli as c, eventide.api as a; a.query = lambda *x, **y: 1 / 0; c.main()"
+    done = subprocess.run([sys.executable, "-c", code, "check", "query.txt"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in done.stderr
+
+
+def test_without_words_the_commands_are_shown() -> None:
+    done = process()
+    assert "run" in done.stdout + done.stderr and "generate" in done.stdout + done.stderr
+    assert process("--help", check=True).returncode == 0
+
+
+# --- files -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["out.parquet", "out.csv", "out.jsonl"])
+def test_rows_are_written_whole(folder: Path, eventide: Command, name: str) -> None:
+    import eventide as ev
+
+    (folder / name).write_text("what was here before")
+    code, out, err = eventide("run", "query.txt", "--input", "events.parquet", "--output", name)
+    assert (code, out) == (0, "")
+    assert f"2 rows written to {name} in " in err
+    written = ev.query("PATTERN A DEFINE A AS true RETURN A.user, A.B_amount", ts="detected_at").run(folder / name)
+    assert sorted(written.select([0, 1]).to_pydict()["A_user"]) == ["ann", "bob"]
+    assert sorted(path.name for path in folder.iterdir()) == ["events.parquet", name, "query.txt"]
+    assert (folder / name).stat().st_mode & 0o777 == 0o666 & ~_umask()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@pytest.mark.parametrize("name", ["out.parquet", "out.csv", "out.jsonl"])
+def test_what_goes_wrong_leaves_the_old_file(
+    folder: Path, eventide: Command, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    old = folder / name
+    old.write_text("what was here before")
+    bad = pq.read_table("events.parquet").set_column(0, "ts", pa.array([1, None, 3, 4, 5], pa.timestamp("s")))
+    pq.write_table(bad, "bad.parquet")
+    code, _, err = eventide("run", "query.txt", "--input", "bad.parquet", "--output", name)
+    assert code == 2
+    assert "'ts' is NULL in the event with user = 'bob', amount = NULL" in err
+    (folder / "wrong.txt").write_text(QUERY.replace("B.amount", "B.amuont"))
+    assert eventide("run", "wrong.txt", "--input", "events.parquet", "--output", name)[0] == 2
+
+    def fail(source: object, target: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        eventide("run", "query.txt", "--input", "events.parquet", "--output", name)
+    assert old.read_text() == "what was here before"
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_generate_writes_what_run_reads(folder: Path, eventide: Command) -> None:
+    code, out, err = eventide("generate", "stocks", "--events", "1000", "--output", "ticks.parquet", "--seed", "3")
+    assert (code, out) == (0, "")
+    assert err == "generating 1,000 events ...\n1,000 events written to ticks.parquet\n"
+    assert pq.read_metadata("ticks.parquet").num_rows == 1000
+
+
+# --- on Spark ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spark
+def test_the_spark_engine_gives_the_same_rows_and_the_same_messages(folder: Path) -> None:
+    done = process("run", "query.txt", "--input", "events.parquet", "--json", "--engine", "spark", check=True)
+    assert sorted(map(json.loads, done.stdout.splitlines()), key=lambda row: row["user"]) == ROWS

@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JAVA := . tools/java.sh
 
-.PHONY: setup demo test lint docs bench fuzz clean
+.PHONY: setup demo test lint docs bench fuzz soak clean
 
 setup: $(VENV)/.ready
 	@$(JAVA)
@@ -29,6 +29,9 @@ bench: setup
 
 fuzz: setup
 	@$(JAVA) && $(BIN)/python -m tests.fuzz
+
+soak: setup
+	@$(JAVA) && $(BIN)/python -m tests.soak
 
 clean:
 	@rm -rf build site $(VENV)

@@ -174,3 +174,11 @@ def test_a_match_that_ends_at_the_watermark_is_returned_once(strategy: str) -> N
     assert rows(operator.process(block([(1, 1, "A"), (2, 1, "B")], 2, [0, 1]), 2), 2) == {(0, 1): 1}
     assert not rows(operator.process(block([(3, 1, "A")], 2, [2]), 3), 2)
     assert not rows(operator.process(None, 4), 2)
+
+
+@pytest.mark.parametrize("strategy", ["next", "contiguous"])
+def test_all_tied_earliest_events_branch_the_chain(strategy: str) -> None:
+    events = [(1, 1, "A"), (2, 1, "B"), (2, 1, "B"), (3, 1, "C"), (3, 1, "C"), (4, 1, "B")]
+    operator = SequenceOperator(spec(3, strategy, None))
+    list(operator.process(block(events, 3, list(range(len(events)))), MIN_US))
+    assert rows(operator.finish(), 3) == Counter([(0, 1, 3), (0, 1, 4), (0, 2, 3), (0, 2, 4)])

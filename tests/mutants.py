@@ -218,7 +218,7 @@ MUTANTS = (
         "plan/sequence.py",
         "keep_all=plan.strategy is Strategy.CONTIGUOUS",
         "keep_all=False",
-        SAME_ROWS,
+        ("tests/engines/test_same_rows.py::test_every_event_of_the_partition_counts_for_contiguity",),
     ),
     Mutant(
         "a predicate on one symbol is tested on all",

@@ -139,7 +139,7 @@ def _say(message: str) -> None:
 
 
 def _message_from_spark(error: Exception) -> str | None:
-    if not type(error).__module__.startswith("pyspark"):
+    if not type(error).__module__.startswith(("pyspark", "py4j")):
         return None
     from eventide.engines.spark.errors import user_message
 

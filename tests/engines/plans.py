@@ -37,7 +37,14 @@ def make_plan(
     names = {"p0": "user", "s0_ts": "a", "s1_ts": "b", "s2_ts": "c", "s2_c0": "x", "detected_at": "detected_at"}
     return Physical(
         text=query,
-        intake=Intake(layout, time, "ts", drop_bad_events, keep_all=strategy == "contiguous"),
+        intake=Intake(
+            layout,
+            time,
+            "ts",
+            drop_bad_events,
+            keep_all=strategy == "contiguous",
+            names=(("p0", "user"), ("c0", "amount")),
+        ),
         select=(
             SqlColumn("p0", "`user`", '"user"'),
             SqlColumn("ts", "`ts`", '"ts"'),

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 import eventide as ev
 from tests.engines.cases import Case, cases
 
+SEVERAL = [*range(5), None]
 MANY = [*range(12), None]
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 # Shrinking on Spark takes longer than reading a large example.
@@ -29,8 +30,8 @@ def check(case: Case, result: pa.Table) -> None:
     assert case.found(result) == case.expected()
 
 
-@settings(max_examples=400 if WITHOUT_JIT else 15, **QUICK)
-@given(cases())
+@settings(max_examples=300 if WITHOUT_JIT else 15, **QUICK)
+@given(cases(groups=SEVERAL))
 def test_the_embedded_engine_returns_the_oracles_rows(case: Case) -> None:
     check(case, ev.query(case.text, **case.options).run(case.table()))
 
@@ -142,3 +143,19 @@ def test_no_events_give_no_rows() -> None:
     assert result.num_rows == 0
     assert result.schema.field("y").type == pa.int32()
     assert Counter(result.column_names) == Counter(["a_id", "y", "detected_at"])
+
+
+@pytest.mark.parametrize(
+    ("word", "where", "found"),
+    [
+        ("AB", "", [(0, 1)]),
+        ("AZB", "", []),  # an event of another type
+        ("ABB", "AND b.n > 1", []),  # an event that fails a predicate
+        ("AAB", "", [(1, 2)]),
+    ],
+)
+def test_every_event_of_the_partition_counts_for_contiguity(word: str, where: str, found: list[Any]) -> None:
+    events = [{"ts": i, "kind": kind, "n": i} for i, kind in enumerate(word)]
+    query = f"PATTERN SEQ(A a, B b) WHERE a.n >= 0 {where} SEMANTICS contiguous RETURN a.n AS a, b.n AS b"
+    rows = ev.query(query, ts="ts", ts_unit="s", type="kind").run(events).to_pylist()
+    assert [(row["a"], row["b"]) for row in rows] == found

@@ -110,7 +110,7 @@ def test_an_event_without_a_time_is_an_error_the_user_can_read(spark: Any) -> No
     with pytest.raises(Exception) as caught:
         run_dataframe(df, make_plan(), n_buckets=1).collect()
     assert user_message(caught.value) == (
-        "an event has no time: 'ts' is NULL in the event with values ('u7', 3)\n"
+        "an event has no time: 'ts' is NULL in the event with user = 'u7', amount = 3\n"
         'Hint: fill in the time, or pass on_bad_event="drop" to drop and count such events'
     )
     assert run_dataframe(df, make_plan(drop_bad_events=True), n_buckets=1).collect() == []

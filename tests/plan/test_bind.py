@@ -1,4 +1,4 @@
-"""Binding to a schema: whole messages, options that are wrong in a call, and nothing but EventideError whatever the query."""
+"""Binding to a schema: whole messages, wrong options in a call, and only our errors whatever the query."""
 
 from __future__ import annotations
 
@@ -171,6 +171,7 @@ CONDITIONS = """
     A.price B.price A.qty B.qty NEXT(B).price NEXT(C).qty A.user B.user user A.tags A.payload.city A.payload A.ts B.day
     COUNT(A) SUM(A.price) 1 2.5 'a' NULL true A.cost B.flag A.seen_at INTERVAL'1'DAY DATE'2024-01-31' A *
 """
+FUNCTIONS = "sum count max coalesce length if foo next"
 OPERATORS = "+ - * / % = <> < >= <=> || AND OR LIKE IS IN BETWEEN"
 
 
@@ -198,7 +199,7 @@ def _grow(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(
         st.builds("{} {} {}".format, parts, st.sampled_from(OPERATORS.split()), parts),
         st.builds("({})".format, parts),
-        st.builds("{}({})".format, st.sampled_from("sum count max coalesce length if foo next".split()), parts),
+        st.builds("{}({})".format, st.sampled_from(FUNCTIONS.split()), parts),
         st.builds("CASE WHEN {} THEN {} END".format, parts, parts),
         st.builds("CAST({} AS {})".format, parts, st.sampled_from(["int", "string", "date", "array<int>"])),
     )

@@ -50,7 +50,10 @@ def test_values_that_are_taken(given: dict[str, Any], expected: object) -> None:
         ({"partition_by": 7}, "partition_by takes column names, found 7\nHint: for example 'user, region'"),
         ({"allowed_lateness": "5"}, "allowed_lateness='5' is not a duration\nHint: for example '10 seconds'"),
         ({"allowed_lateness": 5}, "allowed_lateness=5 is not a duration\nHint: for example '10 seconds'"),
-        ({"allowed_lateness": "3 events"}, "allowed_lateness='3 events' is not a duration\nHint: for example '10 seconds'"),
+        (
+            {"allowed_lateness": "3 events"},
+            "allowed_lateness='3 events' is not a duration\nHint: for example '10 seconds'",
+        ),
         (
             {"allowed_lateness": timedelta(seconds=-1)},
             f"allowed_lateness={timedelta(seconds=-1)!r} is not a duration\nHint: for example '10 seconds'",

@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from eventide.engines.intake import microseconds, take_in
-from eventide.engines.local.sources import Source
+from eventide.engines.local.sources import Source, reason
 from eventide.errors import InputError
 from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
 from eventide.operators.factory import make_operator
@@ -160,8 +160,8 @@ def _read(physical: Physical, source: Source) -> Iterator[pa.Table]:
             return
         for batch in source.connection.sql(sql).to_arrow_reader(ROWS_PER_READ):
             yield pa.Table.from_batches([batch])
-    except duckdb.Error as error:
-        raise InputError(f"the events cannot be read: {str(error).strip().splitlines()[0]}") from error
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        raise InputError(f"the events cannot be read: {reason(error)}") from error
 
 
 def _duckdb(column: SqlColumn) -> str:
@@ -197,4 +197,4 @@ def _evaluate(connection: duckdb.DuckDBPyConnection, physical: Physical, matches
     try:
         return cursor.sql(f"SELECT {items} FROM matches").to_arrow_table()
     except duckdb.Error as error:
-        raise InputError(f"a result cannot be computed: {str(error).strip().splitlines()[0]}") from error
+        raise InputError(f"a result cannot be computed: {reason(error)}") from error

@@ -112,7 +112,7 @@ def _schema(connection: duckdb.DuckDBPyConnection, sql: str, given: pa.Schema | 
         empty = "SELECT " + ", ".join(f"CAST(NULL AS {kind}) AS c{i}" for i, kind in enumerate(relation.types))
         found = connection.sql(f"{empty} LIMIT 0").to_arrow_table().schema
     except duckdb.Error as error:
-        raise InputError(f"the events cannot be read: {_first_line(error)}") from error
+        raise InputError(f"the events cannot be read: {reason(error)}") from error
     names = given.names if given is not None and len(given) == len(relation.columns) else relation.columns
     return pa.schema([field.with_name(name) for field, name in zip(found, names, strict=True)])
 
@@ -130,7 +130,7 @@ def _register(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table 
     try:
         connection.register(name, table)
     except duckdb.Error as error:
-        raise InputError(f"the events cannot be read: {_first_line(error)}") from error
+        raise InputError(f"the events cannot be read: {reason(error)}") from error
     return name, getattr(table, "num_rows", None), table.schema
 
 
@@ -153,7 +153,7 @@ def _to_arrow(events: Any) -> pa.Table | pa.RecordBatchReader:
         if hasattr(events, "__arrow_c_stream__"):
             return pa.table(events)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise InputError(f"the events do not form a table: {_first_line(error)}") from error
+        raise InputError(f"the events do not form a table: {reason(error)}") from error
     raise InputError(
         f"cannot read events from {type(events).__name__}",
         hint="pass a Spark or pandas or Polars DataFrame, a pyarrow Table, a path, or a list of dicts",
@@ -164,6 +164,9 @@ def _from_dicts(events: list[Any]) -> pa.Table:
     for i, event in enumerate(events):
         if not isinstance(event, Mapping):
             raise InputError(f"event {i} of the list is {type(event).__name__}, not a dict")
+        for name in event:
+            if not isinstance(name, str):
+                raise InputError(f"the key {name!r} of event {i} is {type(name).__name__}, not text")
     if not events:
         raise InputError("an empty list of events has no columns", hint="pass an empty pyarrow Table with a schema")
     # Every key of any event is a column, in the order of appearance.
@@ -173,7 +176,7 @@ def _from_dicts(events: list[Any]) -> pa.Table:
         try:
             columns[name] = pa.array([event.get(name) for event in events])
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise InputError(f"column '{name}' mixes types: {_first_line(error)}") from error
+            raise InputError(f"column '{name}' mixes types: {reason(error)}") from error
     return pa.table(columns)
 
 
@@ -184,7 +187,7 @@ def _read_path(connection: duckdb.DuckDBPyConnection, name: str, path: str) -> A
         try:
             table = pa.concat_tables([pa.ipc.open_file(pa.memory_map(file)).read_all() for file in files])
         except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(f"cannot read '{path}': {_first_line(error)}") from error
+            raise InputError(f"cannot read '{path}': {reason(error)}") from error
         return _register(connection, name, table)
     names = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
     sql, n_rows, given = f"{_READERS[suffix]}([{names}])", None, None
@@ -195,7 +198,7 @@ def _read_path(connection: duckdb.DuckDBPyConnection, name: str, path: str) -> A
             n_rows = int(counted[0][0] or 0)
             given = pq.read_schema(files[0])
     except (duckdb.Error, pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"cannot read '{path}': {_first_line(error)}") from error
+        raise InputError(f"cannot read '{path}': {reason(error)}") from error
     return sql, n_rows, given
 
 
@@ -233,5 +236,8 @@ def expand_path(path: str) -> list[str]:
     return files
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+def reason(error: BaseException) -> str:
+    """What DuckDB or Arrow says in the first paragraph of its message, as one line."""
+    lines = str(error).strip().split("\n\n")[0].splitlines()
+    text = "; ".join(line.strip() for line in lines) or type(error).__name__
+    return text if len(text) <= 300 else f"{text[:297]}..."

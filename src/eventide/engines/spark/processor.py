@@ -97,7 +97,7 @@ class Bucket:
             raise InputError(
                 f"the checkpoint was made with {engine['n_buckets']} buckets, "
                 f"the query now runs with {self._n_buckets}",
-                hint=f"run it with n_buckets={engine['n_buckets']}, or start with a new checkpoint",
+                hint=f"set spark.sql.shuffle.partitions to {engine['n_buckets']}, or start with a new checkpoint",
             )
         # One by one: an iterator over the map would fetch them in one message of unbounded size.
         segments = {number: bytes(self._segments.getValue((number,))[0]) for number in engine["segments"]}

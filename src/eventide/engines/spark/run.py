@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -121,9 +122,15 @@ def _read(path: str, spark: SparkSession) -> DataFrame:
             return spark.read.json(path)
         return spark.read.parquet(path)
     except Exception as error:
-        if not type(error).__module__.startswith("pyspark"):
+        if not type(error).__module__.startswith(("pyspark", "py4j")):
             raise
-        raise InputError(f"cannot read '{path}': {str(error).strip().splitlines()[0]}") from error
+        # A failure in a task comes wrapped: Spark's own words stand behind their error class.
+        said = _ERROR_CLASS.search(str(error))
+        reason = said.group(1) if said else str(error).strip().splitlines()[0]
+        raise InputError(f"cannot read '{path}': {reason}") from error
+
+
+_ERROR_CLASS = re.compile(r"\[[A-Z_.]+\] (.+?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
 
 
 def _aligned(frame: DataFrame, physical: Physical) -> Physical:

@@ -18,5 +18,7 @@ def session(name: str) -> SparkSession:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(name).master(os.environ.get("EVENTIDE_MASTER", "local[*]"))
     builder = builder.config("spark.ui.enabled", "false").config("spark.sql.session.timeZone", "UTC")
+    # Every micro-batch runs a task per shuffle partition, also for empty ones; Spark's default is 200.
+    builder = builder.config("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
     builder = builder.config("spark.driver.memory", "4g").config("spark.log.level", "ERROR")
     return builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()

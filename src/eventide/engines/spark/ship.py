@@ -13,7 +13,6 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-import eventide
 from eventide.engines.spark.parallelism import is_local
 
 _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
@@ -43,7 +42,7 @@ def package_zip() -> Path:
 
     Its name carries the content's hash, since Spark refuses a known name with other content.
     """
-    root = Path(str(eventide.__file__)).parent
+    root = Path(__file__).resolve().parents[2]
     sources = sorted(path for path in root.rglob("*.py"))
     content = [(f"{root.name}/{path.relative_to(root).as_posix()}", path.read_bytes()) for path in sources]
     digest = hashlib.sha256()

@@ -19,6 +19,7 @@ class SqlColumn:
     spark: str
     duckdb: str | None
     origin: str | None = None  # the user's column that it is a copy of, or whose type it has
+    dtype: pa.DataType | None = None  # of a computed column, where it is known
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from eventide.operators.windows import Slide
 from eventide.plan.bound import Bound, Item
 from eventide.plan.expressions.residue import compile_tests
 from eventide.plan.expressions.split import EventValue, Slot, Split, Test, split
-from eventide.plan.expressions.typecheck import columns_of
+from eventide.plan.expressions.typecheck import columns_of, typecheck
 from eventide.plan.expressions.types import type_name
 from eventide.plan.expressions.write_sql import write_duckdb, write_spark
 from eventide.plan.physical import Intake, Physical, SqlColumn
@@ -355,13 +355,14 @@ def _project_item(item: Item, tree: exp.Expr, schema: pa.Schema, plan: Bound, co
     if isinstance(tree, exp.Column):
         return SqlColumn(item.name, f"`{tree.name}`", f'"{tree.name}"', origin=item.tree.name)
     text, span = plan.query.text, item.span
+    resolve = columns_of(schema, text, span)
     try:
-        duckdb = write_duckdb(tree, columns_of(schema, text, span), text, span)
+        duckdb = write_duckdb(tree, resolve, text, span)
     except QueryError:
         if columns.engine == "local":
             raise
         return SqlColumn(item.name, write_spark(tree), None)
-    return SqlColumn(item.name, write_spark(tree), duckdb)
+    return SqlColumn(item.name, write_spark(tree), duckdb, dtype=typecheck(tree, resolve, text, span))
 
 
 def with_origin(physical: Physical, origin_us: int) -> Physical:

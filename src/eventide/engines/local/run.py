@@ -23,6 +23,7 @@ from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.sequence import with_origin
 
 ROWS_PER_READ = 1 << 20
+_WIDTH_BYTES = 16  # of a value, on average: numbers have 8 or less, strings more
 
 
 @dataclass(slots=True)
@@ -90,7 +91,7 @@ def _blocks(physical: Physical, source: Source, seen: Run, limit: int) -> Iterat
     held_bytes = 0
     with tempfile.TemporaryDirectory(prefix="eventide-") as folder:
         spill: _Spill | None = None
-        for raw in _read(physical, source):
+        for raw in _read(physical, source, limit):
             block, n_bad = take_in(raw, physical.intake)
             seen.dropped_events += n_bad
             seen.relevant_events += block.num_rows
@@ -148,14 +149,14 @@ class _Spill:
                 path.unlink()
 
 
-def _read(physical: Physical, source: Source) -> Iterator[pa.Table]:
-    """The selected columns, what no step wants left out by DuckDB already."""
+def _read(physical: Physical, source: Source, limit: int) -> Iterator[pa.Table]:
+    """The selected columns, what no step wants left out by DuckDB already; in pieces where all may not fit."""
     items = ", ".join(f"{_duckdb(column)} AS {column.name}" for column in physical.select)
     sql = f"SELECT {items} FROM {source.sql}"
     if not physical.intake.keep_all:
         sql = f"SELECT * FROM ({sql}) WHERE {MASK} <> 0 OR {TS} IS NULL"
     try:
-        if source.n_rows is not None and source.n_rows <= 32 * ROWS_PER_READ:
+        if source.n_rows is not None and source.n_rows * len(physical.select) * _WIDTH_BYTES * 3 <= limit:
             yield source.connection.sql(sql).to_arrow_table()
             return
         for batch in source.connection.sql(sql).to_arrow_reader(ROWS_PER_READ):
@@ -174,7 +175,7 @@ def _project(source: Source, physical: Physical, matches: pa.RecordBatch) -> pa.
     table = _evaluate(source.connection, physical, matches)
     arrays = []
     for column, array in zip(physical.project, table.itercolumns(), strict=True):
-        wanted = None if column.origin is None else source.given_type(column.origin)
+        wanted = column.dtype if column.origin is None else source.given_type(column.origin)
         arrays.append(array if wanted is None else array.cast(wanted))
     names = [column.name for column in physical.project]
     joined = [pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type) for array in arrays]

@@ -11,9 +11,7 @@ import pytest
 from hypothesis import Phase, settings
 
 # `python -m tests.mutants` only asks whether a test fails, not for its smallest failure.
-settings.register_profile(
-    "mutants", phases=(Phase.explicit, Phase.generate), database=None, derandomize=True
-)
+settings.register_profile("mutants", phases=(Phase.explicit, Phase.generate), database=None, derandomize=True)
 
 
 @pytest.fixture(scope="session")

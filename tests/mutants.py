@@ -110,8 +110,8 @@ MUTANTS = (
     Mutant(
         "a full result array loses a match",
         KERNEL,
-        "        if level == last and n_out == out.shape[0]:\n            return n_out\n        cursor[level] = row + 1",
-        "        cursor[level] = row + 1\n        if level == last and n_out == out.shape[0]:\n            return n_out",
+        "        if level == last and n_out == out.shape[0]:\n            return n_out\n",
+        "        if level == last and n_out == out.shape[0]:\n            cursor[level] = row + 1\n            return n_out\n",
         ("tests/operators/test_sequence.py::test_a_small_result_array_pauses_and_resumes",),
     ),
     Mutant("ties are ordered where they should not be", ORDER, "if strict:", "if not strict:", SAME_ROWS),

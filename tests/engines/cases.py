@@ -107,9 +107,7 @@ def events(max_per_group: int, groups: list[Any]) -> st.SearchStrategy[tuple[dic
 
     def number(drawn: tuple[list[tuple[Any, ...]], ...]) -> tuple[dict[str, Any], ...]:
         flat = [(group, item) for group, items in zip(groups, drawn, strict=True) for item in items]
-        return tuple(
-            _event(i, ts, kind, group, x, y, name) for i, (group, (ts, kind, x, y, name)) in enumerate(flat)
-        )
+        return tuple(_event(i, ts, kind, group, x, y, name) for i, (group, (ts, kind, x, y, name)) in enumerate(flat))
 
     return lists.map(number)
 

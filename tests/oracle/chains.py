@@ -174,9 +174,7 @@ def _is_partial_match(walk: _Walk, position: Position, entries: Entries) -> bool
     return (
         walk.search.fits_window(entries)
         and walk.search.conjuncts_hold(entries)
-        and aggregates_hold(
-            walk.search.scope, entries, walk.aggregates, walk.template.still_bindable(position)
-        )
+        and aggregates_hold(walk.search.scope, entries, walk.aggregates, walk.template.still_bindable(position))
     )
 
 
@@ -271,8 +269,6 @@ def _negated_matches(search: Search, pattern: Pattern, entries: Entries) -> list
     if key not in search.scope.memory:
         inner = Search(search.query, search.scope, "any", by_binding, context)
         search.scope.memory[key] = [
-            binding
-            for binding, ways in find(inner, pattern).items()
-            if any(is_whole(inner, way) for way in ways)
+            binding for binding, ways in find(inner, pattern).items() if any(is_whole(inner, way) for way in ways)
         ]
     return search.scope.memory[key]

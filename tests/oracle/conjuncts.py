@@ -34,9 +34,7 @@ def bound_conjuncts_hold(query: Query, scope: Scope, entries: Entries) -> bool:
     return True
 
 
-def adjacent_conjuncts_hold(
-    query: Query, scope: Scope, before: Sequence[Entry], after: Sequence[Entry]
-) -> bool:
+def adjacent_conjuncts_hold(query: Query, scope: Scope, before: Sequence[Entry], after: Sequence[Entry]) -> bool:
     """Whether every `Adjacent` conjunct holds between entries that directly follow one another."""
     return all(
         bool(predicate.fn(scope.events[left], scope.events[right]))

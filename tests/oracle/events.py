@@ -37,9 +37,7 @@ def stream(text: str, **columns: Sequence[Any]) -> list[Event]:
     """
     words = text.split()
     return [
-        Event(
-            int(word[1:]), type=word[0].upper(), values={name: column[i] for name, column in columns.items()}
-        )
+        Event(int(word[1:]), type=word[0].upper(), values={name: column[i] for name, column in columns.items()})
         for i, word in enumerate(words)
     ]
 

@@ -159,9 +159,7 @@ def check_pattern(pattern: Pattern, inside_seq: bool = False) -> None:
             raise ValueError("SEQ needs a part that is not negated")
         case And(parts) | Or(parts) if not parts:
             raise ValueError("AND and OR need parts")
-        case Repeat(_, minimum, maximum) if minimum < 0 or (
-            maximum is not None and maximum < max(minimum, 1)
-        ):
+        case Repeat(_, minimum, maximum) if minimum < 0 or (maximum is not None and maximum < max(minimum, 1)):
             raise ValueError(f"{{{minimum},{maximum}}} is no repetition")
     for child in children(pattern):
         check_pattern(child, inside_seq=isinstance(pattern, Seq))

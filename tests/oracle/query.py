@@ -144,9 +144,7 @@ def _check_aggregates(query: Query) -> None:
             if not any(names <= symbols(whole) for whole in wholes):
                 raise ValueError("an aggregate conjunct mixes negated and other symbols")
             if names & repeated:
-                raise NotImplementedError(
-                    "an aggregate conjunct on a symbol inside a repeated AND has no meaning"
-                )
+                raise NotImplementedError("an aggregate conjunct on a symbol inside a repeated AND has no meaning")
 
 
 def aggregates_of(query: Query, pattern: Pattern) -> list[KleeneAggregate]:

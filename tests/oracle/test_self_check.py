@@ -35,9 +35,7 @@ WITHIN = st.sampled_from([None, 1, 3, 5])
 @st.composite
 def streams(draw, max_size: int = 7) -> list[Event]:
     """Events in time order, with ties and gaps."""
-    steps = draw(
-        st.lists(st.tuples(st.integers(0, 2), st.sampled_from("AABCD"), st.integers(0, 2)), max_size=max_size)
-    )
+    steps = draw(st.lists(st.tuples(st.integers(0, 2), st.sampled_from("AABCD"), st.integers(0, 2)), max_size=max_size))
     ts, events = 0, []
     for step, name, x in steps:
         ts += step
@@ -120,9 +118,7 @@ def derivatives(pattern: Pattern, name: str) -> set[tuple[str, Pattern]]:
     raise TypeError(pattern)
 
 
-def bindings_online(
-    pattern: Pattern, strategy: str, events: list[Event], within: int | None, rising: bool
-) -> set:
+def bindings_online(pattern: Pattern, strategy: str, events: list[Event], within: int | None, rising: bool) -> set:
     """Read the stream once; what an instant extends is replaced, unless the strategy may skip any event."""
     partial: dict[tuple, set[Pattern]] = {}
     found = set()
@@ -203,14 +199,10 @@ def test_negation_equals_definition_2_2(before, negated, after, events, within):
     assert found(seq(before, Not(negated))) == {
         p
         for p in sequences(before, within)
-        if not any(
-            ts(p[-1]) < ts(n[0]) and (within is None or ts(n[-1]) < ts(p[0]) + within) for n in forbidden
-        )
+        if not any(ts(p[-1]) < ts(n[0]) and (within is None or ts(n[-1]) < ts(p[0]) + within) for n in forbidden)
     }
     assert found(seq(Not(negated), after)) == {
         q
         for q in sequences(after, within)
-        if not any(
-            ts(n[-1]) < ts(q[0]) and (within is None or ts(n[0]) > ts(q[-1]) - within) for n in forbidden
-        )
+        if not any(ts(n[-1]) < ts(q[0]) and (within is None or ts(n[0]) > ts(q[-1]) - within) for n in forbidden)
     }

@@ -104,8 +104,7 @@ def aggregate(
     if query.slide is None and query.slide_events is None:
         query = replace(query, slide=query.within, slide_events=query.within_events)
     grouped = [
-        replace(event, partition=(*event.partition, *(event[column] for column in group_by)))
-        for event in events
+        replace(event, partition=(*event.partition, *(event[column] for column in group_by))) for event in events
     ]
     counted: dict[tuple[tuple[Any, ...], Window], list[list[list[Event]]]] = {}
     for scope in scopes(query, grouped):
@@ -176,13 +175,9 @@ def _occurrences(query: Query, scope: Scope, returns: Sequence[Aggregate]) -> It
 
 def _positions(query: Query, what: Aggregate, bindings: set[Entries]) -> list[int]:
     names = _named(query.pattern, what.symbol)
-    choices = {
-        tuple(sorted(position for symbol, position in entries if symbol in names)) for entries in bindings
-    }
+    choices = {tuple(sorted(position for symbol, position in entries if symbol in names)) for entries in bindings}
     if len(choices) > 1:
-        raise AmbiguousBinding(
-            f"{what.function}({what.symbol}) is ambiguous: one trend can be bound in two ways"
-        )
+        raise AmbiguousBinding(f"{what.function}({what.symbol}) is ambiguous: one trend can be bound in two ways")
     return list(choices.pop())
 
 

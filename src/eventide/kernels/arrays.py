@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 IntArray: TypeAlias = NDArray[np.int64]
+IndexArray: TypeAlias = NDArray[np.int32]  # row numbers of one block
 BoolArray: TypeAlias = NDArray[np.bool_]
 ByteArray: TypeAlias = NDArray[np.uint8]
 HashArray: TypeAlias = NDArray[np.uint64]

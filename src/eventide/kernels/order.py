@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from eventide.kernels.arrays import IntArray
+from eventide.kernels.arrays import IndexArray, IntArray
 
 
 @njit(cache=True, nogil=True)
@@ -37,7 +37,7 @@ def scatter_by_code(codes: IntArray, order: IntArray, offsets: IntArray, out: In
 
 
 @njit(cache=True, nogil=True)
-def mark_ties(offsets: IntArray, ts_us: IntArray, strict: bool, follows: IntArray, precedes: IntArray) -> None:
+def mark_ties(offsets: IntArray, ts_us: IntArray, strict: bool, follows: IndexArray, precedes: IndexArray) -> None:
     """For each row the first row that may follow it, and the row below which all rows may precede it.
 
     With `strict`, rows of one partition with the same time do not follow one another.
@@ -57,7 +57,7 @@ def mark_ties(offsets: IntArray, ts_us: IntArray, strict: bool, follows: IntArra
 
 
 @njit(cache=True, nogil=True)
-def index_steps_forward(offsets: IntArray, mask: IntArray, out: IntArray) -> None:
+def index_steps_forward(offsets: IntArray, mask: IntArray, out: IndexArray) -> None:
     """`out[k, row]`: the first row at or after `row`, in its partition, whose mask has bit k; else the end."""
     for k in range(out.shape[0]):
         bit = np.int64(1) << k
@@ -70,7 +70,7 @@ def index_steps_forward(offsets: IntArray, mask: IntArray, out: IntArray) -> Non
 
 
 @njit(cache=True, nogil=True)
-def index_steps_backward(offsets: IntArray, mask: IntArray, out: IntArray) -> None:
+def index_steps_backward(offsets: IntArray, mask: IntArray, out: IndexArray) -> None:
     """`out[k, row]`: the last row at or before `row`, in its partition, whose mask has bit k; else start - 1."""
     for k in range(out.shape[0]):
         bit = np.int64(1) << k

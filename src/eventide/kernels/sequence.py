@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from eventide.kernels.arrays import IntArray
+from eventide.kernels.arrays import IndexArray, IntArray
 
 
 # <generated: holds>
@@ -40,8 +40,8 @@ def match_any(
     offsets: IntArray,
     stop_partition: int,
     ts_us: IntArray,
-    precedes: IntArray,
-    nearest: IntArray,
+    precedes: IndexArray,
+    nearest: IndexArray,
     limits: IntArray,
     state: IntArray,
     cols: Any,
@@ -110,8 +110,8 @@ def match_next(
     offsets: IntArray,
     stop_partition: int,
     ts_us: IntArray,
-    follows: IntArray,
-    nearest: IntArray,
+    follows: IndexArray,
+    nearest: IndexArray,
     limits: IntArray,
     state: IntArray,
     cols: Any,

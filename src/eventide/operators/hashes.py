@@ -29,12 +29,7 @@ def hash_rows(table: pa.Table, columns: Sequence[str]) -> HashArray:
 def _fold(column: pa.ChunkedArray, hashes: HashArray) -> None:
     kind = column.type
     if pa.types.is_dictionary(kind):
-        # Hash each distinct value once. A dictionary may differ from chunk to chunk.
-        start = 0
-        for chunk in column.chunks:
-            _fold_dictionary(chunk, hashes[start : start + len(chunk)])
-            start += len(chunk)
-        return
+        column = column.cast(kind.value_type)
     array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], kind)
@@ -47,16 +42,13 @@ def _fold_array(array: pa.Array, hashes: HashArray) -> None:
     if integers is not None:
         hash_integers(integers, valid, hashes)
         return
-    text = array if pa.types.is_large_binary(array.type) else array.cast(pa.large_string()).cast(pa.large_binary())
+    if not _is_binary(array.type):
+        array = array.cast(pa.large_string())
+    text = array.cast(pa.large_binary())
     _, offsets, data = text.buffers()
     starts = np.frombuffer(offsets, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
     content = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
     hash_strings(starts, content, valid, hashes)
-
-
-def _fold_dictionary(array: pa.DictionaryArray, hashes: HashArray) -> None:
-    # Folding is (hash so far, value) -> hash, so a distinct value cannot be folded once for all rows; decode.
-    _fold_array(array.dictionary_decode(), hashes)
 
 
 def _as_integers(array: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
@@ -77,3 +69,7 @@ def _as_integers(array: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]] 
     else:
         return None
     return np.asarray(pc.fill_null(array, 0).to_numpy(zero_copy_only=False))
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.kernels.arrays import IntArray
+from eventide.kernels.arrays import IndexArray, IntArray
 from eventide.kernels.order import is_sorted, mark_ties, scatter_by_code
 from eventide.operators.block import MASK, TS, numpy_int64
 from eventide.operators.partitions import encode_partitions
@@ -23,8 +23,8 @@ class Ordered:
     offsets: IntArray
     ts_us: IntArray
     mask: IntArray
-    follows: IntArray
-    precedes: IntArray
+    follows: IndexArray
+    precedes: IndexArray
 
     @property
     def n_partitions(self) -> int:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
@@ -106,9 +107,7 @@ class SequenceOperator:
     def restore(self, snapshot: Snapshot) -> None:
         head = json.loads(snapshot.head)
         if head["version"] != SNAPSHOT_VERSION:
-            raise EventideError(
-                f"the saved state has version {head['version']}, this release reads {SNAPSHOT_VERSION}"
-            )
+            raise EventideError(f"the saved state has version {head['version']}, this release reads {SNAPSHOT_VERSION}")
         if head["query"] != self.spec.query:
             raise InputError(
                 "the saved state belongs to another query:\n" + head["query"],
@@ -157,7 +156,13 @@ class SequenceOperator:
         cols = tuple(column[ordered.order] for column in encode(block, spec.encodings))
 
         def fill(state: IntArray, stop: int, out: IntArray) -> IntArray:
-            n = run(ordered.offsets, stop, ordered.ts_us, reach, nearest, limits, state, cols, out)
+            try:
+                n = run(ordered.offsets, stop, ordered.ts_us, reach, nearest, limits, state, cols, out)
+            except OverflowError as error:
+                raise InputError(
+                    f"a condition that relates events leaves the range of its type: {error}",
+                    hint="cast one side to DOUBLE or to a wider DECIMAL",
+                ) from error
             return out[:n]
 
         shares = _share_out(ordered.offsets, self._n_threads)
@@ -171,9 +176,7 @@ class SequenceOperator:
                 yield from (batch for batch in batches if batch.size)
                 walks = [walk for walk in walks if walk[0][plain_kernel.PARTITION] < walk[1]]
 
-    def _rows(
-        self, block: pa.Table, ordered: Ordered, hashes: HashArray | None, matches: IntArray
-    ) -> pa.RecordBatch:
+    def _rows(self, block: pa.Table, ordered: Ordered, hashes: HashArray | None, matches: IntArray) -> pa.RecordBatch:
         spec = self.spec
         first_us, last_us = ordered.ts_us[matches[:, 0]], ordered.ts_us[matches[:, -1]]
         window_start = None
@@ -211,7 +214,7 @@ def _share_out(offsets: IntArray, n_shares: int) -> list[tuple[int, int]]:
     n_partitions = offsets.size - 1
     wanted = np.linspace(0, offsets[-1], n_shares + 1)[1:-1]
     borders = [0, *np.searchsorted(offsets, wanted).tolist(), n_partitions]
-    return [(a, b) for a, b in zip(borders, borders[1:], strict=False) if a < b]
+    return [(a, b) for a, b in pairwise(borders) if a < b]
 
 
 def warm(spec: SequenceSpec) -> None:

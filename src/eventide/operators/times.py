@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from eventide.errors import InputError
 from eventide.kernels.arrays import IntArray
 
 UNIT_US = {"s": 1_000_000, "ms": 1_000, "us": 1}
@@ -25,6 +26,15 @@ class TimeType:
         >>> TimeType(pa.int32(), "s").restore(np.array([5_000_000])).to_pylist()
         [5]
         """
+        try:
+            return self._restore(ts_us)
+        except pa.ArrowInvalid as error:
+            raise InputError(
+                f"a window begins or ends outside the times that {self.arrow} can hold",
+                hint="use a wider type for the time column, or another origin",
+            ) from error
+
+    def _restore(self, ts_us: IntArray) -> pa.Array:
         if self.unit is not None:
             return pa.array(ts_us // UNIT_US[self.unit]).cast(self.arrow)
         if pa.types.is_date(self.arrow):

@@ -111,7 +111,8 @@ MUTANTS = (
         "a full result array loses a match",
         KERNEL,
         "        if level == last and n_out == out.shape[0]:\n            return n_out\n",
-        "        if level == last and n_out == out.shape[0]:\n            cursor[level] = row + 1\n            return n_out\n",
+        "        if level == last and n_out == out.shape[0]:\n"
+        "            cursor[level] = row + 1\n            return n_out\n",
         ("tests/operators/test_sequence.py::test_a_small_result_array_pauses_and_resumes",),
     ),
     Mutant("ties are ordered where they should not be", ORDER, "if strict:", "if not strict:", SAME_ROWS),

@@ -14,7 +14,8 @@ from eventide.kernels.arrays import IndexArray, IntArray
 
 @njit(cache=True, nogil=True)
 def is_sorted(values: IntArray) -> bool:
-    for i in range(1, values.size):
+    """Whether the values never fall."""
+    for i in range(1, values.size):  # noqa: SIM110 (Numba compiles a loop, not a generator)
         if values[i] < values[i - 1]:
             return False
     return True

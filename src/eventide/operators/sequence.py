@@ -136,6 +136,8 @@ class SequenceOperator:
     def _advance(self, watermark_us: int) -> Results:
         """Matches whose last event lies in (old watermark, new watermark]."""
         newer_than_us, self._watermark_us = self._watermark_us, watermark_us
+        if watermark_us <= newer_than_us:
+            return
         block = self._buffer.select(up_to_us=watermark_us)
         if block is None or pc.max(block.column(TS)).as_py() <= newer_than_us:
             return

@@ -15,8 +15,7 @@ demo: setup
 	@$(JAVA) && $(BIN)/python examples/demo.py
 
 test: setup
-	@$(JAVA) && $(BIN)/python -m pytest
-	@$(JAVA) && $(BIN)/python -m tests.mutants
+	@$(JAVA) && $(BIN)/python tools/run_tests.py
 
 lint: setup
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -10,6 +10,7 @@ from glob import glob
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
@@ -17,7 +18,7 @@ from eventide.engines.spark import batch, stream
 from eventide.engines.spark.exchange import blocks_from_paths
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.sources import can_read_directly, local_path, parquet_files
-from eventide.engines.spark.types import input_schema
+from eventide.engines.spark.types import arrow_schema, input_schema, spark_schema
 from eventide.errors import InputError, UnsupportedError
 from eventide.operators.factory import warm_operator
 from eventide.operators.times import UNIT_US
@@ -48,8 +49,8 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
     reason = can_read_directly(path, local_master=is_local(spark))
     if reason is None:
         files = parquet_files(path)
-        frame = spark.read.parquet(*files)
-        physical = plan(input_schema(frame))
+        # The footer tells what `spark.read` would, without a job.
+        physical = plan(arrow_schema(spark_schema(pq.read_schema(files[0]))))
         reason = _needs_catalyst(physical)
         if reason is None:
             _warm(physical, spark)

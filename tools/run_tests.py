@@ -1,0 +1,43 @@
+"""All tests, in two halves at once: those that wait for Spark, and those that compute.
+
+The output of each half is printed whole when it ends. Exit code 0 when both passed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+PYTEST = [sys.executable, "-m", "pytest"]
+HALVES = {
+    "tests on Spark": [[*PYTEST, "-m", "spark", "tests"]],
+    "all other tests, and the mutants": [[*PYTEST, "-m", "not spark"], [sys.executable, "-m", "tests.mutants"]],
+}
+
+
+def run(commands: list[list[str]]) -> tuple[int, str]:
+    """The commands one after the other; the first code that is not 0, and all output."""
+    code, output = 0, ""
+    for command in commands:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        code, output = code or done.returncode, output + done.stdout
+    return code, output
+
+
+def main() -> int:
+    started = time.monotonic()
+    failed = 0
+    with ThreadPoolExecutor() as pool:
+        halves = {pool.submit(run, commands): name for name, commands in HALVES.items()}
+        for half in as_completed(halves):
+            code, output = half.result()
+            failed |= code
+            print(f"== {halves[half]}: {'failed' if code else 'passed'} ({time.monotonic() - started:.0f} s)")
+            print(output, flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -46,6 +46,37 @@ def literal_code(text: str, literals: Sequence[str], ordered: bool) -> int:
     return (rank + 1) << _LITERAL_SHIFT if ordered else rank
 
 
+def encode_columns(
+    table: pa.Table, encodings: Sequence[Encoding], order: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
+    """All encodings as three arrays of one row each: integers and codes, doubles, and what is valid.
+
+    Three arrays whatever the query: with two per value, compile time grows with the square of their number (24
+    values took 53 s). `order` rearranges the table's rows. `place` says where a value stands.
+
+    >>> table = pa.table({"v0": [1.5, None], "v1": [7, 8]})
+    >>> encode_columns(table, [Encoding("v0", "double"), Encoding("v1", "integer")])[0].tolist()
+    [[7, 8]]
+    """
+    flat = encode(table, encodings)
+    n_rows = table.num_rows if order is None else order.size
+    n_doubles = sum(encoding.kind == "double" for encoding in encodings)
+    integers = np.empty((len(encodings) - n_doubles, n_rows), dtype=np.int64)
+    doubles = np.empty((n_doubles, n_rows), dtype=np.float64)
+    valid = np.empty((len(encodings), n_rows), dtype=np.bool_)
+    for i in range(len(encodings)):
+        array, row = place(encodings, i)
+        (integers, doubles)[array][row] = flat[2 * i] if order is None else flat[2 * i][order]
+        valid[i] = flat[2 * i + 1] if order is None else flat[2 * i + 1][order]
+    return integers, doubles, valid
+
+
+def place(encodings: Sequence[Encoding], i: int) -> tuple[int, int]:
+    """The array (0 integers, 1 doubles) and the row of encoding i in what `encode_columns` gives."""
+    is_double = encodings[i].kind == "double"
+    return int(is_double), sum((encoding.kind == "double") == is_double for encoding in encodings[:i])
+
+
 def encode(table: pa.Table, encodings: Sequence[Encoding]) -> tuple[NDArray[Any], ...]:
     """The arrays of all encodings; NULL is a 0 that is not valid.
 

@@ -24,7 +24,7 @@ from eventide.kernels.arrays import HashArray, IntArray
 from eventide.kernels.order import index_steps_backward, index_steps_forward
 from eventide.operators.block import MAX_US, MIN_US, TS, Layout
 from eventide.operators.buffer import EventBuffer
-from eventide.operators.encode import Encoding, encode
+from eventide.operators.encode import Encoding, encode_columns
 from eventide.operators.generated import load_module, specialize
 from eventide.operators.hashes import hash_rows
 from eventide.operators.identity import match_ids
@@ -155,7 +155,7 @@ class SequenceOperator:
         run = kernel.match_any if backward else kernel.match_next
         reach = ordered.precedes if backward else ordered.follows
         limits = np.array([spec.span_us, newer_than_us, spec.strategy == "contiguous"], dtype=np.int64)
-        cols = tuple(column[ordered.order] for column in encode(block, spec.encodings))
+        cols = encode_columns(block, spec.encodings, ordered.order)
 
         def fill(state: IntArray, stop: int, out: IntArray) -> IntArray:
             try:
@@ -222,15 +222,12 @@ def _share_out(offsets: IntArray, n_shares: int) -> list[tuple[int, int]]:
 def warm(spec: SequenceSpec) -> None:
     """Compile the spec's kernel into the cache, so that workers that share it only load it."""
     kernel = _load_kernel(spec)
-    dtypes = {"double": np.float64, "boolean": np.bool_}
-    cols: list[Any] = []
-    for encoding in spec.encodings:
-        cols += [np.empty(0, dtypes.get(encoding.kind, np.int64)), np.empty(0, np.bool_)]
     run = kernel.match_any if spec.strategy == "any" else kernel.match_next
     nothing, reach = np.empty(0, np.int64), np.empty(0, np.int32)
     nearest = np.empty((spec.n_steps, 0), np.int32)
+    cols = np.empty((0, 0), np.int64), np.empty((0, 0), np.float64), np.empty((0, 0), np.bool_)
     state, out = plain_kernel.new_state(spec.n_steps, 0), np.empty((1, spec.n_steps), np.int64)
-    run(np.zeros(1, np.int64), 0, nothing, reach, nearest, np.zeros(3, np.int64), state, tuple(cols), out)
+    run(np.zeros(1, np.int64), 0, nothing, reach, nearest, np.zeros(3, np.int64), state, cols, out)
 
 
 def _load_kernel(spec: SequenceSpec) -> ModuleType | Any:

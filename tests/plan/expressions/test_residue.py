@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from eventide.errors import QueryError
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tree import Span
-from eventide.operators.encode import encode
+from eventide.operators.encode import encode_columns
 from eventide.operators.generated import load_module
 from eventide.plan.expressions.residue import HEADER, Residue, compile_tests, write_tests
 from eventide.plan.expressions.split import Split, split
@@ -78,7 +78,7 @@ def compiled(text: str, symbols: tuple[str, ...] = ("A", "B")) -> tuple[Split, R
 def by_residue(text: str, events: pa.Table) -> list[bool]:
     """The test for every pair (row of A, row of B)."""
     done, residue = compiled(text)
-    cols = encode(computed(done, events), residue.encodings)
+    cols = encode_columns(computed(done, events), residue.encodings)
     test = plain_namespace(residue.source)["test_0"]
     rows = {"A": 0, "B": 1}
     pairs = itertools.product(range(len(events)), repeat=2)
@@ -182,7 +182,7 @@ JIT = (
 def test_compiled_code_equals_plain_code(text: str) -> None:
     events = random_events(Random(7), 20)
     done, residue = compiled(text)
-    cols = encode(computed(done, events), residue.encodings)
+    cols = encode_columns(computed(done, events), residue.encodings)
     assert [slot.symbol for slot in done.tests[0].slots] in (["A", "B"], ["B", "A"])
     fast, slow = load_module(HEADER + residue.source).test_0, plain_namespace(residue.source)["test_0"]
     pairs = list(itertools.product(range(20), repeat=2))
@@ -206,7 +206,7 @@ def test_compiled_code_equals_plain_code(text: str) -> None:
 def test_an_overflow_raises_and_never_wraps(text: str, low: int, high: int) -> None:
     done, residue = compiled(text)
     events = pa.table({"k": pa.array([low, high], pa.int64())})
-    cols = encode(computed(done, events), residue.encodings)
+    cols = encode_columns(computed(done, events), residue.encodings)
     with pytest.raises(OverflowError):
         plain_namespace(residue.source)["test_0"](0, 1, cols)
 
@@ -214,13 +214,13 @@ def test_an_overflow_raises_and_never_wraps(text: str, low: int, high: int) -> N
 @pytest.mark.parametrize(("a", "b"), [(2**62, -2), (-(2**63), 1), (3037000499, 3037000500), (-3, 3074457345618258602)])
 def test_products_up_to_the_limit_are_exact(a: int, b: int) -> None:
     done, residue = compiled("A.k * B.k <> 0")
-    cols = encode(computed(done, pa.table({"k": pa.array([a, b], pa.int64())})), residue.encodings)
+    cols = encode_columns(computed(done, pa.table({"k": pa.array([a, b], pa.int64())})), residue.encodings)
     assert plain_namespace(residue.source)["test_0"](0, 1, cols)
 
 
 def test_a_narrow_integer_overflows_at_its_own_width() -> None:
     done, residue = compiled("A.n + B.n > 0")
-    cols = encode(computed(done, pa.table({"n": pa.array([2**31 - 1, 1], pa.int32())})), residue.encodings)
+    cols = encode_columns(computed(done, pa.table({"n": pa.array([2**31 - 1, 1], pa.int32())})), residue.encodings)
     with pytest.raises(OverflowError):
         plain_namespace(residue.source)["test_0"](0, 1, cols)
 
@@ -234,7 +234,7 @@ def test_decimals_far_apart_compare_without_overflow() -> None:
         {"p": [Decimal(10**17), Decimal(-(10**17))], "q": [Decimal("99.5"), Decimal("-99.5")]}, schema=schema
     )
     test = plain_namespace(residue.source)["test_0"]
-    cols = encode(table, residue.encodings)
+    cols = encode_columns(table, residue.encodings)
     assert [bool(test(i, j, cols)) for i in (0, 1) for j in (0, 1)] == [True, True, False, False]
 
 
@@ -244,7 +244,7 @@ def test_holds_makes_each_test_when_its_last_slot_is_bound() -> None:
     for backward, step in ((False, 2), (True, 0)):
         source, encodings = compile_tests([(done.tests[0], (0, 2))], done.values, ["n"], 3, backward=backward)
         assert source is not None
-        cols = encode(pa.table({"n": pa.array([5, 3], pa.int32())}), encodings)
+        cols = encode_columns(pa.table({"n": pa.array([5, 3], pa.int32())}), encodings)
         holds = plain_namespace(source)["holds"]
         assert [bool(holds(k, [0, 0, 1], cols)) for k in range(3)] == [k != step for k in range(3)]
     assert compile_tests([], [], [], 3, backward=True) == (None, ())

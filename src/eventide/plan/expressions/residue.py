@@ -2,7 +2,7 @@
 
 Goes in: the tests of a `Split` and the columns of their values. Comes out: a `Residue`; its source, which needs the
 names `np` and `njit`, defines `test_0`, `test_1`, ...: `test_k(row_0, row_1, ..., cols)` takes the row of each slot in
-order and `cols` as `operators.encode` makes it, and returns whether the test holds; NULL does not.
+order and `cols` as `encode_columns` makes it, and returns whether the test holds; NULL does not.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from eventide.operators.encode import Encoding
+from eventide.operators.encode import Encoding, place
 from eventide.plan.expressions import residue_functions
 from eventide.plan.expressions.code_spaces import CodeSpaces
 from eventide.plan.expressions.split import EventValue, Test
@@ -49,7 +49,7 @@ def write_tests(tests: Sequence[Test], values: Sequence[EventValue], columns: Se
     spaces = CodeSpaces([test.tree for test in tests])
     used = sorted({leaf.value[1] for test in tests for leaf in test.tree.walk() if leaf.op == "value"})
     encodings = tuple(_encoding(columns[i], values[i], spaces, i) for i in used)
-    places = {i: place for place, i in enumerate(used)}
+    places = {value: (*place(encodings, i), i) for i, value in enumerate(used)}
     called: set[str] = set()
     texts = []
     for k, test in enumerate(tests):

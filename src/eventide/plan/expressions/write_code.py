@@ -6,6 +6,8 @@ Operands that may fail (integer overflow) are computed only where SQL would look
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 
 from eventide.operators.encode import literal_code
@@ -63,10 +65,13 @@ _CALLS = {
 _POSITIVE_ONLY = ("LN", "LOG2", "LOG10")
 
 
+Place = tuple[int, int, int]  # of a value in the arrays of `encode_columns`: array, row, row of what is valid
+
+
 class TestWriter:
     """Writes one function; every expression gets a variable for its value and one for being NULL."""
 
-    def __init__(self, spaces: CodeSpaces, places: dict[int, int], source: Source, called: set[str]) -> None:
+    def __init__(self, spaces: CodeSpaces, places: Mapping[int, Place], source: Source, called: set[str]) -> None:
         self.spaces = spaces
         self.places = places
         self.source = source
@@ -127,10 +132,11 @@ class TestWriter:
 
     def _value(self, typed: Typed) -> tuple[str, str]:
         slot, i = typed.value
-        place = 2 * self.places[i]
+        array, row, valid_row = self.places[i]
         x, n = self.variables()
-        self.line(f"{x} = cols[{place}][row_{slot}]")
-        self.line(f"{n} = not cols[{place + 1}][row_{slot}]")
+        truth = " != 0" if typed.dtype == pa.bool_() else ""
+        self.line(f"{x} = cols[{array}][{row}, row_{slot}]{truth}")
+        self.line(f"{n} = not cols[2][{valid_row}, row_{slot}]")
         return x, n
 
     def _literal(self, typed: Typed) -> tuple[str, str]:

@@ -6,6 +6,8 @@ every pattern step the nearest row that satisfies it in either direction.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -35,6 +37,13 @@ def scatter_by_code(codes: IntArray, order: IntArray, offsets: IntArray, out: In
         code = codes[row]
         out[cursor[code]] = row
         cursor[code] += 1
+
+
+@njit(cache=True, nogil=True)
+def gather(values: Any, order: IntArray, out: Any) -> None:
+    """`out[i] = values[order[i]]`, for any type of values."""
+    for i in range(order.size):
+        out[i] = values[order[i]]
 
 
 @njit(cache=True, nogil=True)

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from eventide.operators.rearrange import rearrange
+
 # A literal of an ordered code space has a code known before any data: its rank, above so many codes for data.
 _LITERAL_SHIFT = 40
 
@@ -47,7 +49,7 @@ def literal_code(text: str, literals: Sequence[str], ordered: bool) -> int:
 
 
 def encode_columns(
-    table: pa.Table, encodings: Sequence[Encoding], order: NDArray[np.int64] | None = None
+    table: pa.Table, encodings: Sequence[Encoding], order: NDArray[np.int64] | None = None, n_threads: int = 1
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
     """All encodings as three arrays of one row each: integers and codes, doubles, and what is valid.
 
@@ -66,8 +68,9 @@ def encode_columns(
     valid = np.empty((len(encodings), n_rows), dtype=np.bool_)
     for i in range(len(encodings)):
         array, row = place(encodings, i)
-        (integers, doubles)[array][row] = flat[2 * i] if order is None else flat[2 * i][order]
-        valid[i] = flat[2 * i + 1] if order is None else flat[2 * i + 1][order]
+        values, known = flat[2 * i], flat[2 * i + 1]
+        (integers, doubles)[array][row] = values if order is None else rearrange(values, order, n_threads)
+        valid[i] = known if order is None or known.all() else rearrange(known, order, n_threads)
     return integers, doubles, valid
 
 
@@ -97,7 +100,8 @@ def encode(table: pa.Table, encodings: Sequence[Encoding]) -> tuple[NDArray[Any]
     for i, encoding in enumerate(encodings):
         column = table.column(encoding.column)
         values = strings[i] if i in strings else _numbers(column, encoding)
-        flat += [values, _own(column.is_valid(), np.bool_)]
+        valid = _own(column.is_valid(), np.bool_) if column.null_count else np.ones(len(column), np.bool_)
+        flat += [values, valid]
     return tuple(flat)
 
 
@@ -125,8 +129,9 @@ def _numbers(column: pa.ChunkedArray, encoding: Encoding) -> NDArray[Any]:
         column = column.cast(pa.int32() if encoding.kind == "date" else pa.int64()).cast(pa.int64())
     elif encoding.kind in ("integer", "double", "boolean"):
         column = column.cast(_ARROW_TYPES[encoding.kind])
-    zero = pa.scalar(False) if encoding.kind == "boolean" else pa.scalar(0, column.type)
-    return _own(column.fill_null(zero), dtype)
+    if column.null_count:
+        column = column.fill_null(pa.scalar(False) if encoding.kind == "boolean" else pa.scalar(0, column.type))
+    return _own(column, dtype)
 
 
 def _unscaled(column: pa.ChunkedArray, scale: int) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from eventide.kernels.arrays import IndexArray, IntArray
 from eventide.kernels.order import is_sorted, mark_ties, scatter_by_code
 from eventide.operators.block import MASK, TS, numpy_int64
 from eventide.operators.partitions import encode_partitions
+from eventide.operators.rearrange import rearrange
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,9 @@ class Ordered:
         return self.offsets.size - 1
 
 
-def order_events(block: pa.Table, partition: Sequence[str], tie_columns: Sequence[str] | None) -> Ordered:
+def order_events(
+    block: pa.Table, partition: Sequence[str], tie_columns: Sequence[str] | None, n_threads: int = 1
+) -> Ordered:
     """Sort a block. With `tie_columns`, tied events follow one another in their order (NULLs first)."""
     codes, n_codes = encode_partitions(block, partition)
     ts_us = numpy_int64(block.column(TS))
@@ -45,8 +48,10 @@ def order_events(block: pa.Table, partition: Sequence[str], tie_columns: Sequenc
     offsets = np.empty(n_codes + 1, dtype=np.int64)
     order = np.empty(ts_us.size, dtype=np.int64)
     scatter_by_code(codes, by_time, offsets, order)
-    ts_us = ts_us[order]
+    ts_us = rearrange(ts_us, order, n_threads)
     follows = np.empty(ts_us.size, dtype=np.int32)
     precedes = np.empty(ts_us.size, dtype=np.int32)
     mark_ties(offsets, ts_us, tie_columns is None, follows, precedes)
-    return Ordered(order, offsets, ts_us, numpy_int64(block.column(MASK))[order], follows, precedes)
+    return Ordered(
+        order, offsets, ts_us, rearrange(numpy_int64(block.column(MASK)), order, n_threads), follows, precedes
+    )

@@ -141,7 +141,7 @@ class SequenceOperator:
         block = self._buffer.select(up_to_us=watermark_us)
         if block is None or pc.max(block.column(TS)).as_py() <= newer_than_us:
             return
-        ordered = order_events(block, self.spec.layout.partition, self.spec.tie_columns)
+        ordered = order_events(block, self.spec.layout.partition, self.spec.tie_columns, self._n_threads)
         hashes = None if self.spec.identity is None else hash_rows(block, self.spec.identity)
         for matches in self._match(block, ordered, newer_than_us):
             yield self._rows(block, ordered, hashes, matches)
@@ -155,7 +155,7 @@ class SequenceOperator:
         run = kernel.match_any if backward else kernel.match_next
         reach = ordered.precedes if backward else ordered.follows
         limits = np.array([spec.span_us, newer_than_us, spec.strategy == "contiguous"], dtype=np.int64)
-        cols = encode_columns(block, spec.encodings, ordered.order)
+        cols = encode_columns(block, spec.encodings, ordered.order, self._n_threads)
 
         def fill(state: IntArray, stop: int, out: IntArray) -> IntArray:
             try:

@@ -38,6 +38,27 @@ ORDER = "kernels/order.py"
 
 MUTANTS = (
     Mutant(
+        "a test that is NULL holds",
+        "plan/expressions/write_code.py",
+        'self.line(f"return {value} and not {null}")',
+        'self.line(f"return {value} or {null}")',
+        RESIDUE,
+    ),
+    Mutant(
+        "any: an event at the window's end is out of reach",
+        ORDER,
+        "ts_us[row] - first_us >= window_us",
+        "ts_us[row] - first_us + 1 >= window_us",
+        OPERATOR,
+    ),
+    Mutant(
+        "any: what an earlier chain reached is forgotten",
+        ORDER,
+        "if fresh[k] > latest[k]:",
+        "if True:",
+        OPERATOR,
+    ),
+    Mutant(
         "any: the window's end belongs to the window",
         KERNEL,
         "ts_us[rows[last]] - ts_us[row] >= window_us",
@@ -245,12 +266,25 @@ def main() -> int:
     else:
         chosen = list(MUTANTS)
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        baseline = pool.submit(_passes_unchanged)
         outcomes = list(pool.map(_try, chosen))
+    if not baseline.result():
+        print("the tests fail without any mutant: nothing is shown")
+        return 1
     survivors = [mutant for mutant, killed in zip(chosen, outcomes, strict=True) if not killed]
     for mutant in survivors:
         print(f"SURVIVED: {mutant.what} ({mutant.file})")
     print(f"mutants: {len(chosen) - len(survivors)} killed, {len(survivors)} survived")
     return min(len(survivors), 100)
+
+
+def _passes_unchanged() -> bool:
+    """A test that fails anyway kills every mutant: all of them must pass on the package as it is."""
+    tests = tuple(dict.fromkeys(test for mutant in MUTANTS for test in mutant.tests))
+    unchanged = Mutant("nothing", "", "", "", tests)
+    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+        shutil.copytree(ROOT / "src" / "eventide", Path(folder) / "src" / "eventide")
+        return _run(unchanged, Path(folder)) == 0
 
 
 def _try(mutant: Mutant) -> bool:
@@ -263,10 +297,14 @@ def _try(mutant: Mutant) -> bool:
             print(f"the text of this mutant stands {text.count(mutant.old)} times in {mutant.file}: {mutant.what}")
             return False
         path.write_text(text.replace(mutant.old, mutant.new))
-        return _tests_fail(mutant, Path(folder))
+        code = _run(mutant, Path(folder))
+    # 1 is a failed test; anything else means that the tests did not run.
+    if code in (0, 1):
+        print(f"{'killed' if code else 'SURVIVED'}: {mutant.what}", flush=True)
+    return code == 1
 
 
-def _tests_fail(mutant: Mutant, folder: Path) -> bool:
+def _run(mutant: Mutant, folder: Path) -> int:
     environment = {
         **os.environ,
         "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{ROOT}",
@@ -276,12 +314,9 @@ def _tests_fail(mutant: Mutant, folder: Path) -> bool:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     command += ["--hypothesis-profile=mutants", *mutant.tests]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
-    # 1 is a failed test; anything else means that the tests did not run.
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1) or (done.returncode and mutant.what == "nothing"):
         print(f"the tests did not run for: {mutant.what}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-        return False
-    print(f"{'killed' if done.returncode else 'SURVIVED'}: {mutant.what}", flush=True)
-    return done.returncode == 1
+    return done.returncode
 
 
 if __name__ == "__main__":

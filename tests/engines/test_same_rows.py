@@ -92,18 +92,19 @@ def run_case_as_stream(case: Case, folder: Path, spark: Any) -> pa.Table:
     far = table.slice(0, 1)
     if table.num_rows:
         far = far.set_column(0, "ts", _later(table.column("ts"))).set_column(1, "kind", pa.array(["Z"]))
-    parts = _pieces(table.take(_disorder(table.num_rows)), 3)
+    parts = _pieces(table.take(_disorder([event["ts"] for event in case.events])), 4)
     for i, part in enumerate([*parts, far]):
         write_batch(part, folder / "in", i)
     stream = spark.readStream.schema(spark.read.parquet(str(folder / "in")).schema)
     stream = stream.option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
-    result = ev.query(case.text, allowed_lateness="20 seconds", **case.options).run(stream)
+    result = ev.query(case.text, allowed_lateness="3 seconds", **case.options).run(stream)
     return collect(result, folder, spark)
 
 
-def _disorder(n: int) -> pa.Array:
-    """Any order keeps within the lateness: the events of a case span 14 seconds, 20 are allowed."""
-    return pa.array(np.random.default_rng(n).permutation(n))
+def _disorder(seconds: list[int]) -> pa.Array:
+    """An order in which every event comes less than three seconds of event time behind the newest before it."""
+    delay = np.random.default_rng(len(seconds)).uniform(0, 2.9, len(seconds))
+    return pa.array(np.argsort(np.array(seconds) + delay, kind="stable"))
 
 
 def _later(ts: pa.ChunkedArray) -> pa.Array:

@@ -67,6 +67,39 @@ def mark_ties(offsets: IntArray, ts_us: IntArray, strict: bool, follows: IndexAr
 
 
 @njit(cache=True, nogil=True)
+def clear_unreachable(
+    offsets: IntArray, ts_us: IntArray, follows: IndexArray, n_steps: int, window_us: int, mask: IntArray
+) -> None:
+    """Clear bit k of a row that no chain of steps 0 to k-1 within the window leads to.
+
+    `latest[k]` is the latest first event of a chain that ends in step k before the present tie group: the later
+    the start, the farther the chain may go on.
+    """
+    never = -(np.int64(1) << 62)
+    latest = np.empty(n_steps, dtype=np.int64)
+    fresh = np.empty(n_steps, dtype=np.int64)
+    for p in range(offsets.size - 1):
+        latest[:] = never
+        start = offsets[p]
+        while start < offsets[p + 1]:
+            fresh[:] = never
+            for row in range(start, follows[start]):
+                for k in range(n_steps):
+                    bit = np.int64(1) << k
+                    if not mask[row] & bit:
+                        continue
+                    first_us = ts_us[row] if k == 0 else latest[k - 1]
+                    if first_us == never or ts_us[row] - first_us >= window_us:
+                        mask[row] &= ~bit
+                    elif first_us > fresh[k]:
+                        fresh[k] = first_us
+            for k in range(n_steps):
+                if fresh[k] > latest[k]:
+                    latest[k] = fresh[k]
+            start = follows[start]
+
+
+@njit(cache=True, nogil=True)
 def index_steps_forward(offsets: IntArray, mask: IntArray, out: IndexArray) -> None:
     """`out[k, row]`: the first row at or after `row`, in its partition, whose mask has bit k; else the end."""
     for k in range(out.shape[0]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,7 +29,7 @@ def rearrange(values: Values, order: IntArray, n_threads: int = 1) -> Values:
         gather(values, order, out)
         return out  # type: ignore[return-value]
     borders = [order.size * i // n_parts for i in range(n_parts + 1)]
-    slices = [slice(start, stop) for start, stop in zip(borders, borders[1:], strict=False)]
+    slices = [slice(start, stop) for start, stop in pairwise(borders)]
     with ThreadPoolExecutor(n_parts) as pool:
         list(pool.map(lambda part: gather(values, order[part], out[part]), slices))
     return out  # type: ignore[return-value]

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from eventide.errors import EventideError, InputError
 from eventide.kernels import sequence as plain_kernel
 from eventide.kernels.arrays import HashArray, IntArray
-from eventide.kernels.order import index_steps_backward, index_steps_forward
+from eventide.kernels.order import clear_unreachable, index_steps_backward, index_steps_forward
 from eventide.operators.block import MAX_US, MIN_US, TS, Layout
 from eventide.operators.buffer import EventBuffer
 from eventide.operators.encode import Encoding, encode_columns
@@ -143,15 +143,24 @@ class SequenceOperator:
             return
         ordered = order_events(block, self.spec.layout.partition, self.spec.tie_columns, self._n_threads)
         hashes = None if self.spec.identity is None else hash_rows(block, self.spec.identity)
+        slide = self.spec.slide
+        n_at_once = MATCHES_PER_BATCH if slide is None else max(1, MATCHES_PER_BATCH // slide.n_overlapping)
         for matches in self._match(block, ordered, newer_than_us):
-            yield self._rows(block, ordered, hashes, matches)
+            for start in range(0, len(matches), n_at_once):
+                yield self._rows(block, ordered, hashes, matches[start : start + n_at_once])
 
     def _match(self, block: pa.Table, ordered: Ordered, newer_than_us: int) -> Iterator[IntArray]:
         """Matches as arrays (n_matches, n_steps) of positions in `ordered`, a bounded number at a time."""
         spec, kernel = self.spec, self._kernel
         backward = spec.strategy == "any"
         nearest = np.empty((spec.n_steps, ordered.ts_us.size), dtype=np.int32)
-        (index_steps_backward if backward else index_steps_forward)(ordered.offsets, ordered.mask, nearest)
+        if backward:
+            # Only events that a chain from a first step reaches: a walk backwards seldom ends without a match.
+            mask = ordered.mask.copy()
+            clear_unreachable(ordered.offsets, ordered.ts_us, ordered.follows, spec.n_steps, spec.span_us, mask)
+            index_steps_backward(ordered.offsets, mask, nearest)
+        else:
+            index_steps_forward(ordered.offsets, ordered.mask, nearest)
         run = kernel.match_any if backward else kernel.match_next
         reach = ordered.precedes if backward else ordered.follows
         limits = np.array([spec.span_us, newer_than_us, spec.strategy == "contiguous"], dtype=np.int64)

@@ -17,6 +17,11 @@ class Slide:
     slide_us: int
     origin_us: int = 0
 
+    @property
+    def n_overlapping(self) -> int:
+        """How many windows an instant lies in, at most."""
+        return -(-self.length_us // self.slide_us)
+
 
 def spread_over_windows(first_us: IntArray, last_us: IntArray, slide: Slide) -> tuple[IntArray, IntArray]:
     """(match index, window start) of every pair of a match and a window that holds all of it.

@@ -102,7 +102,8 @@ def _program(plan: Bound) -> list[str]:
         alone += [_text(plan, local.value.source.span) for local in parts.locals if local.symbol == step.symbol]
         lines.append(f"{k}  bind {step.symbol}  where {' AND '.join(alone)}")
         for test in placed:
-            if max(test.steps) == k:
+            # The walk backwards binds the last step first.
+            if (min if plan.strategy is Strategy.ANY else max)(test.steps) == k:
                 lines.append(f"       test {_text(plan, test.test.tree.span)}")
     lines.append(f"{len(steps)}  match")
     return lines
@@ -124,7 +125,10 @@ def _operator(plan: Bound, physical: Physical) -> list[str]:
     if spec.window_us is None:
         lines.append("memory      all relevant events: without WITHIN nothing can be forgotten")
     else:
-        lines.append(f"memory      the relevant events of the last {write_length(Length(spec.window_us))}")
+        lines.append(
+            f"memory      on a stream the relevant events of the last {write_length(Length(spec.window_us))}, "
+            "on bounded input all relevant ones"
+        )
     if spec.strategy == "any" and spec.n_steps > 1:
         bound = "WITHIN bounds it" if spec.window_us is not None else "add WITHIN to bound it"
         lines.append(f"results     up to the product of the steps' events in one window; {bound}")

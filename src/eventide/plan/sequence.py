@@ -19,13 +19,13 @@ from eventide.operators.times import UNIT_US, TimeType
 from eventide.operators.windows import Slide
 from eventide.plan.bound import Bound, Item
 from eventide.plan.expressions.residue import compile_tests
-from eventide.plan.expressions.split import EventValue, Slot, Split, Test, split
+from eventide.plan.expressions.split import EventValue, Split, Test, split
 from eventide.plan.expressions.typecheck import columns_of, typecheck
 from eventide.plan.expressions.types import type_name
 from eventide.plan.expressions.write_sql import write_duckdb, write_spark
 from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.places import clause_span, error_at, option_error
-from eventide.plan.references import is_next, is_orderable, references
+from eventide.plan.references import is_orderable, references
 
 MAX_STEPS = 62  # bits of the mask
 _STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
@@ -53,25 +53,19 @@ def place_tests(plan: Bound, steps: tuple[Step, ...], parts: Split) -> tuple[Pla
     """Each test with its steps; an adjacent-event test stands once for every adjacent pair it concerns."""
     at = {step.symbol: i for i, step in enumerate(steps)}
     placed: list[Placed] = []
-    tested = [c for c in plan.conjuncts if not _is_local(c)]
-    for test, conjunct in zip(parts.tests, tested, strict=True):
+    for test in parts.tests:
         if not any(slot.is_next for slot in test.slots):
             placed.append(Placed(test, tuple(at[slot.symbol] for slot in test.slots)))
             continue
-        pairs = _adjacent_pairs(test.slots, steps, plan, conjunct)
-        for i in pairs:
+        for i in _adjacent_pairs(test, steps, plan):
             placed.append(Placed(test, tuple(i + 1 if slot.is_next else i for slot in test.slots)))
     return tuple(placed)
 
 
-def _is_local(conjunct: Scalar) -> bool:
-    symbols = {reference.symbol for reference in references(conjunct.tree)}
-    return len(symbols) <= 1 and not any(is_next(node) for node in conjunct.tree.walk())
-
-
-def _adjacent_pairs(slots: tuple[Slot, ...], steps: tuple[Step, ...], plan: Bound, conjunct: Scalar) -> list[int]:
-    (left,) = (slot.symbol for slot in slots if not slot.is_next)
-    (right,) = (slot.symbol for slot in slots if slot.is_next)
+def _adjacent_pairs(test: Test, steps: tuple[Step, ...], plan: Bound) -> list[int]:
+    """The steps that are directly followed by one that the test relates them to."""
+    (left,) = (slot.symbol for slot in test.slots if not slot.is_next)
+    (right,) = (slot.symbol for slot in test.slots if slot.is_next)
     names = [step.symbol for step in steps]
     follows = list(pairwise(names))
     pairs = [i for i, pair in enumerate(follows) if pair == (left, right)]
@@ -82,7 +76,7 @@ def _adjacent_pairs(slots: tuple[Slot, ...], steps: tuple[Step, ...], plan: Boun
         elif (right, left) in follows:
             hint = f"'{right}' comes first: write {right}.column and NEXT({left}).column"
         message = f"'{left}' is never directly followed by '{right}' in this pattern"
-        raise error_at(plan.query, conjunct.span, message, hint)
+        raise error_at(plan.query, test.source.span, message, hint)
     return pairs
 
 
@@ -115,7 +109,7 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
     identity = [*layout.partition, TS, *sequence, *telling]
     window = query.window
     spec = SequenceSpec(
-        query=f"{write(query)}\n-- {plan.options}",
+        query=_meaning(plan),
         layout=layout,
         n_steps=len(steps),
         strategy=_STRATEGY[plan.strategy],
@@ -148,6 +142,21 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
         allowed_lateness_us=plan.options.allowed_lateness,
         output_schema=output,
     )
+
+
+def _meaning(plan: Bound) -> str:
+    """What the query means, however it was said: names a checkpoint's query and is part of `match_id`."""
+    bare = replace(plan.query, options=(), source=None, partition_by=())
+    conditions = [f"{name}: {condition.tree.sql('spark')}" for name, condition in sorted(plan.conditions.items())]
+    resolved = {
+        "time": f"{plan.ts} {plan.time_type.unit or ''}".strip(),
+        "sequence": plan.sequence,
+        "partition": ", ".join(plan.partition),
+        "types": "; ".join(conditions),
+        "ties": plan.options.ties,
+        "origin": plan.options.origin,
+    }
+    return "\n".join([write(bare), *(f"-- {name} {value}" for name, value in resolved.items() if value)])
 
 
 def read_columns(plan: Bound) -> tuple[str, ...]:

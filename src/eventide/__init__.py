@@ -1,6 +1,6 @@
 """Complex event queries on Apache Spark, from Python: one query, embedded, batch and streaming."""
 
-from eventide.api import Query, query
+from eventide.api import Query, query, stream_metrics
 from eventide.errors import EventideError, InputError, QueryError, UnsupportedError
 from eventide.generate import generate, sample
 
@@ -13,5 +13,6 @@ __all__ = [
     "generate",
     "query",
     "sample",
+    "stream_metrics",
 ]
 __version__ = "0.1.0"

@@ -154,3 +154,10 @@ def typed_by_input(options: Options) -> Options:
     if options.type is not None:
         raise InputError("one input per event type leaves nothing for type= to say", hint="leave out type=")
     return replace(options, type=TYPE_COLUMN)
+
+
+def stream_metrics(checkpoint: str | os.PathLike[str], spark: Any) -> dict[str, int]:
+    """What a stream has counted since its first start, read from its checkpoint: late events, held segments."""
+    from eventide.engines.spark.state import read_counters
+
+    return read_counters(os.fspath(checkpoint), spark)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import eventide as ev
 from eventide.operators.times import TimeType
 from tests.engines.plans import COLUMNS, expected_rows, make_events, make_plan, table_rows
 
@@ -148,6 +150,49 @@ def test_only_plain_parquet_is_read_directly(tmp_path: Path, folder: Path, event
     assert "schema" in str(can_read_directly(str(mixed)))
     pq.write_table(events, tmp_path / "old.parquet", use_deprecated_int96_timestamps=True)
     assert "INT96" in str(can_read_directly(str(tmp_path / "old.parquet")))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "reason"),
+    [
+        (pa.duration("us"), "column d is a duration"),
+        (pa.list_(pa.struct({"inner": pa.duration("ms")})), "column d is a duration"),
+        (pa.struct({"inner": pa.timestamp("ns")}), "column d has nanoseconds"),
+        (pa.list_(pa.uint8()), "column d is unsigned"),
+        (pa.map_(pa.string(), pa.duration("s")), "column d is a duration"),
+        (pa.list_(pa.struct({"inner": pa.int64()})), None),
+    ],
+    ids=str,
+)
+def test_types_that_spark_reads_differently_are_left_to_spark(
+    tmp_path: Path, dtype: pa.DataType, reason: str | None
+) -> None:
+    from eventide.engines.spark.sources import can_read_directly
+
+    pq.write_table(pa.table({"d": pa.array([None], dtype)}), tmp_path / "events.parquet")
+    found = can_read_directly(str(tmp_path / "events.parquet"))
+    assert found is None if reason is None else str(found).startswith(reason)
+
+
+DURATIONS = [(1, "A", 1_000_000), (2, "B", 3_456_000_000_000), (3, "A", None), (4, "B", -2)]  # microseconds
+
+
+def test_durations_in_parquet_are_whole_numbers_as_spark_reads_them(spark: Any, tmp_path: Path) -> None:
+    ts, kind, lengths = zip(*DURATIONS, strict=True)
+    table = pa.table({"ts": ts, "kind": kind, "d": pa.array(lengths, pa.duration("us"))})
+    pq.write_table(table, tmp_path / "events.parquet")
+    query = ev.query("PATTERN SEQ(A a, B b) WHERE a.d < b.d RETURN a.d, b.d", ts_unit="s", type="kind")
+    rows = query.run(str(tmp_path / "events.parquet"), engine="spark", spark=spark).toArrow()
+    assert rows.to_pylist() == [{"a_d": 1_000_000, "b_d": 3_456_000_000_000, "detected_at": 2}]
+    assert query.run(str(tmp_path / "events.parquet")).equals(rows)
+
+
+def test_intervals_of_a_dataframe_stay_intervals(spark: Any) -> None:
+    rows = [(ts, kind, None if us is None else dt.timedelta(microseconds=us)) for ts, kind, us in DURATIONS]
+    frame = spark.createDataFrame(rows, "ts bigint, kind string, d interval day to second")
+    text = "PATTERN SEQ(A a, B b) WHERE a.d < b.d AND a.d < INTERVAL '5' SECOND RETURN a.d, b.d"
+    found = ev.query(text, ts_unit="s", type="kind").run(frame).collect()
+    assert [tuple(row) for row in found] == [(rows[0][2], rows[1][2], 2)]
 
 
 def test_row_groups_are_shared_out_by_rows(folder: Path) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from eventide.errors import UnsupportedError
+import eventide as ev
+from eventide.errors import InputError, UnsupportedError
 from eventide.operators.times import TimeType
 from tests.engines.plans import (
     SECOND_US,
@@ -136,6 +137,12 @@ def test_late_events_are_dropped_and_quiet_buckets_advance(spark: Any, tmp_path:
     in_time = events.filter(pa.array([row != (2, "late", "C", 7) for row in rows]))
     assert got == expected_rows(in_time, plan, final_watermark_us(events, 10 * SECOND_US))
     assert {row[0] for row in got} == {"quiet", "late"}
+    assert ev.stream_metrics(tmp_path / "checkpoint", spark)["late_events"] == 1
+
+
+def test_metrics_of_something_else_than_a_checkpoint_are_an_error(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not the checkpoint of an Eventide stream"):
+        ev.stream_metrics(tmp_path, spark)
 
 
 def test_events_that_no_step_wants_advance_the_watermark(spark: Any, tmp_path: Path) -> None:

@@ -91,6 +91,12 @@ def test_spaces_do_not_depend_on_one_another() -> None:
         ),
         ("interval", pa.duration("us"), [dt.timedelta(seconds=1), None, dt.timedelta(-1)], [10**6, 0, -86_400 * 10**6]),
         ("interval", pa.int64(), [5, None, -5], [5, 0, -5]),
+        (
+            "interval",
+            pa.month_day_nano_interval(),
+            [(0, 1, 3_000), None, (1, 0, -2_000)],
+            [86_400 * 10**6 + 3, 0, 30 * 86_400 * 10**6 - 2],
+        ),
         ("integer", pa.dictionary(pa.int8(), pa.int64()), [7, None, 7], [7, 0, 7]),
     ],
 )

@@ -40,6 +40,7 @@ def test_any_column_name_can_be_read(name: str) -> None:
         (pa.array([2**64 - 1], pa.uint64()), "c > 0", True),
         (pa.array([dt.timedelta(hours=25)], pa.duration("us")), "c > INTERVAL 1 DAY", True),
         (pa.array([dt.timedelta(hours=25)], pa.duration("ms")), "c > INTERVAL 1 DAY", True),
+        (pa.array([(0, 1, 3_600 * 10**9)], pa.month_day_nano_interval()), "c > INTERVAL 1 DAY", True),
         (pa.array(["x"]).dictionary_encode(), "c || 'y'", "xy"),
         (pa.array(["x"], pa.string_view()), "upper(c)", "X"),
         (pa.array(["x"], pa.large_string()), "upper(c)", "X"),

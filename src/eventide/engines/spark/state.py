@@ -1,0 +1,27 @@
+"""What the checkpoint of a stream knows: counters of all buckets, read from the state store."""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.sql import SparkSession
+
+from eventide.errors import InputError
+
+
+def read_counters(checkpoint: str, spark: SparkSession) -> dict[str, int]:
+    """Late events and held segments, summed over the buckets, as of the last committed micro-batch."""
+    try:
+        heads = spark.read.format("statestore").option("stateVarName", "head").load(checkpoint)
+        rows = heads.select("value.engine", "value.operator").collect()
+    except Exception as error:
+        if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+            raise
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"'{checkpoint}' is not the checkpoint of an Eventide stream: {reason}") from error
+    engines, operators = [json.loads(row[0]) for row in rows], [json.loads(bytes(row[1])) for row in rows]
+    return {
+        "late_events": sum(operator["late"] for operator in operators),
+        "held_segments": sum(len(engine["segments"]) for engine in engines),
+        "buckets": len(rows),
+    }

@@ -1,0 +1,66 @@
+"""Columns of lengths of time, which DuckDB holds as its INTERVAL, compare and add up as day-time intervals do."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import eventide as ev
+
+LENGTHS = [dt.timedelta(seconds=1), dt.timedelta(days=40, microseconds=3), None, dt.timedelta(microseconds=-2)]
+EVENTS = [{"ts": i + 1, "kind": "AB"[i % 2], "d": length} for i, length in enumerate(LENGTHS)]
+
+
+def run(text: str, events: Any, **options: Any) -> pa.Table:
+    return ev.query(text, ts_unit="s", type="kind", **options).run(events)
+
+
+def table(unit: str) -> pa.Table:
+    return pa.Table.from_pylist(EVENTS).set_column(2, "d", pa.array(LENGTHS, pa.duration("us")).cast(f"duration[{unit}]"))
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        EVENTS,
+        table("us"),
+        table("ns"),
+        pd.DataFrame(EVENTS),
+        pl.DataFrame(EVENTS),
+        duckdb.sql("FROM (VALUES (1, 'A', INTERVAL 1 SECOND), (2, 'B', INTERVAL 1 MONTH)) t(ts, kind, d)"),
+    ],
+    ids=["dicts", "us", "ns", "pandas", "polars", "duckdb"],
+)
+def test_events_are_related_by_lengths_of_time(events: Any) -> None:
+    assert run("PATTERN SEQ(A a, B b) WHERE a.d < b.d RETURN a.ts, b.ts", events).to_pylist() == [
+        {"a_ts": 1, "b_ts": 2, "detected_at": 2}
+    ]
+    assert run("PATTERN SEQ(A a, B b) WHERE b.d - a.d < INTERVAL '1' DAY", events).num_rows == len(events) // 4
+
+
+def test_a_length_of_time_is_compared_with_an_interval() -> None:
+    found = run("PATTERN X DEFINE X AS d > INTERVAL '0' SECOND RETURN X.ts", EVENTS).column("X_ts")
+    assert sorted(found.to_pylist()) == [1, 2]
+
+
+def test_computed_lengths_of_time_are_durations() -> None:
+    found = run("PATTERN SEQ(A a, B b) WHERE a.d IS NOT NULL RETURN b.d - a.d AS gap, a.d * 2 AS twice", EVENTS)
+    assert found.schema.field("gap").type == found.schema.field("twice").type == pa.duration("us")
+    assert set(found.column("gap").to_pylist()) == {LENGTHS[1] - LENGTHS[0], LENGTHS[3] - LENGTHS[0]}
+
+
+@pytest.mark.parametrize("text", ["PATTERN SEQ(A a, B b) WHERE [d]", "PATTERN A a WHERE a.d > INTERVAL '1' MONTH"])
+def test_what_an_interval_cannot_do_is_an_error_in_the_query(text: str) -> None:
+    with pytest.raises(ev.QueryError, match="calendar interval"):
+        run(text, EVENTS)
+
+
+def test_an_interval_does_not_tell_events_apart() -> None:
+    with pytest.raises(ev.EventideError, match=r"'d' is calendar interval\nHint: name a column that does with sequence="):
+        run("PATTERN A a RETURN a.d", EVENTS, match_id=True)

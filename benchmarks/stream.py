@@ -42,7 +42,7 @@ def write_files(folder: Path, events: int) -> None:
     partial = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
     partial.mkdir()
     try:
-        whole = generate("typed", events=events, output=partial / "all", row_group_events=BATCH_EVENTS, **TYPED)
+        whole = generate("typed", events=events, output=partial / "all.parquet", row_group_events=BATCH_EVENTS, **TYPED)
         file = pq.ParquetFile(whole)
         for idx in range(file.num_row_groups):
             pq.write_table(file.read_row_group(idx), partial / f"{idx:05d}.parquet")

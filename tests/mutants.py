@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OPERATOR = ("tests/operators/test_sequence.py",)
 SAME_ROWS = ("tests/engines/test_same_rows.py::test_the_embedded_engine_returns_the_oracles_rows",)
 SPILL = ("tests/engines/test_same_rows.py::test_files_cut_by_partition_return_the_same_rows",)
-RESIDUE = ("tests/plan/expressions/test_residue.py",)
+RESIDUE = ("tests/plan/expressions/test_residue.py::test_generated_tests_equal_duckdb",)
 
 
 @dataclass(frozen=True)

@@ -75,8 +75,20 @@ def test_only_the_option_drops() -> None:
     ]:
         with pytest.raises(ev.InputError, match=message):
             ev.query(text, **OPTIONS).run(EVENTS)
-    with pytest.raises(ev.InputError, match="'when' is NULL in an event"):
-        ev.query("PATTERN SEQ(A, B) RETURN A.when", ts="when").run(EVENTS)
+
+
+def test_an_event_of_which_only_the_time_is_read_is_told_by_its_row(tmp_path: Path) -> None:
+    pq.write_table(EVENTS, tmp_path / "events.parquet")
+    query = ev.query("PATTERN SEQ(A, B) RETURN A.when", ts="when")
+    for events in (EVENTS, tmp_path / "events.parquet"):
+        for memory_limit in (None, 1):
+            with pytest.raises(ev.InputError) as caught:
+                query.run(events, memory_limit=memory_limit)
+            message = "an event has no time: 'when' is NULL in row 2 of the input, and in 1 more"
+            assert (caught.value.message, caught.value.hint) == (message, HINT)
+    # What a reader has given is gone.
+    with pytest.raises(ev.InputError, match="is NULL in 2 events, of which the query reads no other column"):
+        query.run(EVENTS.to_reader())
 
 
 def test_a_long_value_is_cut_in_the_message() -> None:
@@ -100,7 +112,9 @@ def test_spark_reports_and_drops_the_same(spark: Any, tmp_path: Path) -> None:
             result.write.parquet(str(tmp_path / "out"))
         assert user_message(caught.value) == f"{MESSAGE}\nHint: {HINT}"
         assert not list((tmp_path / "out").glob("*.parquet"))
-    assert rows(lenient.run(frame).toArrow()) == ROWS
+    found = lenient.run(frame)
+    assert lenient.metrics() == {}
+    assert rows(found.toArrow()) == ROWS
     assert lenient.metrics() == {"events": 5, "dropped_events": 2}
     assert rows(lenient.run(path, engine="spark", spark=spark).toArrow()) == ROWS
     assert lenient.metrics() == {"events": 5, "dropped_events": 2}
@@ -214,14 +228,22 @@ def test_a_file_without_rows_or_columns(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "empty.parquet").write_text("")
-    for name in ("header.csv", "empty.csv", "empty.jsonl", "empty.parquet"):
+    for name, message in [
+        ("header.csv", "the time column 'when' is string"),
+        ("empty.csv", f"'{tmp_path}/empty.csv' is empty: it has no columns"),
+        ("empty.jsonl", f"'{tmp_path}/empty.jsonl' is empty: it has no columns"),
+        ("empty.parquet", f"cannot read '{tmp_path}/empty.parquet'"),
+    ]:
         with pytest.raises(ev.EventideError) as caught:
             ev.query(TEXT, **OPTIONS).run(tmp_path / name)
-        assert caught.value.message
+        assert caught.value.message.startswith(message)
 
 
 @pytest.mark.spark
 def test_an_empty_input_on_spark(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(ev.InputError, match=r"empty\.csv' is empty: it has no columns"):
+        ev.query(TEXT, **OPTIONS).run(tmp_path / "empty.csv", engine="spark", spark=spark)
     pq.write_table(EMPTY, tmp_path / "events.parquet")
     query = ev.query(TEXT, **OPTIONS)
     frame = spark.read.parquet(str(tmp_path / "events.parquet"))

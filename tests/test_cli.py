@@ -196,6 +196,17 @@ def test_check_with_events_binds(folder: Path, eventide: Command) -> None:
     )
 
 
+def test_check_without_events_finds_what_is_wrong_whatever_they_are(folder: Path, eventide: Command) -> None:
+    (folder / "query.txt").write_text("PATTERN SEQ(A, B) WHERE zz.x > 1")
+    code, out, err = eventide("check", "query.txt")
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: unknown symbol 'zz' (line 1, column 25)\n")
+    (folder / "query.txt").write_text("PATTERN SEQ(A a+, B b)")
+    code, out, err = eventide("check", "query.txt")
+    assert (code, err) == (0, "")
+    assert "repetition cannot run yet" in out
+
+
 # --- the user's mistakes -----------------------------------------------------------------------------------
 
 
@@ -224,6 +235,8 @@ def test_check_with_events_binds(folder: Path, eventide: Command) -> None:
         (["generate", "cars", "--events", "-5", "--output", "x.parquet"], "-5"),
         (["generate", "cars", "--events", "many", "--output", "x.parquet"], "Invalid value for '--events'"),
         (["generate", "cars", "--events", "5", "--output", "no/x.parquet"], "no"),
+        (["generate", "cars", "--events", "5", "--output", "x.csv"], "cannot write 'x.csv': events are written as"),
+        (["run", "query.txt", "--input", "nothing.csv"], "'nothing.csv' is empty: it has no columns"),
         (["generate", "cars", "--events", "5", "--output", "x.parquet", "--set", "n"], "--set takes name=value"),
         (["generate", "cars", "--events", "5", "--output", "x.parquet", "--set", "n=1"], "'n'"),
     ],
@@ -234,6 +247,7 @@ def test_a_mistake_is_one_message_and_exit_code_2(
 ) -> None:
     (folder / "broken.parquet").write_bytes(b"PAR1 this is no parquet file PAR1")
     (folder / "empty").mkdir()
+    (folder / "nothing.csv").write_text("")
     (folder / "dir.csv").mkdir()
     before = sorted(folder.rglob("*"))
     code, out, err = eventide(*words)
@@ -335,3 +349,13 @@ def test_generate_writes_what_run_reads(folder: Path, eventide: Command) -> None
 def test_the_spark_engine_gives_the_same_rows_and_the_same_messages(folder: Path) -> None:
     done = process("run", "query.txt", "--input", "events.parquet", "--json", "--engine", "spark", check=True)
     assert sorted(map(json.loads, done.stdout.splitlines()), key=lambda row: row["user"]) == ROWS
+
+
+@pytest.mark.spark
+def test_on_spark_a_mistake_is_one_message_too(folder: Path) -> None:
+    bad = pq.read_table("events.parquet").set_column(0, "ts", pa.array([1, None, 3, 4, 5], pa.timestamp("s")))
+    pq.write_table(bad, "bad.parquet")
+    done = process("run", "query.txt", "--input", "bad.parquet", "--engine", "spark")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Error: an event has no time: 'ts' is NULL in the event with user = 'bob', amount = NULL\n" in done.stderr
+    assert "Traceback" not in done.stderr and "ERROR" not in done.stderr and "\tat " not in done.stderr

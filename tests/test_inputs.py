@@ -135,6 +135,34 @@ def test_folders_and_patterns(tmp_path: Path) -> None:
         QUERY.run(tmp_path)
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["events.csv", "events.jsonl", "events.csv.gz"])
+def test_the_format_of_a_folder_is_that_of_its_files_on_spark(spark: Any, tmp_path: Path, name: str) -> None:
+    WRITERS[name](tmp_path / name)
+    (tmp_path / "_log").mkdir()
+    (tmp_path / "_log" / "0.parquet").write_text("")
+    found = QUERY.run(tmp_path, engine="spark", spark=spark)
+    assert [(row["user"], row["B_amount"]) for row in rows(found.toArrow())] == [("ann", 30), ("bob", 5)]
+
+
+@pytest.mark.spark
+def test_what_spark_does_not_read_is_told(spark: Any, tmp_path: Path) -> None:
+    _write_arrow(tmp_path / "events.arrow")
+    with pytest.raises(ev.InputError, match=r"Spark does not read '\.arrow' files"):
+        QUERY.run(tmp_path, engine="spark", spark=spark)
+    pa_csv.write_csv(EVENTS, tmp_path / "events.csv")
+    with pytest.raises(ev.InputError, match=r"holds files of several formats: \.arrow, \.csv"):
+        QUERY.run(tmp_path, engine="spark", spark=spark)
+
+
+@pytest.mark.parametrize("limit", ["64", "1 GB or so", 0, -5, 1.5, True, ""])
+def test_a_memory_limit_is_a_size(limit: Any) -> None:
+    with pytest.raises(ev.EventideError) as caught:
+        QUERY.run(EVENTS, memory_limit=limit)
+    assert caught.value.message == f"memory_limit={limit!r} is not a size"
+    assert rows(QUERY.run(EVENTS, memory_limit="1 KiB")) == ROWS
+
+
 @pytest.mark.parametrize(
     ("events", "message"),
     [
@@ -234,6 +262,11 @@ def test_one_input_per_event_type(tmp_path: Path) -> None:
             {"Order": ORDERS.append_column("ITEM", pa.nulls(3)), "Payment": PAYMENTS},
             "input Order: column 'ITEM' stands there twice\nHint: rename it",
         ),
+        (
+            BY_TYPE,
+            {"Order": ORDERS, "Payment": PAYMENTS.set_column(1, "User", pa.array([1, 2]))},
+            "column 'User' is string in input Order and bigint in input Payment\nHint: cast one of them",
+        ),
     ],
 )
 def test_inputs_per_event_type_that_do_not_fit(query: ev.Query, inputs: dict[str, Any], message: str) -> None:
@@ -246,10 +279,33 @@ def test_inputs_per_event_type_that_do_not_fit(query: ev.Query, inputs: dict[str
 def test_one_spark_input_per_event_type(spark: Any) -> None:
     orders, payments = spark.createDataFrame(ORDERS), spark.createDataFrame(PAYMENTS)
     assert by_time(BY_TYPE.run(Order=orders, Payment=payments).toArrow()) == BY_TYPE_ROWS
+    with pytest.raises(ev.InputError, match="input Order: column 'Event_Type' is a name that Eventide adds"):
+        BY_TYPE.run(Order=orders.selectExpr("*", "1 AS Event_Type"), Payment=payments)
+    with pytest.raises(ev.InputError, match="column 'User' is string in input Order and int in input Payment"):
+        BY_TYPE.run(Order=orders, Payment=payments.selectExpr("ts", "amount", "item", "1 AS User"))
     with pytest.raises(ev.InputError, match="engine='spark' takes DataFrames or a path, not Table"):
         BY_TYPE.run(Order=orders, Payment=PAYMENTS)
     with pytest.raises(ev.InputError, match="engine='local' does not read Spark DataFrames"):
         BY_TYPE.run(Order=orders, Payment=payments, engine="local")
+
+
+def test_numbers_widen_and_nulls_have_any_type() -> None:
+    orders = ORDERS.append_column("amount", pa.array([1.5, 2.5, 3.5])).append_column("note", pa.nulls(3))
+    payments = PAYMENTS.append_column("note", pa.array(["p", "q"])).set_column(0, "ts", pa.array([3, 6], pa.int32()))
+    found = BY_TYPE.run(Order=orders, Payment=payments)
+    assert by_time(found) == BY_TYPE_ROWS
+    assert found.schema.field("P_amount").type == pa.float64()
+
+
+@pytest.mark.spark
+def test_numbers_widen_the_same_on_spark(spark: Any) -> None:
+    orders = spark.createDataFrame(ORDERS).selectExpr("*", "1.5D AS amount", "NULL AS note")
+    payments = spark.createDataFrame(PAYMENTS).selectExpr(
+        "CAST(ts AS INT) AS ts", "user", "amount", "item", "'p' AS note"
+    )
+    found = BY_TYPE.run(Order=orders, Payment=payments).toArrow()
+    assert by_time(found) == BY_TYPE_ROWS
+    assert found.schema.field("P_amount").type == pa.float64()
 
 
 # --- time columns ------------------------------------------------------------------------------------------
@@ -349,6 +405,8 @@ def test_windows_may_begin_at_the_first_event() -> None:
     query = "PATTERN SEQ(A, B) WITHIN 4 s SLIDE 4 s RETURN A.at"
     found = ev.query(query, ts="at", ts_unit="s", origin="first").run(timed(pa.int32(), [3, 5, 10, 20]))
     assert found.to_pylist() == [{"A_at": 3, "window_start": 3, "window_end": 7, "detected_at": 5}]
+    reader = timed(pa.int32(), [3, 5, 10, 20]).to_reader(max_chunksize=1)
+    assert ev.query(query, ts="at", ts_unit="s", origin="first").run(reader) == found
     empty = timed(pa.int32(), [3, 5, 10, 20]).slice(0, 0)
     assert ev.query(query, ts="at", ts_unit="s", origin="first").run(empty).num_rows == 0
 

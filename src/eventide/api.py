@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from eventide.engines.local import run as local
-from eventide.engines.local.sources import TYPE_COLUMN, Source, is_local, open_source, open_sources
+from eventide.engines.local.sources import Source, is_local, open_source, open_sources
+from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, did_you_mean
 from eventide.lang import EventQuery, parse, write
 from eventide.plan.explain import explain
@@ -51,20 +52,22 @@ class Query:
         *,
         engine: str | None = None,
         spark: Any = None,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
         **inputs: Any,
     ) -> Any:
         """Spark DataFrame in, Spark DataFrame out; anything else in, pyarrow Table out.
 
         `engine="spark"` with a path lets Spark tasks read the files themselves. `Order=df1, Payment=df2` gives
-        one input per event type. `memory_limit` (bytes) bounds the events held by the embedded engine.
+        one input per event type. `memory_limit`, bytes or text such as "2GB", bounds the events that the embedded
+        engine holds.
         """
+        limit_bytes = None if memory_limit is None else local.size_bytes(memory_limit)
         self._check_inputs(events, inputs, engine)
         if engine == "spark" or not all(is_local(value) for value in (events, *inputs.values())):
             return self._run_on_spark(events, inputs, spark)
         source, options = self._open(events, inputs)
         physical = prepare(self.tree, options, source.schema, engine="local")
-        table, self.last_run = local.run(physical, source, memory_limit)
+        table, self.last_run = local.run(physical, source, limit_bytes)
         return table
 
     def explain(self, events: Any = None, *, engine: str | None = None, **inputs: Any) -> str:
@@ -82,7 +85,12 @@ class Query:
         return explain(self.tree, options, input_schema(frame), engine=name)
 
     def metrics(self) -> dict[str, int]:
-        """What the last run counted: events, dropped ones, matches; on Spark, after an action has run."""
+        """What the last run counted; empty before a run.
+
+        Embedded: `events` (where their number is known without reading), `relevant_events`, `dropped_events`,
+        `matches`, `spilled_bytes`. On Spark only with `on_bad_event="drop"`: `events` and `dropped_events` of the
+        first action on the result, empty before it; a stream has them in `observedMetrics` of its progress.
+        """
         return self.last_run.metrics() if self.last_run is not None else {}
 
     def plan(self, schema: pa.Schema, engine: str = "local") -> Physical:
@@ -112,7 +120,7 @@ class Query:
             if is_local(value):
                 raise InputError(f"engine='spark' takes DataFrames or a path, not {type(value).__name__}")
         if inputs:
-            return merge_frames(inputs, TYPE_COLUMN), typed_by_input(self.options)
+            return merge_frames(inputs), typed_by_input(self.options)
         return events, self.options
 
     def _open(self, events: Any, inputs: dict[str, Any]) -> tuple[Source, Options]:

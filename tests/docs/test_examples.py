@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import re
-import textwrap
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from tests.docs.script import SCRIPT, example
+
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "docs" / "examples" / "takeover.py"
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +25,7 @@ def takeover() -> ModuleType:
 
 @pytest.mark.parametrize("part", ["batch", "path", "stream"])
 def test_the_readme_shows_the_part_of_the_script(part: str) -> None:
-    found = re.search(rf"\[start:{part}\]\n(.*?) *# --8<-- \[end:{part}\]", SCRIPT.read_text(), re.DOTALL)
-    assert found is not None
-    assert f"```python\n{textwrap.dedent(found.group(1))}```" in (ROOT / "README.md").read_text()
+    assert f"```python\n{example(part)}```" in (ROOT / "README.md").read_text()
 
 
 @pytest.mark.spark

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import doctest
+import html
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from eventide import cli
 from tests.docs import function_table
+from tests.docs.script import PARTS, example
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND_LINE = ROOT / "docs" / "command-line.md"
@@ -59,17 +62,45 @@ def _compare(command: str, shown: str, found: str) -> None:
     assert doctest.OutputChecker().check_output(shown, found, flags), f"$ {command}\n{found}"
 
 
-def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The HTML of the built pages by file name."""
     pytest.importorskip("mkdocs")
-    site = tmp_path / "site"
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)]
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
-    pages = list(site.rglob("*.html"))
+    pages = {page.name: page.read_text() for page in folder.rglob("*.html")}
     assert len(pages) > 8
-    for page in pages:
-        loaded = re.findall(r'<(?:script|img|iframe)[^>]*\ssrc="(https?:[^"]*)"', page.read_text())
-        loaded += re.findall(
-            r'<link[^>]*rel="(?:stylesheet|preconnect|icon)"[^>]*href="(https?:[^"]*)"', page.read_text()
-        )
-        assert not loaded, page.name
+    return pages
+
+
+def test_the_site_loads_nothing_from_elsewhere(site: dict[str, str]) -> None:
+    for name, page in site.items():
+        loaded = re.findall(r'<(?:script|img|iframe)[^>]*\ssrc="(https?:[^"]*)"', page)
+        loaded += re.findall(r'<link[^>]*rel="(?:stylesheet|preconnect|icon)"[^>]*href="(https?:[^"]*)"', page)
+        assert not loaded, name
+
+
+def test_no_page_shows_an_include_instead_of_what_it_includes(site: dict[str, str]) -> None:
+    assert [name for name, page in site.items() if "--8" in _text(page)] == []
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_page_of_engines_shows_the_code_that_runs(site: dict[str, str], part: str) -> None:
+    assert example(part) in _text(site["engines.html"])
+
+
+def _text(page: str) -> str:
+    """What a reader sees: the page without its tags."""
+    return html.unescape(re.sub(r"<[^>]*>", "", page))
+
+
+def test_ruff_leaves_the_includes_of_a_page_alone(tmp_path: Path) -> None:
+    pytest.importorskip("ruff")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text('```python\n--8<-- "examples/takeover.py:query"\n```\n')
+    before = page.read_text()
+    subprocess.run([sys.executable, "-m", "ruff", "format", "."], cwd=tmp_path, capture_output=True, check=True)
+    assert page.read_text() == before

@@ -183,6 +183,15 @@ def only_our_errors(text: str) -> None:
             query.plan(SCHEMA, engine)
         except ev.EventideError as error:
             assert error.message
+        else:
+            query.explain()
+
+
+def only_our_errors_without_events(text: str) -> None:
+    try:
+        ev.query(text).explain()
+    except ev.EventideError as error:
+        assert error.message
 
 
 @settings(max_examples=300, deadline=None)
@@ -193,6 +202,7 @@ def test_mutated_queries_bind_or_raise_our_errors(text: str, data: st.DataObject
         end = data.draw(st.integers(start, min(len(text), start + 8)))
         text = text[:start] + data.draw(st.sampled_from(["", *WORDS.split()])) + text[end:]
     only_our_errors(text)
+    only_our_errors_without_events(text)
 
 
 def _grow(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -217,3 +227,4 @@ PATTERNS = st.sampled_from(
 def test_random_expressions_bind_or_raise_our_errors(pattern: str, condition: str, value: str) -> None:
     only_our_errors(f"PATTERN {pattern} WHERE {condition} PARTITION BY user RETURN {value} AS r")
     only_our_errors(f"PATTERN {pattern} DEFINE A AS {condition} RETURN {value}")
+    only_our_errors_without_events(f"PATTERN {pattern} DEFINE A AS {condition} WHERE {condition} RETURN {value}")

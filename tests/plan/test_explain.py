@@ -25,6 +25,45 @@ def test_without_events_the_query_as_understood() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("PATTERN SEQ(A, B) WHERE zz.x > 1", "unknown symbol 'zz'"),
+        ("PATTERN SEQ(A, B) WHERE A.x < NEXT(q).y", "unknown symbol 'q'"),
+        ("PATTERN SEQ(A, B) RETURN A.x, zz.y", "unknown symbol 'zz'"),
+        ("PATTERN SEQ(A, B) RETURN COUNT(zz)", "unknown symbol 'zz'"),
+        ("PATTERN SEQ(A, B) RETURN x", "which event's 'x'?"),
+        ("PATTERN SEQ(Login a, Buy a)", "symbol 'a' stands for types 'Login' and 'Buy'"),
+        ("PATTERN SEQ(A, B) DEFINE C AS x > 1", "type 'C' is defined but not in PATTERN"),
+        ("PATTERN SEQ(A, B) DEFINE A AS NEXT(B).x > 1", "DEFINE is about one event"),
+        ("PATTERN SEQ(A, B) MIN LENGTH 3", "a match of this pattern has 2 events, so MIN LENGTH 3 leaves none"),
+        ("PATTERN SEQ(A, B) OPTIONS (origin = 'first')", "origin moves sliding windows, and this query has none"),
+        ("PATTERN SEQ(A, B) RETURN A.x, B.y AS a_X", "'a_X' is the name of two columns"),
+    ],
+)
+def test_without_events_what_no_events_can_make_right_is_an_error(text: str, message: str) -> None:
+    with pytest.raises(ev.QueryError) as caught:
+        ev.query(text).explain()
+    assert caught.value.message == message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PATTERN A WHERE payload.city = 'Rome' RETURN a, A.payload.size",
+        "PATTERN SEQ(A{1}, B) WHERE A.ts > 5 AND A.type = 3 AND [user] RETURN USER, length(B.tags[0]) + 1 AS n",
+        "PATTERN SEQ(A, B) DEFINE A AS A.x > 1 AND place.city = 'Rome' WHERE A.ok RETURN B.x OPTIONS (ts_unit = 's')",
+    ],
+)
+def test_without_events_nothing_is_said_about_columns(text: str) -> None:
+    assert ev.query(text).explain().endswith("needs the events' columns: pass the events to explain")
+
+
+def test_without_events_it_is_told_what_cannot_run_yet() -> None:
+    text = ev.query("PATTERN SEQ(A a+, B b)").explain()
+    assert text.endswith("Operator\n  none: repetition cannot run yet in this version")
+
+
 def test_the_number_of_events_is_told_where_it_is_known() -> None:
     events = pa.table({"ts": pa.array([1, 2], pa.timestamp("us")), "type": ["A", "B"]})
     text = ev.query("PATTERN SEQ(A, B)").explain(events)

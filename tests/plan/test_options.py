@@ -63,6 +63,19 @@ def test_values_that_are_taken(given: dict[str, Any], expected: object) -> None:
             {"origin": 1.5},
             "origin=1.5 is not possible\nHint: 'first', a datetime, or a time after the epoch such as '6 hours'",
         ),
+        (
+            {"origin": 2**62},
+            f"origin={2**62} is out of range\nHint: it counts microseconds after the epoch",
+        ),
+        (
+            {"origin": "-9000000 days"},
+            "origin='-9000000 days' is not possible\n"
+            "Hint: 'first', a datetime, or a time after the epoch such as '6 hours'",
+        ),
+        (
+            {"origin": "90000000 days"},
+            "origin='90000000 days' is out of range\nHint: it counts microseconds after the epoch",
+        ),
     ],
 )
 def test_values_that_are_refused(given: dict[str, Any], message: str) -> None:

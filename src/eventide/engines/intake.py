@@ -21,7 +21,7 @@ def take_in(raw: pa.Table, intake: Intake) -> tuple[pa.Table, int]:
     if n_bad:
         bad = pc.is_null(ts)
         if not intake.drop_bad_events:
-            raise InputError(_describe(raw.filter(bad).slice(0, 1), intake), hint=_BAD_TIME_HINT)
+            raise no_time(intake, _which(raw.filter(bad), intake))
         raw = raw.filter(pc.invert(bad))
         ts = raw.column(TS)
     if not intake.keep_all:
@@ -33,14 +33,18 @@ def take_in(raw: pa.Table, intake: Intake) -> tuple[pa.Table, int]:
     return block, n_bad
 
 
-_BAD_TIME_HINT = 'fill in the time, or pass on_bad_event="drop" to drop and count such events'
+def no_time(intake: Intake, which: str) -> InputError:
+    """The error about an event without a time; `which` says where it is, as the user knows it."""
+    hint = 'fill in the time, or pass on_bad_event="drop" to drop and count such events'
+    return InputError(f"an event has no time: '{intake.ts_column}' is NULL {which}", hint=hint)
 
 
-def _describe(row: pa.Table, intake: Intake) -> str:
-    """The event as the user knows it: the columns that the query reads, under their own names."""
-    shown = [f"{name} = {_show(row.column(block)[0].as_py())}" for block, name in intake.names]
-    which = f"in the event with {', '.join(shown)}" if shown else "in an event"
-    return f"an event has no time: '{intake.ts_column}' is NULL {which}"
+def _which(bad: pa.Table, intake: Intake) -> str:
+    """The first event by the columns that the query reads, under their own names."""
+    shown = [f"{name} = {_show(bad.column(block)[0].as_py())}" for block, name in intake.names]
+    if shown:
+        return f"in the event with {', '.join(shown)}"
+    return f"in {bad.num_rows:,} event{'s' if bad.num_rows > 1 else ''}, of which the query reads no other column"
 
 
 def _show(value: object) -> str:

@@ -58,6 +58,8 @@ def generate(
     output = Path(output)
     if output.is_dir():
         raise InputError(f"'{output}' is a folder", hint="name a file, for example events.parquet in it")
+    if output.suffix != ".parquet":
+        raise InputError(f"cannot write '{output}': events are written as Parquet", hint="end the name in .parquet")
     if not output.parent.is_dir():
         raise InputError(f"the folder '{output.parent}' does not exist", hint="create it first")
     partial = output.parent / f".{output.name}.{uuid.uuid4().hex}.part"

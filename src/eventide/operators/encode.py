@@ -121,6 +121,8 @@ def _numbers(column: pa.ChunkedArray, encoding: Encoding) -> NDArray[Any]:
         return _unscaled(column, encoding.scale)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if pa.types.is_interval(column.type):
+        return _interval_us(column)
     if encoding.kind in ("timestamp", "interval", "date") and not pa.types.is_integer(column.type):
         target = _ARROW_TYPES[encoding.kind]
         if encoding.kind == "timestamp" and pa.types.is_timestamp(column.type):
@@ -132,6 +134,22 @@ def _numbers(column: pa.ChunkedArray, encoding: Encoding) -> NDArray[Any]:
     if column.null_count:
         column = column.fill_null(pa.scalar(False) if encoding.kind == "boolean" else pa.scalar(0, column.type))
     return _own(column, dtype)
+
+
+_DAY_US = 86_400_000_000
+_MONTH_DAY_NANO = np.dtype([("months", np.int32), ("days", np.int32), ("nanoseconds", np.int64)])
+
+
+def _interval_us(column: pa.ChunkedArray) -> NDArray[Any]:
+    """DuckDB's INTERVAL as microseconds, a month as 30 days, which is how DuckDB compares them; NULL is 0."""
+    plain = _one_array(column)
+    if len(plain) == 0:
+        return np.empty(0, dtype=np.int64)
+    parts = np.frombuffer(plain.buffers()[1], dtype=_MONTH_DAY_NANO)[plain.offset : plain.offset + len(plain)]
+    days = parts["months"].astype(np.int64) * 30 + parts["days"]
+    lengths: NDArray[np.int64] = days * _DAY_US + parts["nanoseconds"] // 1000
+    lengths[~np.asarray(plain.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)] = 0
+    return lengths
 
 
 def _unscaled(column: pa.ChunkedArray, scale: int) -> NDArray[Any]:

@@ -12,9 +12,9 @@ from eventide.errors import EventideError, did_you_mean
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Definition, EventQuery, Scalar, Span, Strategy
 from eventide.operators.times import TimeType
+from eventide.plan.assumed import type_of
 from eventide.plan.bind_items import bind_items
 from eventide.plan.bound import Bound, Symbol
-from eventide.plan.expressions.typecheck import typecheck
 from eventide.plan.expressions.types import canonical, type_name
 from eventide.plan.options import Options
 from eventide.plan.places import error_at, option_error
@@ -227,7 +227,7 @@ def _in_next(column: exp.Column) -> bool:
 
 
 def _need_boolean(tree: exp.Expression, source: Scalar, query: EventQuery, schema: pa.Schema) -> None:
-    dtype = typecheck(_without_next(tree), lambda column: schema.field(column.name), query.text, source.span)
+    dtype = type_of(_without_next(tree), schema, query, source.span)
     if dtype is not None and not pa.types.is_boolean(dtype) and not pa.types.is_null(dtype):
         message = f"a condition must be true or false, but this is {type_name(dtype)}"
         raise error_at(query, source.span, message, "compare it with something")

@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from eventide.lang.positions import span_of
 from eventide.lang.tree import EventQuery, ReturnItem, Scalar, Span
+from eventide.plan.assumed import type_of
 from eventide.plan.bound import Item, Symbol
-from eventide.plan.expressions.typecheck import typecheck
 from eventide.plan.expressions.types import canonical, is_number, type_name
 from eventide.plan.options import Options
 from eventide.plan.places import error_at
@@ -103,7 +103,7 @@ def _bind_item(
     for column in tree.find_all(exp.Column):
         if column.table:
             _check_symbol(symbols[column.table], column, bool(aggregates), source, query)
-    typecheck(tree, lambda column: schema.field(column.name), query.text, source.span)
+    type_of(tree, schema, query, source.span)
     name = item.alias.text if item.alias is not None else _default_name(tree, source.text)
     return Item(name, tree, references(tree), bool(aggregates), item.span)
 
@@ -146,7 +146,7 @@ def _check_aggregate(
         raise error_at(query, span, f"'{over[0].name}' is absent in every match: it has no columns")
     if isinstance(node.this, exp.Identifier):
         return
-    kind = typecheck(node.this, lambda column: schema.field(column.name), query.text, source.span)
+    kind = type_of(node.this, schema, query, source.span)
     if kind is None:
         return
     if isinstance(node, exp.Sum | exp.Avg) and not is_number(canonical(kind)):

@@ -10,13 +10,14 @@ from sqlglot import exp
 from eventide.lang import write
 from eventide.lang.durations import write_length
 from eventide.lang.tree import EventQuery, Length, Span, Strategy
+from eventide.plan.assumed import assumed_schema
 from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
 from eventide.plan.expressions.split import split
 from eventide.plan.expressions.types import type_name
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
-from eventide.plan.prepare import lower, not_there_yet
+from eventide.plan.prepare import check_shape, lower, not_there_yet
 from eventide.plan.rules import rewrite
 from eventide.plan.sequence import place_tests, sequence_steps
 
@@ -30,16 +31,19 @@ _MEANING = {
 def explain(
     query: EventQuery, options: Options, schema: pa.Schema | None, *, engine: str, n_rows: int | None = None
 ) -> str:
-    """The text; without a schema, only the query as understood."""
+    """The text; without a schema, the query as understood and whether it can run."""
     sections = [_section("Query", write(query).splitlines())]
+    plan = rewrite(bind(query, options, assumed_schema(query, options) if schema is None else schema))
     if schema is None:
         sections.append(_section("Plan", ["needs the events' columns: pass the events to explain"]))
-        return "\n".join(sections)
-    plan = rewrite(bind(query, options, schema))
-    sections.append(_section("Logical plan", _logical(plan)))
+    else:
+        sections.append(_section("Logical plan", _logical(plan)))
     missing = not_there_yet(plan)
     if missing is not None:
         sections.append(_section("Operator", [f"none: {missing[0]} cannot run yet in this version"]))
+        return "\n".join(sections)
+    check_shape(plan)
+    if schema is None:
         return "\n".join(sections)
     sections.append(_section("Program", _program(plan)))
     physical = lower(plan, "local" if engine == "local" else "spark")

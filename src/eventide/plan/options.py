@@ -11,6 +11,7 @@ from typing import Any
 from eventide.errors import EventideError, QueryError, did_you_mean
 from eventide.lang.durations import parse_length
 from eventide.lang.tree import EventQuery
+from eventide.operators.block import MAX_US
 from eventide.plan.places import clause_span, error_at
 
 _CHOICES = {
@@ -167,11 +168,11 @@ def _origin(value: Any) -> str | int:
     if isinstance(value, datetime):
         aware: datetime = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
         return (aware - _EPOCH) // timedelta(microseconds=1)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    amount = None
+    amount = value if isinstance(value, int) and not isinstance(value, bool) else None
     if isinstance(value, str):
         amount = int(value) if _INTEGER.fullmatch(value) else _parse_microseconds(value)
+    if amount is not None and not -MAX_US < amount < MAX_US:
+        raise EventideError(f"origin={value!r} is out of range", hint="it counts microseconds after the epoch")
     if amount is None:
         hint = "'first', a datetime, or a time after the epoch such as '6 hours'"
         raise EventideError(f"origin={value!r} is not possible", hint=hint)

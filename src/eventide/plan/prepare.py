@@ -9,7 +9,7 @@ from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
-from eventide.plan.places import clause_span, error_at
+from eventide.plan.places import clause_span, error_at, option_error
 from eventide.plan.rules import rewrite
 from eventide.plan.sequence import lower_sequence, sequence_steps
 
@@ -26,9 +26,21 @@ def lower(plan: Bound, engine: str) -> Physical:
         what, span = missing
         hint = "SEQ of single events with WHERE, WITHIN, SEMANTICS and columns in RETURN runs"
         raise error_at(plan.query, span, f"{what} cannot run yet in this version", hint)
+    return lower_sequence(plan, check_shape(plan), engine)
+
+
+def check_shape(plan: Bound) -> tuple[Step, ...]:
+    """The steps of a sequence, when its clauses and options can go with them whatever the events are."""
+    query = plan.query
     steps = sequence_steps(plan.pattern)
     assert steps is not None
-    return lower_sequence(plan, steps, engine)
+    if query.min_length is not None and query.min_length > len(steps):
+        message = f"a match of this pattern has {len(steps)} events, so MIN LENGTH {query.min_length} leaves none"
+        raise error_at(query, clause_span(query, "MIN LENGTH"), message, "lower it, or leave it out")
+    if plan.options.origin is not None and (query.window is None or query.window.slide is None):
+        message = "origin moves sliding windows, and this query has none"
+        raise option_error(query, "origin", message, "add WITHIN ... SLIDE ..., or leave out origin")
+    return steps
 
 
 def not_there_yet(plan: Bound) -> tuple[str, Span] | None:

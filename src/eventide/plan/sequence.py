@@ -94,7 +94,7 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
             if is_orderable(plan.schema.field(name).type):
                 columns.block_column(name)
     # These, and not what RETURN adds below, tell events with equal times apart.
-    telling = [columns.returned[name] for name in read_columns(plan) if name in columns.returned]
+    told = [name for name in read_columns(plan) if name in columns.returned]
     returned, project, output = _results(plan, steps, columns)
     holds_source, encodings = compile_tests(
         [(place.test, place.steps) for place in placed],
@@ -105,8 +105,9 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
     )
     layout = columns.layout()
     sequence = [SEQUENCE] if layout.has_sequence else []
-    tie_columns = [*sequence, *telling]
-    identity = [*layout.partition, TS, *sequence, *telling]
+    tie_columns = [*sequence, *(columns.returned[name] for name in told)]
+    # By name: an id must not depend on the order of the columns.
+    identity = [*layout.partition, TS, *sequence, *(columns.returned[name] for name in sorted(told))]
     window = query.window
     spec = SequenceSpec(
         query=_meaning(plan),

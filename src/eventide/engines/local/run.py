@@ -6,17 +6,18 @@ Input that does not fit into `memory_limit_bytes` is cut by partition into files
 from __future__ import annotations
 
 import os
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
-from eventide.engines.intake import microseconds, take_in
+from eventide.engines.intake import microseconds, no_time, take_in
 from eventide.engines.local.sources import Source, reason
-from eventide.errors import InputError
+from eventide.errors import EventideError, InputError
 from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
 from eventide.operators.factory import make_operator
 from eventide.plan.physical import Physical, SqlColumn
@@ -62,6 +63,7 @@ def run_batches(
     """The rows in batches, in bounded memory however many there are."""
     limit = memory_limit_bytes or default_memory_limit()
     if physical.align_to_first:
+        source.hold()
         physical = with_origin(physical, _first_us(physical, source))
     for block in _blocks(physical, source, seen, limit):
         operator = make_operator(physical.spec, n_threads=os.cpu_count() or 1)
@@ -74,10 +76,13 @@ def run_batches(
 
 def _first_us(physical: Physical, source: Source) -> int:
     """The time of the first event, in microseconds."""
-    ts = physical.intake.ts_column.replace('"', '""')
-    raw = source.connection.sql(f'SELECT min("{ts}") AS ts FROM {source.sql}').to_arrow_table()
+    raw = source.connection.sql(f"SELECT min({_time(physical)}) AS ts FROM {source.sql}").to_arrow_table()
     times = microseconds(raw.column(0), physical.intake)
     return times[0].as_py() or 0
+
+
+def _time(physical: Physical) -> str:
+    return '"' + physical.intake.ts_column.replace('"', '""') + '"'
 
 
 def default_memory_limit() -> int:
@@ -85,20 +90,44 @@ def default_memory_limit() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?)(I?)B", re.ASCII | re.IGNORECASE)
+
+
+def size_bytes(limit: object) -> int:
+    """A memory limit in bytes.
+
+    >>> size_bytes("512MB"), size_bytes("1.5 GiB"), size_bytes(64)
+    (512000000, 1610612736, 64)
+    """
+    written = _SIZE.fullmatch(limit.strip()) if isinstance(limit, str) else None
+    size = limit if isinstance(limit, int) and not isinstance(limit, bool) else 0
+    if written is not None:
+        number, prefix, binary = written.groups()
+        size = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(prefix.upper() or " "))
+    if size < 1:
+        raise EventideError(f"memory_limit={limit!r} is not a size", hint="a number of bytes, or text such as '2GB'")
+    return size
+
+
 def _blocks(physical: Physical, source: Source, seen: Run, limit: int) -> Iterator[pa.Table]:
     """Blocks that together hold every relevant event, each partition wholly in one of them."""
+    intake = physical.intake
     held: list[pa.Table] = []
     held_bytes = 0
     with tempfile.TemporaryDirectory(prefix="eventide-") as folder:
         spill: _Spill | None = None
-        for raw in _read(physical, source, limit):
-            block, n_bad = take_in(raw, physical.intake)
+        pieces = _read(physical, source, limit)
+        for raw in pieces:
+            if raw.column(TS).null_count and not (intake.drop_bad_events or intake.names or source.once):
+                pieces.close()  # a connection has one open result
+                raise no_time(intake, _bad_rows(physical, source))
+            block, n_bad = take_in(raw, intake)
             seen.dropped_events += n_bad
             seen.relevant_events += block.num_rows
             held.append(block)
             held_bytes += block.nbytes
             # The operator needs about as much again for its sorted arrays.
-            if held_bytes * 3 > limit and physical.intake.layout.n_partition:
+            if held_bytes * 3 > limit and intake.layout.n_partition:
                 n_buckets = max(8, _estimate_bytes(seen, held_bytes) * 4 // limit)
                 spill = spill or _Spill(Path(folder), physical, int(n_buckets))
                 spill.write(concatenate(held))
@@ -111,6 +140,14 @@ def _blocks(physical: Physical, source: Source, seen: Run, limit: int) -> Iterat
             spill.write(concatenate(held))
         seen.spilled_bytes = spill.close()
         yield from spill.blocks()
+
+
+def _bad_rows(physical: Physical, source: Source) -> str:
+    """Which events have no time, where nothing else of them is read: the first one's row, and how many follow."""
+    numbered = f"SELECT {_time(physical)} IS NULL AS bad, row_number() OVER () AS n FROM {source.sql}"
+    ((row, n_bad),) = source.connection.sql(f"SELECT min(n), count(*) FROM ({numbered}) WHERE bad").fetchall()
+    more = f", and in {n_bad - 1:,} more" if n_bad > 1 else ""
+    return f"in row {row:,} of the input{more}"
 
 
 def _estimate_bytes(seen: Run, held_bytes: int) -> int:
@@ -149,7 +186,7 @@ class _Spill:
                 path.unlink()
 
 
-def _read(physical: Physical, source: Source, limit: int) -> Iterator[pa.Table]:
+def _read(physical: Physical, source: Source, limit: int) -> Generator[pa.Table]:
     """The selected columns, what no step wants left out by DuckDB already; in pieces where all may not fit."""
     items = ", ".join(f"{_duckdb(column)} AS {column.name}" for column in physical.select)
     sql = f"SELECT {items} FROM {source.sql}"

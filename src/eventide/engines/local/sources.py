@@ -13,14 +13,13 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError
 from eventide.plan.expressions.types import canonical
 
-TYPE_COLUMN = "event_type"  # added when each event type comes as an input of its own
-
 _READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv", ".json": "read_json"}
 _READERS |= {".jsonl": "read_json", ".ndjson": "read_json"}
-_ARROW = (".arrow", ".feather", ".ipc")
+ARROW = (".arrow", ".feather", ".ipc")
 
 
 @dataclass(slots=True)
@@ -32,6 +31,13 @@ class Source:
     schema: pa.Schema
     n_rows: int | None = None  # where it is known without reading
     given: pa.Schema | None = None  # as the user has it, where DuckDB's types differ
+    once: bool = False  # a reader: what is read is gone
+
+    def hold(self) -> None:
+        """Keep the events of a reader, so that they can be read again."""
+        if self.once:
+            self.connection.register("held", self.connection.sql(f"SELECT * FROM {self.sql}").to_arrow_table())
+            self.sql, self.once = "held", False
 
     def given_type(self, name: str) -> pa.DataType | None:
         """The type in which the user has a column, where that says the same in another form."""
@@ -65,32 +71,28 @@ def open_source(events: Any) -> Source:
     """
     connection = _connect()
     sql, n_rows, given = _attach(connection, "events", events)
-    return Source(connection, sql, _schema(connection, sql, given), n_rows, given)
+    return Source(connection, sql, _schema(connection, sql, given), n_rows, given, _is_reader(events))
 
 
 def open_sources(by_type: Mapping[str, Any]) -> Source:
     """One input per event type, as one: columns by name, what an input lacks is NULL, plus the type."""
     connection = _connect()
     parts: list[str] = []
+    schemas: dict[str, pa.Schema] = {}
     total: int | None = 0
     for i, (name, events) in enumerate(by_type.items()):
         sql, n_rows, given = _attach(connection, f"events_{i}", events)
-        _check_apart(given or _schema(connection, sql, None), name)
+        schemas[name] = _schema(connection, sql, given)
         total = None if total is None or n_rows is None else total + n_rows
         literal = "'" + name.replace("'", "''") + "'"
         parts.append(f"SELECT {literal} AS {TYPE_COLUMN}, * FROM {sql}")
+    check_together(schemas)
     sql = f"({' UNION ALL BY NAME '.join(parts)})"
-    return Source(connection, sql, _schema(connection, sql, None), total)
+    return Source(connection, sql, _schema(connection, sql, None), total, once=any(map(_is_reader, by_type.values())))
 
 
-def _check_apart(schema: pa.Schema, name: str) -> None:
-    """Inputs are put together by the names of their columns, so that these must differ, and in more than case."""
-    seen = {TYPE_COLUMN}
-    for column in schema.names:
-        if column.lower() in seen:
-            taken = "is a name that Eventide adds" if column.lower() == TYPE_COLUMN else "stands there twice"
-            raise InputError(f"input {name}: column '{column}' {taken}", hint="rename it")
-        seen.add(column.lower())
+def _is_reader(events: Any) -> bool:
+    return isinstance(events, pa.RecordBatchReader)
 
 
 def is_local(events: Any) -> bool:
@@ -182,13 +184,15 @@ def _from_dicts(events: list[Any]) -> pa.Table:
 
 def _read_path(connection: duckdb.DuckDBPyConnection, name: str, path: str) -> Attached:
     files = expand_path(path)
-    suffix = _format(path, files)
-    if suffix in _ARROW:
+    suffix = file_format(path, files)
+    if suffix in ARROW:
         try:
             table = pa.concat_tables([pa.ipc.open_file(pa.memory_map(file)).read_all() for file in files])
         except (pa.ArrowInvalid, OSError) as error:
             raise InputError(f"cannot read '{path}': {reason(error)}") from error
         return _register(connection, name, table)
+    if suffix != ".parquet" and not any(map(os.path.getsize, files)):
+        raise no_columns(path)
     names = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
     sql, n_rows, given = f"{_READERS[suffix]}([{names}])", None, None
     try:
@@ -202,12 +206,12 @@ def _read_path(connection: duckdb.DuckDBPyConnection, name: str, path: str) -> A
     return sql, n_rows, given
 
 
-def _format(path: str, files: list[str]) -> str:
+def file_format(path: str, files: list[str]) -> str:
     """The ending that all files have in common, without that of a compression."""
     endings = {Path(file.removesuffix(".gz").removesuffix(".zst")).suffix.lower(): file for file in files}
     for ending, file in endings.items():
-        if ending not in _READERS and ending not in _ARROW:
-            known = ", ".join((*_READERS, *_ARROW))
+        if ending not in _READERS and ending not in ARROW:
+            known = ", ".join((*_READERS, *ARROW))
             raise InputError(f"cannot tell the format of '{file}'", hint=f"name it with one of {known}")
     if len(endings) > 1:
         raise InputError(f"'{path}' holds files of several formats: {', '.join(sorted(endings))}")
@@ -215,7 +219,7 @@ def _format(path: str, files: list[str]) -> str:
 
 
 def expand_path(path: str) -> list[str]:
-    """The files behind a file, folder or pattern; hidden and `_` files of a folder are left out.
+    """The files behind a file, folder or pattern; what is hidden or begins with `_` in a folder is left out.
 
     >>> expand_path("no/such/file.parquet")
     Traceback (most recent call last):
@@ -224,7 +228,7 @@ def expand_path(path: str) -> list[str]:
     """
     if os.path.isdir(path):
         files = sorted(glob.glob(os.path.join(glob.escape(path), "**", "*"), recursive=True))
-        files = [f for f in files if os.path.isfile(f) and not os.path.basename(f).startswith(("_", "."))]
+        files = [file for file in files if os.path.isfile(file) and not _is_hidden(os.path.relpath(file, path))]
         if not files:
             raise InputError(f"the folder '{path}' holds no data files")
         return files
@@ -234,6 +238,15 @@ def expand_path(path: str) -> list[str]:
     if not files:
         raise InputError(f"there is no file '{path}'")
     return files
+
+
+def _is_hidden(file: str) -> bool:
+    return any(part.startswith(("_", ".")) for part in Path(file).parts)
+
+
+def no_columns(path: str) -> InputError:
+    """The error about files in which nothing stands, not even the names of columns."""
+    return InputError(f"'{path}' is empty: it has no columns", hint="write at least a line with the columns' names")
 
 
 def reason(error: BaseException) -> str:

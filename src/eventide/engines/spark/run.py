@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from glob import glob
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,11 +15,13 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
+from eventide.engines.local.sources import ARROW, expand_path, file_format, no_columns
 from eventide.engines.spark import batch, stream
 from eventide.engines.spark.exchange import blocks_from_paths
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.sources import can_read_directly, local_path, parquet_files
 from eventide.engines.spark.types import arrow_schema, input_schema, spark_schema
+from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError, UnsupportedError
 from eventide.operators.factory import warm_operator
 from eventide.operators.times import UNIT_US
@@ -37,8 +40,12 @@ class Run:
     observation: Observation | None = field(default=None)
 
     def metrics(self) -> dict[str, int]:
-        """The counters, once an action has run; empty when nothing was counted."""
-        return {} if self.observation is None else dict(self.observation.get)
+        """The counters of the first action; empty before it, and when nothing was counted."""
+        if self.observation is None:
+            return {}
+        # `get` waits for an action, on Connect it does not; only the JVM's object tells whether there was one.
+        observed = getattr(self.observation, "_jo", None)
+        return {} if observed is not None and not observed.future().isCompleted() else dict(self.observation.get)
 
 
 def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
@@ -47,6 +54,7 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
     if local is not None and is_local(spark) and not glob(local):
         raise InputError(f"there is no file '{path}'")
     reason = can_read_directly(path, local_master=is_local(spark))
+    suffix = ".parquet" if reason is None else _suffix(path, local, spark)
     if reason is None:
         files = parquet_files(path)
         # The footer tells what `spark.read` would, without a job.
@@ -65,7 +73,7 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
                 time_zone=spark.conf.get("spark.sql.session.timeZone"),
             )
             return Run(batch.run(blocks, physical, spark, n_buckets), "tasks read the files themselves")
-    run = run_frame(_read(path, spark), plan)
+    run = run_frame(_read(path, suffix, spark), plan)
     return Run(run.rows, f"Spark reads the files: {reason}", run.observation)
 
 
@@ -84,9 +92,10 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
     return Run(batch.run_dataframe(frame, physical, n_buckets), "DataFrame", observation)
 
 
-def merge_frames(by_type: Mapping[str, DataFrame], type_column: str) -> DataFrame:
+def merge_frames(by_type: Mapping[str, DataFrame]) -> DataFrame:
     """One input per event type, as one: columns by name, what an input lacks is NULL, plus the type."""
-    frames = [frame.withColumn(type_column, sf.lit(name)) for name, frame in by_type.items()]
+    check_together({name: input_schema(frame) for name, frame in by_type.items()})
+    frames = [frame.withColumn(TYPE_COLUMN, sf.lit(name)) for name, frame in by_type.items()]
     return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
 
 
@@ -102,8 +111,8 @@ def _warm(physical: Physical, spark: SparkSession) -> None:
 
 
 def _needs_catalyst(physical: Physical) -> str | None:
-    for column in (*physical.select, *physical.project):
-        if column in physical.select and column.duckdb is None:
+    for column in physical.select:
+        if column.duckdb is None:
             return f"only Spark evaluates {column.spark}"
     if physical.align_to_first:
         return "windows are aligned to the first event"
@@ -112,16 +121,28 @@ def _needs_catalyst(physical: Physical) -> str | None:
     return None
 
 
-def _read(path: str, spark: SparkSession) -> DataFrame:
-    """Through Spark's own readers, by the name's ending."""
-    name = path.rstrip("/").removesuffix(".gz")
+def _suffix(path: str, local: str | None, spark: SparkSession) -> str:
+    """The files' ending; of files that only Spark sees, the path's."""
+    if local is not None and is_local(spark):
+        return file_format(path, expand_path(local))
+    return Path(path.rstrip("/").removesuffix(".gz")).suffix.lower()
+
+
+def _read(path: str, suffix: str, spark: SparkSession) -> DataFrame:
+    """Through Spark's own readers."""
     try:
-        if name.endswith((".csv", ".tsv")):
-            separator = "\t" if name.endswith(".tsv") else ","
-            return spark.read.csv(path, header=True, inferSchema=True, sep=separator)
-        if name.endswith((".json", ".jsonl", ".ndjson")):
-            return spark.read.json(path)
-        return spark.read.parquet(path)
+        if suffix in (".csv", ".tsv"):
+            separator = "\t" if suffix == ".tsv" else ","
+            frame = spark.read.csv(path, header=True, inferSchema=True, sep=separator)
+        elif suffix in (".json", ".jsonl", ".ndjson"):
+            frame = spark.read.option("inferTimestamp", True).json(path)
+        elif suffix in ARROW:
+            raise InputError(f"Spark does not read '{suffix}' files", hint="write them as Parquet, or leave out engine")
+        else:
+            frame = spark.read.parquet(path)
+        if not frame.columns:
+            raise no_columns(path)
+        return frame
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark", "py4j")):
             raise

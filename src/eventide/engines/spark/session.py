@@ -20,5 +20,6 @@ def session(name: str) -> SparkSession:
     builder = builder.config("spark.ui.enabled", "false").config("spark.sql.session.timeZone", "UTC")
     # Every micro-batch runs a task per shuffle partition, also for empty ones; Spark's default is 200.
     builder = builder.config("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
-    builder = builder.config("spark.driver.memory", "4g").config("spark.log.level", "ERROR")
+    # A failed task is logged with the stacks of Python and of the JVM, and then raised: the error says it all.
+    builder = builder.config("spark.driver.memory", "4g").config("spark.log.level", "OFF")
     return builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
@@ -110,8 +111,19 @@ def _types_reason(footer: pq.FileMetaData) -> str | None:
         if footer.schema.column(i).physical_type == "INT96":
             return f"column {footer.schema.column(i).name} is an INT96 timestamp"
     for field in footer.schema.to_arrow_schema():
-        if pa.types.is_timestamp(field.type) and field.type.unit == "ns":
-            return f"column {field.name} has nanoseconds"
-        if pa.types.is_unsigned_integer(field.type):
-            return f"column {field.name} is unsigned"
+        for kind in _plain_types(field.type):
+            if pa.types.is_timestamp(kind) and kind.unit == "ns":
+                return f"column {field.name} has nanoseconds"
+            if pa.types.is_unsigned_integer(kind):
+                return f"column {field.name} is unsigned"
+            if pa.types.is_duration(kind):
+                return f"column {field.name} is a duration, which Spark reads as a whole number"
     return None
+
+
+def _plain_types(kind: pa.DataType) -> Iterator[pa.DataType]:
+    """The type itself, or those of all fields and items inside it."""
+    if not pa.types.is_nested(kind):
+        yield kind
+    for i in range(kind.num_fields):
+        yield from _plain_types(kind.field(i).type)

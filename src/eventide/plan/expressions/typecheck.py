@@ -23,7 +23,7 @@ from eventide.plan.expressions.typed import Source, Typed, cast_to
 from eventide.plan.expressions.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
-    canonical,
+    column_type,
     common_type,
     is_number,
     is_time,
@@ -126,7 +126,7 @@ class _Binder:
                 return self.bind(node.this)
             case exp.Column():
                 field = self.resolve(node)
-                return Typed("column", (), canonical(field.type), (field.name, field.type), span)
+                return Typed("column", (), column_type(field.type), (field.name, field.type), span)
             case exp.Dot() if isinstance(node.expression, exp.Identifier):
                 return self._field(node, span)
             case exp.And() | exp.Or():
@@ -176,7 +176,7 @@ class _Binder:
             raise self.source.error(f"{type_name(base.dtype)} has no field '{name}'", span)
         for field in base.dtype:
             if field.name.lower() == name.lower():
-                return Typed("field", (base,), canonical(field.type), (field.name, field.type), span)
+                return Typed("field", (base,), column_type(field.type), (field.name, field.type), span)
         hint = did_you_mean(name, [field.name for field in base.dtype])
         raise self.source.error(f"unknown field '{name}'", span, hint)
 

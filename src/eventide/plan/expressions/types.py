@@ -2,7 +2,8 @@
 
 Goes in: a column's Arrow type, or two types that meet in an operator. Comes out: the class, the common type by
 Spark's ANSI rules, and the type's name in messages and in DuckDB.
-Intervals of days to microseconds are `duration("us")`; intervals of months are `month_day_nano_interval()`.
+Intervals of days to microseconds are `duration("us")`; literals of months are `month_day_nano_interval()`. Arrow has
+that type for DuckDB's INTERVAL too, which is all that DuckDB has for a duration: see `column_type`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _NAMES = {
     TIMESTAMP: ("timestamp", "TIMESTAMPTZ"),
     TIMESTAMP_NTZ: ("timestamp_ntz", "TIMESTAMP"),
     DURATION: ("interval", "BIGINT"),
-    MONTHS: ("interval of months", "INTEGER"),
+    MONTHS: ("calendar interval", "INTEGER"),
     pa.null(): ("NULL", "INTEGER"),
 }
 
@@ -59,6 +60,15 @@ def canonical(dtype: pa.DataType) -> pa.DataType:
     if pa.types.is_decimal(dtype) and dtype.precision <= 38 and 0 <= dtype.scale <= dtype.precision:
         return pa.decimal128(dtype.precision, dtype.scale)
     return _WIDENED.get(dtype, dtype)
+
+
+def column_type(stored: pa.DataType) -> pa.DataType:
+    """The canonical type of a column; DuckDB's INTERVAL counts as a length of time, a month in it as 30 days.
+
+    >>> column_type(pa.month_day_nano_interval())
+    DurationType(duration[us])
+    """
+    return DURATION if stored == MONTHS else canonical(stored)
 
 
 def kind(dtype: pa.DataType) -> str:

@@ -18,7 +18,7 @@ from eventide.plan.expressions.casts import duckdb_cast
 from eventide.plan.expressions.functions import FUNCTIONS, SPECIAL_FORMS
 from eventide.plan.expressions.typecheck import Resolve, bind
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
-from eventide.plan.expressions.types import TIMESTAMP, as_decimal, canonical, duckdb_type, kind
+from eventide.plan.expressions.types import DURATION, TIMESTAMP, as_decimal, canonical, column_type, duckdb_type, kind
 
 _DIVISIONS = (exp.Div, exp.Mod, exp.IntDiv)
 _SUFFIXES = {exp.DType.TINYINT: "Y", exp.DType.SMALLINT: "S", exp.DType.BIGINT: "L"}
@@ -125,7 +125,7 @@ def _literal(typed: Typed) -> str:
 def _column(typed: Typed) -> str:
     name, stored = typed.value
     text = f"struct_extract({_write(typed.args[0])}, {quote_duckdb_text(name)})" if typed.args else quote_duckdb(name)
-    if pa.types.is_duration(stored):
+    if column_type(stored) == DURATION:
         return f"epoch_us({text})"
     wanted = canonical(stored)
     is_zoned_us = pa.types.is_timestamp(stored) and stored.tz is not None and stored.unit == "us"

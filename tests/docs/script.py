@@ -1,0 +1,17 @@
+"""The parts of docs/examples/takeover.py that pages show, as they stand in the script."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "docs" / "examples" / "takeover.py"
+PARTS = ("query", "batch", "path", "stream")
+
+
+def example(part: str) -> str:
+    """The code between the part's marks, without the indentation that all its lines share."""
+    found = re.search(rf"\[start:{part}\]\n(.*?) *# --8<-- \[end:{part}\]", SCRIPT.read_text(), re.DOTALL)
+    assert found is not None, part
+    return textwrap.dedent(found.group(1))

@@ -122,7 +122,7 @@ def _numbers(column: pa.ChunkedArray, encoding: Encoding) -> NDArray[Any]:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_interval(column.type):
-        return _interval_us(column)
+        return interval_us(column)
     if encoding.kind in ("timestamp", "interval", "date") and not pa.types.is_integer(column.type):
         target = _ARROW_TYPES[encoding.kind]
         if encoding.kind == "timestamp" and pa.types.is_timestamp(column.type):
@@ -140,7 +140,7 @@ _DAY_US = 86_400_000_000
 _MONTH_DAY_NANO = np.dtype([("months", np.int32), ("days", np.int32), ("nanoseconds", np.int64)])
 
 
-def _interval_us(column: pa.ChunkedArray) -> NDArray[Any]:
+def interval_us(column: pa.ChunkedArray) -> NDArray[Any]:
     """DuckDB's INTERVAL as microseconds, a month as 30 days, which is how DuckDB compares them; NULL is 0."""
     plain = _one_array(column)
     if len(plain) == 0:

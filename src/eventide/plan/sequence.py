@@ -24,7 +24,7 @@ from eventide.plan.expressions.typecheck import columns_of, typecheck
 from eventide.plan.expressions.types import type_name
 from eventide.plan.expressions.write_sql import write_duckdb, write_spark
 from eventide.plan.physical import Intake, Physical, SqlColumn
-from eventide.plan.places import clause_span, error_at, option_error
+from eventide.plan.places import error_at, option_error
 from eventide.plan.references import is_orderable, references
 
 MAX_STEPS = 62  # bits of the mask
@@ -173,12 +173,6 @@ def _check(plan: Bound, steps: tuple[Step, ...]) -> None:
     query, options = plan.query, plan.options
     if len(steps) > MAX_STEPS:
         raise error_at(query, steps[MAX_STEPS].span, f"a SEQ has at most {MAX_STEPS} steps")
-    if query.min_length is not None and query.min_length > len(steps):
-        message = f"a match of this pattern has {len(steps)} events, so MIN LENGTH {query.min_length} leaves none"
-        raise error_at(query, clause_span(query, "MIN LENGTH"), message, "lower it, or leave it out")
-    if options.origin is not None and (query.window is None or query.window.slide is None):
-        message = "origin moves sliding windows, and this query has none"
-        raise option_error(query, "origin", message, "add WITHIN ... SLIDE ..., or leave out origin")
     _check_windows(plan)
     if plan.sequence is None:
         for name in read_columns(plan):

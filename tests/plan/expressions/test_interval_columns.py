@@ -69,3 +69,12 @@ def test_a_length_of_time_does_not_tell_events_apart() -> None:
     with pytest.raises(ev.EventideError, match="'d' is calendar interval") as caught:
         run("PATTERN A a RETURN a.d", EVENTS, match_id=True)
     assert caught.value.hint == "name a column that does with sequence="
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_a_returned_duration_column_stays_one(unit: str) -> None:
+    lengths = pa.array([dt.timedelta(seconds=5), None], pa.duration(unit))
+    events = pa.table({"ts": [1, 2], "kind": ["A", "B"], "d": lengths})
+    rows = ev.query("PATTERN SEQ(A a, B b) RETURN a.d, b.d", ts="ts", ts_unit="s", type="kind").run(events)
+    assert rows.schema.field("a_d").type == pa.duration(unit)
+    assert rows.select(["a_d", "b_d"]).to_pylist() == [{"a_d": dt.timedelta(seconds=5), "b_d": None}]

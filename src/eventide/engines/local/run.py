@@ -19,6 +19,7 @@ from eventide.engines.intake import microseconds, no_time, take_in
 from eventide.engines.local.sources import Source, reason
 from eventide.errors import EventideError, InputError
 from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
+from eventide.operators.encode import interval_us
 from eventide.operators.factory import make_operator
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.sequence import with_origin
@@ -213,10 +214,17 @@ def _project(source: Source, physical: Physical, matches: pa.RecordBatch) -> pa.
     arrays = []
     for column, array in zip(physical.project, table.itercolumns(), strict=True):
         wanted = column.dtype if column.origin is None else source.given_type(column.origin)
-        arrays.append(array if wanted is None else array.cast(wanted))
+        arrays.append(array if wanted is None else _as_given(array, wanted))
     names = [column.name for column in physical.project]
     joined = [pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type) for array in arrays]
     return pa.RecordBatch.from_arrays(joined, names=names)
+
+
+def _as_given(array: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    if not pa.types.is_interval(array.type):
+        return array.cast(wanted)
+    lengths = pa.array(interval_us(array), pa.int64(), mask=array.is_null().to_numpy())
+    return pa.chunked_array([lengths.cast(pa.duration("us")).cast(wanted)])
 
 
 def _evaluate(connection: duckdb.DuckDBPyConnection, physical: Physical, matches: pa.RecordBatch) -> pa.Table:

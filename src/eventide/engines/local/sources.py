@@ -44,6 +44,8 @@ class Source:
         if self.given is None or self.given.get_field_index(name) < 0:
             return None
         kind, given = self.schema.field(name).type, self.given.field(name).type
+        if pa.types.is_interval(kind):  # all that DuckDB has for a duration
+            return given if pa.types.is_duration(given) else None
         return given if kind != given and _is_same_kind(kind, given) else None
 
 

@@ -95,19 +95,19 @@ _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def _program(plan: Bound) -> list[str]:
-    """What is tested when: one line per step, its tests below it."""
+    """What is tested when: one line per step in the order in which they are bound, its tests below it."""
     steps = sequence_steps(plan.pattern)
     assert steps is not None
     parts = split(plan.conjuncts, list(plan.symbols), plan.schema, plan.query.text)
     placed = place_tests(plan, steps, parts)
     lines: list[str] = []
-    for k, step in enumerate(steps):
+    backward = plan.strategy is Strategy.ANY
+    for k, step in list(enumerate(steps))[::-1] if backward else enumerate(steps):
         alone = [_readable(plan.conditions[step.type].tree)]
         alone += [_text(plan, local.value.source.span) for local in parts.locals if local.symbol == step.symbol]
         lines.append(f"{k}  bind {step.symbol}  where {' AND '.join(alone)}")
         for test in placed:
-            # The walk backwards binds the last step first.
-            if (min if plan.strategy is Strategy.ANY else max)(test.steps) == k:
+            if (min if backward else max)(test.steps) == k:
                 lines.append(f"       test {_text(plan, test.test.tree.span)}")
     lines.append(f"{len(steps)}  match")
     return lines

@@ -160,6 +160,8 @@ def letters(text: str, n_steps: int, strategy: str, within: int | None = None) -
         ("ABBC", "any", None, ["013", "023"]),
         ("ABxC", "any", 4, ["013"]),
         ("ABxC", "any", 3, []),
+        ("AABxC", "any", 4, ["124"]),
+        ("AABxC", "next", 4, ["124"]),
         ("ABxC", "next", 3, []),
         ("CBA", "any", None, []),
     ],
@@ -182,3 +184,11 @@ def test_all_tied_earliest_events_branch_the_chain(strategy: str) -> None:
     operator = SequenceOperator(spec(3, strategy, None))
     list(operator.process(block(events, 3, list(range(len(events)))), MIN_US))
     assert rows(operator.finish(), 3) == Counter([(0, 1, 3), (0, 1, 4), (0, 2, 3), (0, 2, 4)])
+
+
+def test_tied_events_do_not_follow_one_another_where_others_do() -> None:
+    events = [(0, 1, "A"), (1, 1, "A"), (1, 1, "B"), (2, 1, "B"), (2, 1, "C")]
+    for n_steps, found in ((2, [(0, 2), (0, 3), (1, 3)]), (3, [(0, 2, 4)])):
+        operator = SequenceOperator(spec(n_steps, "any", None))
+        list(operator.process(block(events, n_steps, list(range(len(events)))), MIN_US))
+        assert rows(operator.finish(), n_steps) == Counter(found)

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OPERATOR = ("tests/operators/test_sequence.py",)
 SAME_ROWS = ("tests/engines/test_same_rows.py::test_the_embedded_engine_returns_the_oracles_rows",)
 SPILL = ("tests/engines/test_same_rows.py::test_files_cut_by_partition_return_the_same_rows",)
+STREAM = ("tests/engines/test_processor.py",)
 RESIDUE = ("tests/plan/expressions/test_residue.py::test_generated_tests_equal_duckdb",)
 
 
@@ -35,6 +36,7 @@ class Mutant:
 
 KERNEL = "kernels/sequence.py"
 ORDER = "kernels/order.py"
+PROCESSOR = "engines/spark/processor.py"
 
 MUTANTS = (
     Mutant(
@@ -206,6 +208,48 @@ MUTANTS = (
         "newest = (first_us - slide.origin_us)",
         "newest = (last_us - slide.origin_us)",
         SAME_ROWS,
+    ),
+    Mutant(
+        "a bucket decides a millisecond too early",
+        PROCESSOR,
+        "(newest_us // 1000 - self._delay_ms) * 1000",
+        "(newest_us // 1000 + 1 - self._delay_ms) * 1000",
+        STREAM,
+    ),
+    Mutant(
+        "a bucket forgets the allowed lateness",
+        PROCESSOR,
+        "(newest_us // 1000 - self._delay_ms) * 1000",
+        "(newest_us // 1000) * 1000",
+        STREAM,
+    ),
+    Mutant(
+        "a bucket takes events before it advances to the watermark",
+        PROCESSOR,
+        "yield from self._frames(operator.process(None, watermark_us))",
+        "pass",
+        STREAM,
+    ),
+    Mutant(
+        "a quiet bucket's timer comes too late",
+        PROCESSOR,
+        "-(-pending_us // 1000)",
+        "pending_us // 1000 + 3",
+        STREAM,
+    ),
+    Mutant(
+        "a restart forgets the segments",
+        PROCESSOR,
+        'for number in engine["segments"]}',
+        'for number in engine["segments"][1:]}',
+        STREAM,
+    ),
+    Mutant(
+        "the buffer trims events that still matter",
+        "operators/buffer.py",
+        "pc.greater_equal(segment.block.column(TS), older_than_us)",
+        "pc.greater_equal(segment.block.column(TS), older_than_us + 2)",
+        STREAM,
     ),
     Mutant(
         "a bucket loses its last event",

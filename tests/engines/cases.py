@@ -45,7 +45,7 @@ class Case:
         return pa.table({"ts": ts, **columns})
 
     def expected(self) -> Counter[tuple[Any, ...]]:
-        """Ids of the bound events in order, and the window start, per match."""
+        """Per match: ids of the bound events in order, the sum of x of the first and the last, window, detected_at."""
         stream = [
             Event(
                 EPOCH_US + event["ts"] * SECOND,
@@ -58,23 +58,26 @@ class Case:
         ]
         rows: Counter[tuple[Any, ...]] = Counter()
         for match in matches(self.oracle, stream):
-            ids = tuple(self.events[i]["id"] for i in match.event_indices())
-            rows[(*ids, match.window_start)] += 1
+            bound = [self.events[i] for i in match.event_indices()]
+            ends = bound[0]["x"], bound[-1]["x"]
+            total = None if None in ends else sum(ends)
+            last_us = EPOCH_US + bound[-1]["ts"] * SECOND
+            rows[(*(e["id"] for e in bound), total, match.window_start, match.window_end, last_us)] += 1
         return rows
 
     def found(self, result: pa.Table) -> Counter[tuple[Any, ...]]:
         """The product's rows in the same form."""
-        names = [f"s{k}_id" for k in range(self.n_steps)]
-        columns = [result.column(name).to_pylist() for name in names]
-        if "window_start" in result.column_names:
-            starts = result.column("window_start")
-            if self.integer_time:
-                columns.append([start * SECOND for start in starts.to_pylist()])
-            else:
-                columns.append(starts.cast(pa.timestamp("us")).cast(pa.int64()).to_pylist())
-        else:
-            columns.append([None] * result.num_rows)
+        columns = [result.column(name).to_pylist() for name in (*(f"s{k}_id" for k in range(self.n_steps)), "total")]
+        for name in ("window_start", "window_end", "detected_at"):
+            columns.append(self._microseconds(result, name))
         return Counter(zip(*columns, strict=True))
+
+    def _microseconds(self, result: pa.Table, name: str) -> list[int | None]:
+        if name not in result.column_names:
+            return [None] * result.num_rows
+        if self.integer_time:
+            return [time * SECOND for time in result.column(name).to_pylist()]
+        return result.column(name).cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()  # type: ignore[no-any-return]
 
 
 SCHEMA = {
@@ -184,7 +187,8 @@ def cases(draw: st.DrawFn, *, max_per_group: int = 10, groups: list[Any] | None 
     lines.append(f"SEMANTICS {strategy}")
     if within is not None:
         lines.append(f"WITHIN {within} seconds" + (f" SLIDE {slide} seconds" if slide is not None else ""))
-    lines.append("RETURN " + ", ".join(f"{name}.id" for name in names))
+    returned = [*(f"{name}.id" for name in names), f"{names[0]}.x + {names[-1]}.x AS total"]
+    lines.append("RETURN " + ", ".join(returned))
     integer_time = draw(st.booleans())
     options: dict[str, Any] = {"ts": "ts", "ties": ties, "sequence": "id"}
     if integer_time:

@@ -1,6 +1,7 @@
 """The events an operator holds between calls, as numbered immutable segments.
 
-A segment is what arrived in one call; it leaves whole, once its newest event is too old to matter.
+A segment is what arrived in one call and still mattered after it; it leaves whole, once its newest event is too
+old to matter.
 """
 
 from __future__ import annotations
@@ -67,9 +68,12 @@ class EventBuffer:
         return max((segment.newest_us for segment in self._segments.values()), default=MIN_US)
 
     def purge(self, older_than_us: int) -> None:
-        """Forget the segments that hold only events with ts < older_than_us."""
+        """Forget the segments that hold only events with ts < older_than_us, and such events of unsaved segments."""
         for number in [n for n, segment in self._segments.items() if segment.newest_us < older_than_us]:
             del self._segments[number]
+        for segment in self._segments.values():
+            if segment.data is None:
+                segment.block = segment.block.filter(pc.greater_equal(segment.block.column(TS), older_than_us))
 
     def clear(self) -> None:
         self._segments.clear()

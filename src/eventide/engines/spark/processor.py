@@ -13,11 +13,12 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.streaming import StatefulProcessor
 
 from eventide.engines.spark.types import conform
 from eventide.errors import InputError
-from eventide.operators.block import MIN_US, concatenate, from_bytes
+from eventide.operators.block import MIN_US, TS, concatenate, from_bytes
 from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator, Results, Snapshot
 from eventide.operators.sequence import SequenceSpec
@@ -29,14 +30,19 @@ _HEAD, _HEAD_SCHEMA = "head", "engine string, operator binary"
 _SEGMENTS, _NUMBER_SCHEMA, _SEGMENT_SCHEMA = "segments", "number bigint", "data binary"
 
 
-def make_processor(spec: SequenceSpec, n_buckets: int, schema: pa.Schema) -> StatefulProcessor:
+def make_processor(
+    spec: SequenceSpec, n_buckets: int, schema: pa.Schema, delay_ms: int | None = None
+) -> StatefulProcessor:
     """What `transformWithStateInPandas` runs for the query; `schema` is that of its rows.
+
+    `delay_ms` is how far the watermark stays behind the newest event, if that alone decides it: then a bucket
+    knows from its own events how far the next micro-batch's watermark will be at least, and need not wait for it.
 
     Spark also unpickles it in a worker beside the driver, or beside the Connect server, which gets no artifacts
     and so may not have this package. Hence a class that travels by value and imports the package only when it
     handles events. Spark would send more than 1 MB as a broadcast, which that worker cannot read.
     """
-    settings = pickle.dumps((spec, n_buckets, schema))
+    settings = pickle.dumps((spec, n_buckets, schema, delay_ms))
     head, segments = (_HEAD, _HEAD_SCHEMA), (_SEGMENTS, _NUMBER_SCHEMA, _SEGMENT_SCHEMA)
 
     class Processor(StatefulProcessor):  # type: ignore[misc]
@@ -62,7 +68,7 @@ class Bucket:
     """One call for one bucket. `handle`, `head` and `segments` are Spark's, set to this bucket by Spark."""
 
     def __init__(self, settings: bytes, handle: Any, head: Any, segments: Any) -> None:
-        self._spec, self._n_buckets, self._schema = pickle.loads(settings)
+        self._spec, self._n_buckets, self._schema, self._delay_ms = pickle.loads(settings)
         self._handle = handle
         self._head = head
         self._segments = segments
@@ -83,8 +89,16 @@ class Bucket:
         # not on when this bucket was last called.
         yield from self._frames(operator.process(None, watermark_us))
         if blocks:
-            yield from self._frames(operator.process(concatenate(blocks), watermark_us))
+            block = concatenate(blocks)
+            yield from self._frames(operator.process(block, max(watermark_us, self._next_watermark_us(block))))
         self._save(operator, numbers, timer_ms, expired_ms)
+
+    def _next_watermark_us(self, block: pa.Table) -> int:
+        """What the next micro-batch's watermark will at least be: Spark rounds the newest time down to milliseconds."""
+        if self._delay_ms is None:
+            return MIN_US
+        newest_us: int = pc.max(block.column(TS)).as_py()
+        return (newest_us // 1000 - self._delay_ms) * 1000
 
     def _load(self) -> tuple[Operator, set[int], int | None]:
         """The bucket's operator, the segments its state holds, and its timer."""

@@ -59,9 +59,9 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
             spark.conf.set(name, value)
     n_buckets = n_buckets or int(spark.conf.get("spark.sql.shuffle.partitions"))
     rows_schema = spark_schema(physical.output_schema)
-    processor = make_processor(physical.spec, n_buckets, arrow_schema(rows_schema))
     has_event_time = rows_schema[DETECTED_AT].dataType.typeName() == "timestamp"
-    stream, time_column = _with_watermark(df, physical)
+    stream, time_column, delay_ms = _with_watermark(df, physical)
+    processor = make_processor(physical.spec, n_buckets, arrow_schema(rows_schema), delay_ms)
     rows = (
         _blocks(stream, time_column, physical, n_buckets)
         .groupBy("bucket")
@@ -76,8 +76,11 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
     return project(rows, physical)
 
 
-def _with_watermark(df: DataFrame, physical: Physical) -> tuple[DataFrame, str]:
-    """The stream with a watermark, and the column that carries it."""
+def _with_watermark(df: DataFrame, physical: Physical) -> tuple[DataFrame, str, int | None]:
+    """The stream with a watermark, the column that carries it, and its delay in milliseconds.
+
+    No delay for a watermark of the user's: behind a union or a join it is the slowest of several.
+    """
     fields = {field.name: field for field in df.schema.fields}
     column = physical.intake.ts_column
     is_time = column in fields and fields[column].dataType.typeName() == "timestamp"
@@ -88,11 +91,11 @@ def _with_watermark(df: DataFrame, physical: Physical) -> tuple[DataFrame, str]:
                 f"the stream has a watermark on '{carriers[0]}', but the query's time is '{column}'",
                 hint=f"set the watermark on '{column}', or none: then allowed_lateness decides",
             )
-        return df, column if is_time else carriers[0]
-    delay = f"{-(-physical.allowed_lateness_us // 1000)} milliseconds"
-    if is_time:
-        return df.withWatermark(column, delay), column
-    return df.withColumn(_TIME, sf.expr(_timestamp_text(physical))).withWatermark(_TIME, delay), _TIME
+        return df, column if is_time else carriers[0], None
+    delay_ms = -(-physical.allowed_lateness_us // 1000)
+    if not is_time:
+        df, column = df.withColumn(_TIME, sf.expr(_timestamp_text(physical))), _TIME
+    return df.withWatermark(column, f"{delay_ms} milliseconds"), column, delay_ms
 
 
 def _timestamp_text(physical: Physical) -> str:

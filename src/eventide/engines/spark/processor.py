@@ -68,6 +68,7 @@ class Bucket:
     """One call for one bucket. `handle`, `head` and `segments` are Spark's, set to this bucket by Spark."""
 
     def __init__(self, settings: bytes, handle: Any, head: Any, segments: Any) -> None:
+        self._delay_ms: int | None
         self._spec, self._n_buckets, self._schema, self._delay_ms = pickle.loads(settings)
         self._handle = handle
         self._head = head

@@ -30,7 +30,7 @@ _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProv
 
 @benchmark(
     "stream",
-    events=5_000_000,
+    events=10_000_000,
     summary="The pattern of `sequence` in Structured Streaming: a Parquet file of 500,000 events per "
     "micro-batch, `availableNow`, checkpoint and Parquet sink on the local disk. Seconds from start to end.",
 )

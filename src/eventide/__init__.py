@@ -3,6 +3,7 @@
 from eventide.api import Query, query, stream_metrics
 from eventide.errors import EventideError, InputError, QueryError, UnsupportedError
 from eventide.generate import generate, sample
+from eventide.recognition import match_recognize, sql
 
 __all__ = [
     "EventideError",
@@ -11,8 +12,10 @@ __all__ = [
     "QueryError",
     "UnsupportedError",
     "generate",
+    "match_recognize",
     "query",
     "sample",
+    "sql",
     "stream_metrics",
 ]
 __version__ = "0.1.0"

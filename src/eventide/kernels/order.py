@@ -123,3 +123,13 @@ def index_steps_backward(offsets: IntArray, mask: IntArray, out: IndexArray) -> 
                 if mask[row] & bit:
                     nearest = row
                 out[k, row] = nearest
+
+
+@njit(cache=True, nogil=True)
+def has_ties(offsets: IntArray, values: Any, order: IntArray) -> bool:
+    """Whether two neighbours of one partition have equal values."""
+    for partition in range(offsets.size - 1):
+        for i in range(offsets[partition] + 1, offsets[partition + 1]):
+            if values[order[i]] == values[order[i - 1]]:
+                return True
+    return False

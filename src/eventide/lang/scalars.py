@@ -1,12 +1,14 @@
 """Scalar expressions: Spark SQL text in, a sqlglot tree with places out.
 
-Only expressions over events are let through: no statements, subqueries, window functions or lambdas. sqlglot
-is kept from unbounded work, and its messages from the user.
+Only what the `Rules` of a query language allow is let through; by default expressions over events, without
+statements, subqueries, window functions or lambdas. sqlglot is kept from unbounded work, and its messages from
+the user.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NoReturn
 
 from sqlglot import exp
@@ -32,22 +34,40 @@ _OPERATOR_WORDS = frozenset(
 _COMPARISON = frozenset("<>=!")
 _DEEP = "split it: compute parts of it as columns before the query"
 
-_REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
-    (exp.Query, "a subquery cannot stand in a query", "relate events by their symbols: A.user = B.user"),
-    (exp.UDTF, "a table function cannot stand in a query", "compute it before the query"),
-    (
-        exp.Window,
-        "a window function cannot stand in a query",
-        "use WITHIN, and aggregates of symbols: SUM(A.x)",
-    ),
-    (exp.Order, "ORDER BY cannot stand in an expression", "events are in the order of their time"),
-    (exp.Limit, "LIMIT cannot stand in an expression", "limit the result"),
-    (exp.Lambda, "a lambda cannot stand in a query", "compute it as a column before the query"),
-    (exp.Alias, "an alias cannot stand here", "AS names the results of RETURN only"),
-    (exp.Kwarg, "a named argument cannot stand in a query", "give the arguments in order"),
-    (exp.Slice, "a slice cannot stand in a query", "index one element: A.items[0], or use slice(...)"),
-    (exp.Command, "this is not an expression", "is it a Spark SQL expression?"),
-)
+Refused = tuple[type[exp.Expr], str, str]
+
+
+class BoundedParser(SparkParser):
+    """Bounded in steps: on nested type names, `struct(struct(`, sqlglot backtracks exponentially."""
+
+    steps_left = 0
+
+    def _advance(self, times: int = 1) -> None:
+        self.steps_left -= 1
+        if self.steps_left < 0:
+            raise _WorkLimitError
+        super()._advance(times)
+
+
+class _WorkLimitError(Exception):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a query language lets through as an expression, and what it says about the rest.
+
+    `refused` holds node types with a message and a hint; `check_node` is called with the query text, each node
+    and the span of the expression. With `subqueries`, these pass unseen.
+    """
+
+    refused: tuple[Refused, ...]
+    check_node: Callable[[str, exp.Expr, Span], None]
+    misplaced_hint: Callable[[Token], str | None]
+    alias_hint: str
+    bracket_error: tuple[str, str]
+    parser: type[BoundedParser] = BoundedParser
+    subqueries: bool = False
 
 
 def parse_scalar(text: str) -> Scalar:
@@ -61,11 +81,19 @@ def parse_scalar(text: str) -> Scalar:
     return read_scalar(text, tokens[:-1], tokens[-1], "the expression")
 
 
-def read_scalar(text: str, tokens: Sequence[Token], after: Token, what: str, usage: str | None = None) -> Scalar:
-    """The expression that the tokens spell.
+def read_scalar(
+    text: str,
+    tokens: Sequence[Token],
+    after: Token,
+    what: str,
+    usage: str | None = None,
+    rules: Rules | None = None,
+) -> Scalar:
+    """The expression that the tokens spell, by the rules given or those of event patterns.
 
     `after` is the token behind them; errors call the expression `what`, and show `usage` when it is missing.
     """
+    rules = rules or _EVENT_RULES
     if not tokens:
         hint = f"write for example: {usage}" if usage else None
         if after.kind is Kind.WORD:
@@ -73,13 +101,13 @@ def read_scalar(text: str, tokens: Sequence[Token], after: Token, what: str, usa
         raise QueryError(f"{what} is missing, found {after}", text, after.start, after.end, hint=hint)
     _check_nesting(text, tokens, what)
     for idx in range(len(tokens)):
-        _check_token(text, tokens, idx, what)
+        _check_token(text, tokens, idx, what, rules)
     span = Span(tokens[0].start, tokens[-1].end)
-    tree = _parse(text, tokens, what)
+    tree = _parse(text, tokens, what, rules)
     place(tree, tokens)
     if not isinstance(tree, exp.Expression):
         raise QueryError(f"{what} is not an expression", text, span.start, span.end)
-    _check_tree(text, tree, span, what)
+    _check_tree(text, tree, span, what, rules)
     return Scalar(tree, text[span.start : span.end], span)
 
 
@@ -107,7 +135,7 @@ def _check_nesting(text: str, tokens: Sequence[Token], what: str) -> None:
         raise QueryError("CASE has no END", text, cases[-1].start, cases[-1].end, hint=hint)
 
 
-def _check_token(text: str, tokens: Sequence[Token], idx: int, what: str) -> None:
+def _check_token(text: str, tokens: Sequence[Token], idx: int, what: str, rules: Rules) -> None:
     """Refuse what sqlglot would take in another sense than the user's."""
     token = tokens[idx]
     last = tokens[idx - 1] if idx else None
@@ -119,8 +147,8 @@ def _check_token(text: str, tokens: Sequence[Token], idx: int, what: str) -> Non
         raise QueryError(message, text, start, token.end, hint=hint)
 
     if token.word == "SELECT" and last is None:
-        fail(f"{what} must be an expression, found {token}", misplaced_hint(token))
-    if token.word == "SELECT" and before == "(":
+        fail(f"{what} must be an expression, found {token}", rules.misplaced_hint(token))
+    if token.word == "SELECT" and before == "(" and not rules.subqueries:
         fail("a subquery cannot stand in a query", "relate events by their symbols: A.user = B.user")
     if last is not None and last.kind is Kind.NUMBER and glued and token.word not in _AFTER_NUMBER:
         hint = f"a time is written INTERVAL '{before}' MINUTE; a name starting with a digit needs backticks"
@@ -140,8 +168,7 @@ def _check_token(text: str, tokens: Sequence[Token], idx: int, what: str) -> Non
     if (token.text == "," and before in ("(", "[", ",")) or (token.text in (")", "]") and before == ","):
         fail(unexpected, "an argument is missing, or there is a comma too many")
     if token.text == "[" and not _ends_operand(last):
-        hint = "write WHERE ... AND [column]; an array is written ARRAY(1, 2)"
-        fail("[...] must be a condition of its own in WHERE, joined by AND", hint)
+        fail(*rules.bracket_error)
 
 
 def _ends_operand(token: Token | None) -> bool:
@@ -153,23 +180,7 @@ def _ends_operand(token: Token | None) -> bool:
 # --- sqlglot ----------------------------------------------------------------------------------------------
 
 
-class _WorkLimitError(Exception):
-    pass
-
-
-class _BoundedParser(SparkParser):
-    """Bounded in steps: on nested type names, `struct(struct(`, sqlglot backtracks exponentially."""
-
-    steps_left = 0
-
-    def _advance(self, times: int = 1) -> None:
-        self.steps_left -= 1
-        if self.steps_left < 0:
-            raise _WorkLimitError
-        super()._advance(times)
-
-
-def _parse(text: str, tokens: Sequence[Token], what: str) -> exp.Expr:
+def _parse(text: str, tokens: Sequence[Token], what: str, rules: Rules) -> exp.Expr:
     start, end = tokens[0].start, tokens[-1].end
     # Comments and odd white space become blanks, so that offsets stay and sqlglot sees nothing but tokens.
     pieces: list[str] = []
@@ -178,14 +189,14 @@ def _parse(text: str, tokens: Sequence[Token], what: str) -> exp.Expr:
         pieces += (" " * (token.start - at), token.text)
         at = token.end
     sql = "".join(pieces)
-    parser = _BoundedParser(error_level=ErrorLevel.IMMEDIATE, error_message_context=len(sql), dialect=_SPARK)
+    parser = rules.parser(error_level=ErrorLevel.IMMEDIATE, error_message_context=len(sql), dialect=_SPARK)
     parser.steps_left = 10_000 + 100 * len(tokens)
     try:
         tree = parser.parse_into(exp.Condition, _SPARK.tokenize(sql), sql)[0]
     except (RecursionError, _WorkLimitError):
         raise QueryError(f"{what} is nested too deeply", text, start, end, hint=_DEEP) from None
     except SqlglotError as error:
-        _fail_parse(text, tokens, what, error)
+        _fail_parse(text, tokens, what, error, rules)
     except Exception as error:  # sqlglot is large: whatever else it raises is still about this text
         raise QueryError(f"cannot read {what}", text, start, end, hint="is it a Spark SQL expression?") from error
     if tree is None:
@@ -193,7 +204,7 @@ def _parse(text: str, tokens: Sequence[Token], what: str) -> exp.Expr:
     return tree
 
 
-def _fail_parse(text: str, tokens: Sequence[Token], what: str, error: SqlglotError) -> NoReturn:
+def _fail_parse(text: str, tokens: Sequence[Token], what: str, error: SqlglotError, rules: Rules) -> NoReturn:
     details = (getattr(error, "errors", None) or [{}])[0]
     description = str(details.get("description", ""))
     offset = tokens[0].start + len(details.get("start_context") or "")
@@ -205,7 +216,7 @@ def _fail_parse(text: str, tokens: Sequence[Token], what: str, error: SqlglotErr
     if idx == len(tokens) - 1 and "Unexpected token" not in description and token.text not in (")", "]"):
         hint = f"something must follow {token}"
         raise QueryError(f"{what} ends too early, after {token}", text, token.start, token.end, hint=hint) from None
-    advice = _unexpected_hint(token, tokens[idx - 1] if idx else None, what)
+    advice = _unexpected_hint(token, tokens[idx - 1] if idx else None, what, rules)
     raise QueryError(f"unexpected {token} in {what}", text, token.start, token.end, hint=advice) from None
 
 
@@ -219,12 +230,12 @@ def _called(tokens: Sequence[Token], idx: int) -> Token:
     return tokens[idx]
 
 
-def _unexpected_hint(token: Token, last: Token | None, what: str) -> str | None:
+def _unexpected_hint(token: Token, last: Token | None, what: str, rules: Rules) -> str | None:
     if token.word == "AS":
-        return "AS names the results of RETURN only"
+        return rules.alias_hint
     if last is not None and last.text == "(" and token.text == ")":
         return "an argument is missing between the parentheses"
-    if hint := misplaced_hint(token):
+    if hint := rules.misplaced_hint(token):
         return hint
     if token.kind is Kind.PUNCTUATION or not _ends_operand(last):
         return None
@@ -236,44 +247,49 @@ def _unexpected_hint(token: Token, last: Token | None, what: str) -> str | None:
 # --- after sqlglot ----------------------------------------------------------------------------------------
 
 
-def _check_tree(text: str, tree: exp.Expression, whole: Span, what: str) -> None:
+def _check_tree(text: str, tree: exp.Expression, whole: Span, what: str, rules: Rules) -> None:
     if isinstance(tree, (exp.Tuple, exp.DataType, exp.Distinct)):
         hint = "separate conditions with AND, results with commas"
-        _fail_at(text, tree, whole, f"{what} must be one expression", hint)
+        fail_at(text, tree, whole, f"{what} must be one expression", hint)
     if _height(tree) > MAX_HEIGHT:
-        _fail_at(text, tree, whole, f"{what} is nested too deeply", _DEEP)
-    for node in tree.walk():
-        for refused, message, hint in _REFUSED:
+        fail_at(text, tree, whole, f"{what} is nested too deeply", _DEEP)
+    for node in tree.walk(prune=lambda node: rules.subqueries and isinstance(node, exp.Query)):
+        for refused, message, hint in rules.refused:
             if isinstance(node, refused):
-                _fail_at(text, node, whole, message, hint)
+                fail_at(text, node, whole, message, hint)
         if isinstance(node, exp.In) and not any(node.args.get(key) for key in ("expressions", "query", "field")):
-            _fail_at(text, node, whole, "IN has no list", "write A.x IN (1, 2)")
-        if isinstance(node, exp.Count) and node.this is None:
-            _fail_at(text, node, whole, "COUNT has no argument", "write COUNT(*), or COUNT(A)")
+            fail_at(text, node, whole, "IN has no list", "write A.x IN (1, 2)")
         if isinstance(node, exp.Star):
             owner = node.parent.parent if isinstance(node.parent, exp.Column) else node.parent
             if not isinstance(owner, exp.Count):
                 hint = "name the columns; a product needs a value on both sides"
-                _fail_at(text, node, whole, "'*' stands only in COUNT(*)", hint)
-        if isinstance(node, exp.Anonymous) and node.name.upper() == "NEXT":
-            _check_next(text, node, whole)
-            node.set("this", "NEXT")
+                fail_at(text, node, whole, "'*' stands only in COUNT(*)", hint)
+        rules.check_node(text, node, whole)
+
+
+def _check_event_node(text: str, node: exp.Expr, whole: Span) -> None:
+    if isinstance(node, exp.Count) and node.this is None:
+        fail_at(text, node, whole, "COUNT has no argument", "write COUNT(*), or COUNT(A)")
+    if isinstance(node, exp.Anonymous) and node.name.upper() == "NEXT":
+        _check_next(text, node, whole)
+        node.set("this", "NEXT")
 
 
 def _check_next(text: str, node: exp.Anonymous, whole: Span) -> None:
     argument = node.expressions[0] if len(node.expressions) == 1 else None
     if not isinstance(argument, exp.Column) or not isinstance(argument.this, exp.Identifier):
-        _fail_at(text, node, whole, "NEXT takes exactly one symbol", "write NEXT(C).column")
+        fail_at(text, node, whole, "NEXT takes exactly one symbol", "write NEXT(C).column")
     name, symbol = argument.name, argument.table
     if symbol:
-        _fail_at(text, node, whole, "NEXT takes a symbol, not a column", f"write NEXT({symbol}).{name}")
+        fail_at(text, node, whole, "NEXT takes a symbol, not a column", f"write NEXT({symbol}).{name}")
     dot = node.parent
     if not isinstance(dot, exp.Dot) or dot.this is not node or not isinstance(dot.expression, exp.Identifier):
         message = f"NEXT({name}) is an event, and a column must follow"
-        _fail_at(text, node, whole, message, f"write NEXT({name}).column")
+        fail_at(text, node, whole, message, f"write NEXT({name}).column")
 
 
-def _fail_at(text: str, node: exp.Expr, whole: Span, message: str, hint: str) -> NoReturn:
+def fail_at(text: str, node: exp.Expr, whole: Span, message: str, hint: str | None) -> NoReturn:
+    """Raise at the node, or at the whole expression where the node has no place."""
     span = span_of(node, whole)
     raise QueryError(message, text, span.start, span.end, hint=hint)
 
@@ -290,3 +306,30 @@ def _height(tree: exp.Expr) -> int:
             (child, height + (not (chain and isinstance(child, exp.Binary)))) for child in node.iter_expressions()
         ]
     return highest
+
+
+_EVENT_RULES = Rules(
+    refused=(
+        (exp.Query, "a subquery cannot stand in a query", "relate events by their symbols: A.user = B.user"),
+        (exp.UDTF, "a table function cannot stand in a query", "compute it before the query"),
+        (
+            exp.Window,
+            "a window function cannot stand in a query",
+            "use WITHIN, and aggregates of symbols: SUM(A.x)",
+        ),
+        (exp.Order, "ORDER BY cannot stand in an expression", "events are in the order of their time"),
+        (exp.Limit, "LIMIT cannot stand in an expression", "limit the result"),
+        (exp.Lambda, "a lambda cannot stand in a query", "compute it as a column before the query"),
+        (exp.Alias, "an alias cannot stand here", "AS names the results of RETURN only"),
+        (exp.Kwarg, "a named argument cannot stand in a query", "give the arguments in order"),
+        (exp.Slice, "a slice cannot stand in a query", "index one element: A.items[0], or use slice(...)"),
+        (exp.Command, "this is not an expression", "is it a Spark SQL expression?"),
+    ),
+    check_node=_check_event_node,
+    misplaced_hint=misplaced_hint,
+    alias_hint="AS names the results of RETURN only",
+    bracket_error=(
+        "[...] must be a condition of its own in WHERE, joined by AND",
+        "write WHERE ... AND [column]; an array is written ARRAY(1, 2)",
+    ),
+)

@@ -97,8 +97,10 @@ _LOOKALIKES = {
 }
 
 
-def tokenize(text: str) -> list[Token]:
+def tokenize(text: str, any_character: bool = False) -> list[Token]:
     """Split query text into tokens; the last one has the kind END.
+
+    With `any_character`, what has no meaning is punctuation too: SQL around a query may know it.
 
     >>> [token.text for token in tokenize("WITHIN 1.5min -- short")]
     ['WITHIN', '1.5', 'min', '']
@@ -110,7 +112,7 @@ def tokenize(text: str) -> list[Token]:
         if after > at:
             at = after
             continue
-        kind, end = _scan(text, at, tokens[-1] if tokens else None)
+        kind, end = _scan(text, at, tokens[-1] if tokens else None, any_character)
         tokens.append(Token(kind, text[at:end], at, end))
         at = end
     # Errors at the end of the query point behind its last word, not behind blanks and comments.
@@ -133,7 +135,7 @@ def _skip_blank(text: str, at: int) -> int:
     return at
 
 
-def _scan(text: str, at: int, last: Token | None) -> tuple[Kind, int]:
+def _scan(text: str, at: int, last: Token | None, any_character: bool) -> tuple[Kind, int]:
     char = text[at]
     if char in _STRING:
         if found := _STRING[char].match(text, at):
@@ -158,8 +160,16 @@ def _scan(text: str, at: int, last: Token | None) -> tuple[Kind, int]:
         while end < len(text) and f"_{text[end]}".isidentifier():
             end += 1
         return Kind.WORD, end
+    if not any_character:
+        check_character(text, at)
+    return Kind.PUNCTUATION, at + 1
+
+
+def check_character(text: str, at: int) -> None:
+    """Fail unless the character, which is no part of a name, number or string, is punctuation of the language."""
+    char = text[at]
     if char in _PUNCTUATION:
-        return Kind.PUNCTUATION, at + 1
+        return
     shown = f"'{char}'" if char.isprintable() else f"U+{ord(char):04X}"
     raise QueryError(f"the character {shown} has no meaning here", text, at, at + 1, hint=_character_hint(char))
 

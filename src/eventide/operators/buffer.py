@@ -54,6 +54,10 @@ class EventBuffer:
                 blocks.append(block)
         return concatenate(blocks) if blocks else None
 
+    def select_all(self) -> pa.Table | None:
+        """All events as one block; None when there are none."""
+        return self.select(up_to_us=MAX_US)
+
     def earliest_after(self, us: int) -> int | None:
         """The time of the earliest event later than `us`."""
         earliest = MAX_US

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from eventide.operators.protocol import Operator
-from eventide.operators.sequence import SequenceOperator, SequenceSpec, warm
+from eventide.operators.rows.operator import RowsOperator
+from eventide.operators.rows.operator import warm as warm_rows
+from eventide.operators.rows.spec import RowsSpec
+from eventide.operators.sequence import SequenceOperator, SequenceSpec
+from eventide.operators.sequence import warm as warm_sequence
+
+Spec: TypeAlias = SequenceSpec | RowsSpec
 
 
-def make_operator(spec: SequenceSpec, n_threads: int = 1) -> Operator:
+def make_operator(spec: Spec, n_threads: int = 1) -> Operator:
     """A new operator without state."""
+    if isinstance(spec, RowsSpec):
+        return RowsOperator(spec, n_threads)
     return SequenceOperator(spec, n_threads)
 
 
-def warm_operator(spec: SequenceSpec) -> None:
+def warm_operator(spec: Spec) -> None:
     """Compile what the operator needs before work fans out to processes that share the cache."""
-    warm(spec)
+    if isinstance(spec, RowsSpec):
+        warm_rows(spec)
+    else:
+        warm_sequence(spec)

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
@@ -30,6 +29,7 @@ from eventide.operators.hashes import hash_rows
 from eventide.operators.identity import match_ids
 from eventide.operators.ordered import Ordered, order_events
 from eventide.operators.protocol import Results, Snapshot
+from eventide.operators.shares import share_out
 from eventide.operators.times import TimeType
 from eventide.operators.windows import Slide, spread_over_windows
 
@@ -176,7 +176,7 @@ class SequenceOperator:
                 ) from error
             return out[:n]
 
-        shares = _share_out(ordered.offsets, self._n_threads)
+        shares = share_out(ordered.offsets, self._n_threads)
         walks = [
             (plain_kernel.new_state(spec.n_steps, start), stop, np.empty((MATCHES_PER_BATCH, spec.n_steps), np.int64))
             for start, stop in shares
@@ -218,14 +218,6 @@ def _take(block: pa.Table, name: str, rows: pa.Array) -> pa.Array:
     if isinstance(taken, pa.ChunkedArray):
         taken = taken.chunk(0) if taken.num_chunks else pa.array([], taken.type)
     return taken
-
-
-def _share_out(offsets: IntArray, n_shares: int) -> list[tuple[int, int]]:
-    """Ranges of partitions with about the same number of events each."""
-    n_partitions = offsets.size - 1
-    wanted = np.linspace(0, offsets[-1], n_shares + 1)[1:-1]
-    borders = [0, *np.searchsorted(offsets, wanted).tolist(), n_partitions]
-    return [(a, b) for a, b in pairwise(borders) if a < b]
 
 
 def warm(spec: SequenceSpec) -> None:

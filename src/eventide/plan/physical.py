@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from eventide.operators.block import Layout
-from eventide.operators.sequence import SequenceSpec
+from eventide.operators.factory import Spec
 from eventide.operators.times import TimeType
 
 
@@ -20,6 +20,15 @@ class SqlColumn:
     duckdb: str | None
     origin: str | None = None  # the user's column that it is a copy of, or whose type it has
     dtype: pa.DataType | None = None  # of a computed column, where it is known
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """One more column of the operator's rows, which DuckDB computes from them, on Spark inside the task."""
+
+    name: str
+    duckdb: str
+    dtype: pa.DataType
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +50,10 @@ class Physical:
     text: str
     intake: Intake
     select: tuple[SqlColumn, ...]  # the block's columns, `ts` still in the user's type, `mask` as bigint
-    spec: SequenceSpec
+    spec: Spec
     project: tuple[SqlColumn, ...]  # the user's columns, over the operator's output columns
     reads: tuple[str, ...] = ()  # the user's columns that `select` reads
     align_to_first: bool = False  # sliding windows begin at the first event
     allowed_lateness_us: int = 0
     output_schema: pa.Schema | None = field(default=None, compare=False)  # of the operator's rows
+    computed: tuple[Computed, ...] = ()  # columns that `project` may read besides the operator's

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import QueryError
-from eventide.lang import write
-from eventide.lang.durations import write_length
-from eventide.lang.tree import Length, Pattern, Scalar, Seq, Step, Strategy
-from eventide.operators.block import MASK, SEQUENCE, TS, Layout
+from eventide.lang.tree import Pattern, Seq, Step, Strategy
+from eventide.operators.block import SEQUENCE, TS
 from eventide.operators.sequence import Returned, SequenceSpec
-from eventide.operators.times import UNIT_US, TimeType
-from eventide.operators.windows import Slide
-from eventide.plan.bound import Bound, Item
+from eventide.plan.bound import Bound
+from eventide.plan.columns import MAX_STEPS, Columns, check_ties, mask_column, read_columns
 from eventide.plan.expressions.residue import compile_tests
-from eventide.plan.expressions.split import EventValue, Split, Test, split
-from eventide.plan.expressions.typecheck import columns_of, typecheck
-from eventide.plan.expressions.types import type_name
-from eventide.plan.expressions.write_sql import write_duckdb, write_spark
+from eventide.plan.expressions.split import Split, Test, split
+from eventide.plan.meaning import meaning
 from eventide.plan.physical import Intake, Physical, SqlColumn
-from eventide.plan.places import error_at, option_error
-from eventide.plan.references import is_orderable, references
+from eventide.plan.places import error_at
+from eventide.plan.references import is_orderable
+from eventide.plan.results import added_columns, added_fields, project_item, renamed
+from eventide.plan.windows import check_windows, slide_of
 
-MAX_STEPS = 62  # bits of the mask
 _STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
 
 
@@ -86,7 +80,7 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
     query = plan.query
     parts = split(plan.conjuncts, list(plan.symbols), plan.schema, query.text)
     placed = place_tests(plan, steps, parts)
-    columns = _Columns(plan, engine)
+    columns = Columns(plan, engine)
     columns.add_values(parts.values)
     needs_identity, by_sequence = plan.options.match_id, plan.options.ties == "sequence"
     if needs_identity or by_sequence:
@@ -110,14 +104,14 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
     identity = [*layout.partition, TS, *sequence, *(columns.returned[name] for name in sorted(told))]
     window = query.window
     spec = SequenceSpec(
-        query=_meaning(plan),
+        query=meaning(plan),
         layout=layout,
         n_steps=len(steps),
         strategy=_STRATEGY[plan.strategy],
         window_us=window.length.amount if window else None,
         time_type=plan.time_type,
         returned=returned,
-        slide=_slide(plan),
+        slide=slide_of(plan),
         tie_columns=tuple(tie_columns) if by_sequence else None,
         encodings=encodings,
         holds_source=holds_source,
@@ -131,7 +125,7 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
         keep_all=plan.strategy is Strategy.CONTIGUOUS,
         names=columns.names(),
     )
-    select = columns.select(_mask(plan, steps, parts, columns))
+    select = columns.select(mask_column(plan, steps, parts, columns))
     return Physical(
         text=query.text,
         intake=intake,
@@ -145,173 +139,16 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
     )
 
 
-def _meaning(plan: Bound) -> str:
-    """What the query means, however it was said: names a checkpoint's query and is part of `match_id`."""
-    bare = replace(plan.query, options=(), source=None, partition_by=())
-    conditions = [f"{name}: {condition.tree.sql('spark')}" for name, condition in sorted(plan.conditions.items())]
-    resolved = {
-        "time": f"{plan.ts} {plan.time_type.unit or ''}".strip(),
-        "sequence": plan.sequence,
-        "partition": ", ".join(plan.partition),
-        "types": "; ".join(conditions),
-        "ties": plan.options.ties,
-        "origin": plan.options.origin,
-    }
-    return "\n".join([write(bare), *(f"-- {name} {value}" for name, value in resolved.items() if value)])
-
-
-def read_columns(plan: Bound) -> tuple[str, ...]:
-    """Every column the query reads, in schema order."""
-    trees = [c.tree for c in plan.conjuncts] + [item.tree for item in plan.items]
-    trees += [condition.tree for condition in plan.conditions.values()]
-    names = {reference.column for tree in trees for reference in references(tree)}
-    names |= {plan.ts, *plan.partition} | ({plan.sequence} if plan.sequence else set())
-    return tuple(name for name in plan.schema.names if name in names)
-
-
 def _check(plan: Bound, steps: tuple[Step, ...]) -> None:
-    query, options = plan.query, plan.options
+    query = plan.query
     if len(steps) > MAX_STEPS:
         raise error_at(query, steps[MAX_STEPS].span, f"a SEQ has at most {MAX_STEPS} steps")
-    _check_windows(plan)
-    if plan.sequence is None:
-        for name in read_columns(plan):
-            kind = plan.schema.field(name).type
-            if is_orderable(kind):
-                continue
-            hint = "name a column that does with sequence="
-            message = f"nothing tells events with equal times apart: '{name}' is {type_name(kind)}"
-            if options.ties == "sequence":
-                raise option_error(query, "ties", message, hint)
-            if options.match_id:
-                raise option_error(query, "match_id", message, hint)
-
-
-def _check_windows(plan: Bound) -> None:
-    """The borders of windows are result times: they must be whole units of the time column."""
-    window, slide = plan.query.window, _slide(plan)
-    if window is None or slide is None:
-        return
-    unit_us = _unit_us(plan.time_type)
-    if any(us % unit_us for us in (slide.length_us, slide.slide_us, slide.origin_us)):
-        unit = write_length(Length(unit_us)).removeprefix("1 ")
-        message = f"these windows do not begin and end at a whole {unit}, which is all '{plan.ts}' can say"
-        raise error_at(plan.query, window.span, message, f"use whole {unit}s, or a time column with a finer unit")
-
-
-def _unit_us(time_type: TimeType) -> int:
-    if time_type.unit is not None:
-        return UNIT_US[time_type.unit]
-    if pa.types.is_date(time_type.arrow):
-        return 86_400_000_000
-    return UNIT_US.get(time_type.arrow.unit, 1)
-
-
-def _slide(plan: Bound) -> Slide | None:
-    window = plan.query.window
-    if window is None or window.slide is None:
-        return None
-    origin = plan.options.origin
-    return Slide(window.length.amount, window.slide.amount, origin if isinstance(origin, int) else 0)
-
-
-class _Columns:
-    """The block's columns as they are asked for: each user column and each value once."""
-
-    def __init__(self, plan: Bound, engine: str) -> None:
-        self._plan = plan
-        self.engine = engine
-        ordered = plan.options.match_id or plan.options.ties == "sequence"
-        self._needs_sequence = plan.sequence is not None and ordered
-        self.returned: dict[str, str] = {}  # user column -> block column
-        self.value_names: list[str] = []  # block column of each value
-        self._values: list[EventValue] = []
-
-    def add_values(self, values: Iterable[EventValue]) -> None:
-        """Values that are plain columns share the block column with what is returned."""
-        for value in values:
-            if isinstance(value.expression, exp.Column):
-                self.value_names.append(self.block_column(value.expression.name))
-            else:
-                self.value_names.append(f"v{len(self._values)}")
-                self._values.append(value)
-
-    def block_column(self, name: str) -> str:
-        plan = self._plan
-        if name in plan.partition:
-            return f"p{plan.partition.index(name)}"
-        return self.returned.setdefault(name, f"c{len(self.returned)}")
-
-    def layout(self) -> Layout:
-        plan = self._plan
-        return Layout(
-            n_partition=len(plan.partition),
-            n_values=len(self._values),
-            n_returned=len(self.returned),
-            has_sequence=self._needs_sequence,
-        )
-
-    def names(self) -> tuple[tuple[str, str], ...]:
-        """Block columns that are columns of the user, with the user's names."""
-        plan = self._plan
-        partition = [(f"p{i}", name) for i, name in enumerate(plan.partition)]
-        sequence = [(SEQUENCE, str(plan.sequence))] if self._needs_sequence else []
-        return (*partition, *sequence, *((block, name) for name, block in self.returned.items()))
-
-    def select(self, mask: SqlColumn) -> tuple[SqlColumn, ...]:
-        plan = self._plan
-        items = [self._plain(f"p{i}", name) for i, name in enumerate(plan.partition)]
-        items.append(self._plain(TS, plan.ts))
-        if self._needs_sequence:
-            items.append(self._plain(SEQUENCE, str(plan.sequence)))
-        items.append(mask)
-        items += [self.column(f"v{i}", value) for i, value in enumerate(self._values)]
-        items += [self._plain(block, name) for name, block in self.returned.items()]
-        return tuple(items)
-
-    def column(self, name: str, value: EventValue) -> SqlColumn:
-        """A computed column; off the allow-list it is an error locally and Catalyst's on Spark."""
-        try:
-            duckdb = value.duckdb
-        except QueryError:
-            if self.engine == "local":
-                raise
-            return SqlColumn(name, value.spark, None)
-        return SqlColumn(name, value.spark, duckdb)
-
-    def _plain(self, name: str, column: str) -> SqlColumn:
-        quoted = column.replace('"', '""')
-        return SqlColumn(name, "`" + column.replace("`", "``") + "`", f'"{quoted}"')
-
-
-def _mask(plan: Bound, steps: tuple[Step, ...], parts: Split, columns: _Columns) -> SqlColumn:
-    """One bit per step: the event has the step's type and satisfies the conjuncts on it alone."""
-    spark: list[str] = []
-    duckdb: list[str] | None = []
-    constants = [local.value for local in parts.locals if local.symbol is None]
-    for k, step in enumerate(steps):
-        condition = plan.conditions[step.type]
-        values = [_value(condition, plan), *constants]
-        values += [local.value for local in parts.locals if local.symbol == step.symbol]
-        made = [columns.column(MASK, value) for value in values]
-        spark.append(f"CASE WHEN {' AND '.join(f'({m.spark})' for m in made)} THEN {1 << k}L ELSE 0L END")
-        texts = [m.duckdb for m in made]
-        if duckdb is not None and all(text is not None for text in texts):
-            duckdb.append(f"CASE WHEN {' AND '.join(f'({t})' for t in texts)} THEN {1 << k} ELSE 0 END")
-        else:
-            duckdb = None
-    # Bits of different steps never carry into each other, so a sum is the union.
-    joined = None if duckdb is None else f"CAST({' + '.join(duckdb)} AS BIGINT)"
-    return SqlColumn(MASK, " + ".join(spark), joined)
-
-
-def _value(condition: Scalar, plan: Bound) -> EventValue:
-    parts = split([Scalar(condition.tree, condition.text, condition.span)], ["event"], plan.schema, plan.query.text)
-    return parts.locals[0].value
+    check_windows(plan)
+    check_ties(plan)
 
 
 def _results(
-    plan: Bound, steps: tuple[Step, ...], columns: _Columns
+    plan: Bound, steps: tuple[Step, ...], columns: Columns
 ) -> tuple[tuple[Returned, ...], tuple[SqlColumn, ...], pa.Schema]:
     """What the operator returns, how the user's columns are made of it, and the operator's schema."""
     at = {step.symbol: i for i, step in enumerate(steps)}
@@ -329,44 +166,11 @@ def _results(
         returned.setdefault(item, pa.field(item.name, plan.schema.field(node.name).type))
         return item.name
 
-    trees = [(item, item.tree.copy().transform(lambda n: _renamed(n, output_name))) for item in plan.items]
-    times = plan.time_type.arrow
+    trees = [(item, item.tree.copy().transform(lambda n: renamed(n, output_name))) for item in plan.items]
     fields += returned.values()
-    extra = []
-    if plan.query.window and plan.query.window.slide:
-        extra += [pa.field("window_start", times), pa.field("window_end", times)]
-    if plan.options.match_id:
-        extra.append(pa.field("match_id", pa.string()))
-    extra.append(pa.field("detected_at", times))
-    schema = pa.schema([*fields, *extra])
-    project = [_project_item(item, tree, schema, plan, columns) for item, tree in trees]
-    for field in extra:
-        origin = plan.ts if field.type == times and field.name != "match_id" else None
-        project.append(SqlColumn(field.name, f"`{field.name}`", f'"{field.name}"', origin))
-    return tuple(returned), tuple(project), schema
-
-
-def _renamed(node: exp.Expr, name: Callable[[exp.Column], str]) -> exp.Expr:
-    if not isinstance(node, exp.Column):
-        return node
-    identifier = exp.Identifier(this=name(node), quoted=True)
-    identifier.meta.update(node.this.meta)
-    return exp.Column(this=identifier)
-
-
-def _project_item(item: Item, tree: exp.Expr, schema: pa.Schema, plan: Bound, columns: _Columns) -> SqlColumn:
-    assert isinstance(tree, exp.Expression)
-    if isinstance(tree, exp.Column):
-        return SqlColumn(item.name, f"`{tree.name}`", f'"{tree.name}"', origin=item.tree.name)
-    text, span = plan.query.text, item.span
-    resolve = columns_of(schema, text, span)
-    try:
-        duckdb = write_duckdb(tree, resolve, text, span)
-    except QueryError:
-        if columns.engine == "local":
-            raise
-        return SqlColumn(item.name, write_spark(tree), None)
-    return SqlColumn(item.name, write_spark(tree), duckdb, dtype=typecheck(tree, resolve, text, span))
+    schema = pa.schema([*fields, *added_fields(plan)])
+    project = [project_item(item, tree, schema, plan, columns) for item, tree in trees]
+    return tuple(returned), (*project, *added_columns(plan)), schema
 
 
 def with_origin(physical: Physical, origin_us: int) -> Physical:

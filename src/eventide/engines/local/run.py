@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from eventide.engines.computed import add_computed
 from eventide.engines.intake import microseconds, no_time, take_in
 from eventide.engines.local.sources import Source, reason
 from eventide.errors import EventideError, InputError
@@ -54,7 +55,7 @@ def run(physical: Physical, source: Source, memory_limit_bytes: int | None = Non
 def result_schema(physical: Physical, source: Source) -> pa.Schema:
     """The schema of the user's rows."""
     assert physical.output_schema is not None
-    empty = pa.RecordBatch.from_pylist([], schema=physical.output_schema)
+    empty = add_computed(pa.RecordBatch.from_pylist([], schema=physical.output_schema), physical.computed)
     return _project(source, physical, empty).schema
 
 
@@ -72,7 +73,7 @@ def run_batches(
             raise AssertionError("nothing is decided before the first event")
         for matches in operator.finish():
             seen.matches += matches.num_rows
-            yield _project(source, physical, matches)
+            yield _project(source, physical, add_computed(matches, physical.computed))
 
 
 def _first_us(physical: Physical, source: Source) -> int:

@@ -71,26 +71,26 @@ def open_source(events: Any) -> Source:
     >>> open_source([{"ts": 1, "kind": "A"}]).schema.names
     ['ts', 'kind']
     """
-    connection = _connect()
-    sql, n_rows, given = _attach(connection, "events", events)
-    return Source(connection, sql, _schema(connection, sql, given), n_rows, given, _is_reader(events))
+    connection = connect()
+    sql, n_rows, given = attach(connection, "events", events)
+    return Source(connection, sql, source_schema(connection, sql, given), n_rows, given, _is_reader(events))
 
 
 def open_sources(by_type: Mapping[str, Any]) -> Source:
     """One input per event type, as one: columns by name, what an input lacks is NULL, plus the type."""
-    connection = _connect()
+    connection = connect()
     parts: list[str] = []
     schemas: dict[str, pa.Schema] = {}
     total: int | None = 0
     for i, (name, events) in enumerate(by_type.items()):
-        sql, n_rows, given = _attach(connection, f"events_{i}", events)
-        schemas[name] = _schema(connection, sql, given)
+        sql, n_rows, given = attach(connection, f"events_{i}", events)
+        schemas[name] = source_schema(connection, sql, given)
         total = None if total is None or n_rows is None else total + n_rows
         literal = "'" + name.replace("'", "''") + "'"
         parts.append(f"SELECT {literal} AS {TYPE_COLUMN}, * FROM {sql}")
     check_together(schemas)
     sql = f"({' UNION ALL BY NAME '.join(parts)})"
-    return Source(connection, sql, _schema(connection, sql, None), total, once=any(map(_is_reader, by_type.values())))
+    return Source(connection, sql, source_schema(connection, sql, None), total, once=any(map(_is_reader, by_type.values())))
 
 
 def _is_reader(events: Any) -> bool:
@@ -102,13 +102,14 @@ def is_local(events: Any) -> bool:
     return not type(events).__module__.startswith("pyspark.")
 
 
-def _connect() -> duckdb.DuckDBPyConnection:
+def connect() -> duckdb.DuckDBPyConnection:
+    """A connection of its own, in UTC."""
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     return connection
 
 
-def _schema(connection: duckdb.DuckDBPyConnection, sql: str, given: pa.Schema | None) -> pa.Schema:
+def source_schema(connection: duckdb.DuckDBPyConnection, sql: str, given: pa.Schema | None) -> pa.Schema:
     """The types as DuckDB has them, under the user's names: DuckDB renames columns that differ only in case."""
     try:
         # Bound, not run: a reader can be read only once.
@@ -124,7 +125,8 @@ def _schema(connection: duckdb.DuckDBPyConnection, sql: str, given: pa.Schema | 
 Attached = tuple[str, int | None, pa.Schema | None]  # SQL, number of rows, schema as the user has it
 
 
-def _attach(connection: duckdb.DuckDBPyConnection, name: str, events: Any) -> Attached:
+def attach(connection: duckdb.DuckDBPyConnection, name: str, events: Any) -> Attached:
+    """An input under a name: what can stand in FROM, and what is known of it."""
     if isinstance(events, str | os.PathLike):
         return _read_path(connection, name, os.fspath(events))
     return _register(connection, name, _to_arrow(events))

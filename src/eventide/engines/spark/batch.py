@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from eventide.engines.computed import add_computed
 from eventide.engines.spark.exchange import Batches, blocks_from_dataframe
 from eventide.engines.spark.parallelism import count_buckets
 from eventide.engines.spark.ship import ensure_shipped
@@ -27,16 +28,18 @@ def run(blocks: DataFrame, physical: Physical, spark: SparkSession, n_buckets: i
     n_buckets = n_buckets or count_buckets(spark)
     if physical.output_schema is None:
         raise ValueError("the plan has no output schema")
-    rows_schema = spark_schema(physical.output_schema)
-    target, spec = arrow_schema(rows_schema), physical.spec
+    computed, spec = physical.computed, physical.spec
+    fields = [*physical.output_schema, *(pa.field(column.name, column.dtype) for column in computed)]
+    rows_schema = spark_schema(pa.schema(fields))
+    target = arrow_schema(rows_schema)
 
     def match(batches: Batches) -> Batches:
         operator = make_operator(spec)
         for block in _blocks(batches):
             for rows in operator.process(block, MIN_US):
-                yield conform(rows, target)
+                yield conform(add_computed(rows, computed), target)
         for rows in operator.finish():
-            yield conform(rows, target)
+            yield conform(add_computed(rows, computed), target)
 
     rows = blocks.repartitionById(n_buckets, "bucket").mapInArrow(match, rows_schema)
     return project(rows, physical)

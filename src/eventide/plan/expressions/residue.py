@@ -48,14 +48,14 @@ def write_tests(tests: Sequence[Test], values: Sequence[EventValue], columns: Se
     """
     spaces = CodeSpaces([test.tree for test in tests])
     used = sorted({leaf.value[1] for test in tests for leaf in test.tree.walk() if leaf.op == "value"})
-    encodings = tuple(_encoding(columns[i], values[i], spaces, i) for i in used)
+    encodings = tuple(encoding_of(columns[i], values[i], spaces, i) for i in used)
     places = {value: (*place(encodings, i), i) for i, value in enumerate(used)}
     called: set[str] = set()
     texts = []
     for k, test in enumerate(tests):
         writer = TestWriter(spaces, places, test.source, called)
         texts.append(writer.function(f"test_{k}", test))
-    parts = [text for name, text in _functions().items() if name in called]
+    parts = [text for name, text in library_functions().items() if name in called]
     names = tuple(f"test_{k}" for k in range(len(tests)))
     return Residue(encodings, names, "\n\n".join([*parts, *texts]))
 
@@ -89,7 +89,8 @@ def compile_tests(
     return f"{residue.source}\n\n{holds}", residue.encodings
 
 
-def _encoding(column: str, value: EventValue, spaces: CodeSpaces, i: int) -> Encoding:
+def encoding_of(column: str, value: EventValue, spaces: CodeSpaces, i: int) -> Encoding:
+    """How value i, read from a block column, becomes an array."""
     dtype, source, span = value.dtype, value.source, value.typed.span
     name = "other" if dtype is None else kind(dtype)
     if dtype is None or name in ("other", "months"):
@@ -105,7 +106,7 @@ def _encoding(column: str, value: EventValue, spaces: CodeSpaces, i: int) -> Enc
 
 
 @cache
-def _functions() -> dict[str, str]:
+def library_functions() -> dict[str, str]:
     """The source of each function that generated code may call, by name."""
     found = {}
     for node in ast.parse(inspect.getsource(residue_functions)).body:

@@ -219,7 +219,7 @@ class _Splitter:
 
     def _leaves(self, typed: Typed, leaves: dict[str, tuple[int, EventValue]]) -> Typed:
         """Leaves as indices; a cast of a leaf becomes part of the value, for the SQL engine to compute."""
-        if typed.op == "cast" and typed.args[0].op == "column" and not _is_simple_cast(typed):
+        if typed.op == "cast" and typed.args[0].op == "column" and not is_simple_cast(typed):
             slot, value = leaves[typed.args[0].value[0]]
             to = exp.DataType.build(type_name(typed.dtype), dialect="spark")
             inner = value.expression.copy()
@@ -232,7 +232,8 @@ class _Splitter:
         return Typed(typed.op, args, typed.dtype, typed.value, typed.span)
 
 
-def _is_simple_cast(typed: Typed) -> bool:
+def is_simple_cast(typed: Typed) -> bool:
+    """Whether generated code casts as the SQL engine does."""
     pair = kind(typed.args[0].dtype), kind(typed.dtype)
     if pair == ("decimal", "decimal"):
         return bool(as_decimal(typed.args[0].dtype).scale <= as_decimal(typed.dtype).scale)

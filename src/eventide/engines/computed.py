@@ -1,0 +1,38 @@
+"""Columns that DuckDB computes from the operator's rows, in this process or inside a Spark task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import duckdb
+import pyarrow as pa
+
+from eventide.errors import InputError
+from eventide.plan.physical import Computed
+
+
+def add_computed(rows: pa.RecordBatch, computed: Sequence[Computed]) -> pa.RecordBatch:
+    """The rows with the columns added; their order may change.
+
+    >>> rows = pa.RecordBatch.from_pydict({"l0": [[1, 2], [5]]})
+    >>> add = Computed("a0", "(SELECT max(x) FROM (SELECT unnest(l0) AS x))", pa.int64())
+    >>> sorted(add_computed(rows, [add]).column("a0").to_pylist())
+    [2, 5]
+    """
+    if not computed:
+        return rows
+    items = ", ".join(f'{column.duckdb} AS "{column.name}"' for column in computed)
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.register("matches", pa.Table.from_batches([rows]))
+        try:
+            table = connection.sql(f"SELECT *, {items} FROM matches").to_arrow_table()
+        except duckdb.Error as error:
+            raise InputError(f"a measure cannot be computed: {str(error).splitlines()[0]}") from error
+    fields = [*rows.schema, *(pa.field(column.name, column.dtype) for column in computed)]
+    arrays = []
+    for field in fields:
+        column = table.column(field.name)
+        joined = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+        arrays.append(joined if joined.type == field.type else joined.cast(field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))

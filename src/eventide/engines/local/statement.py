@@ -1,0 +1,112 @@
+"""A SQL statement with MATCH_RECOGNIZE in this process: DuckDB runs what is around, the operator what is inside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+
+from eventide.engines.local import run as local
+from eventide.engines.local.sources import Source, attach, connect, reason, source_schema
+from eventide.engines.statements import (
+    Edit,
+    called,
+    inner_recognitions,
+    named_tables,
+    outer_recognitions,
+    parse_sql,
+    replace_spans,
+)
+from eventide.errors import InputError, did_you_mean
+from eventide.lang.rows.tree import Recognition, Statement
+from eventide.lang.tree import Span
+from eventide.plan.rows.lower import prepare_rows
+
+
+def run_statement(statement: Statement, tables: Mapping[str, Any], ts_unit: str | None) -> pa.Table:
+    """The result of a statement over tables by name."""
+    return _Statement(statement, tables, ts_unit).run()
+
+
+class _Statement:
+    def __init__(self, statement: Statement, tables: Mapping[str, Any], ts_unit: str | None) -> None:
+        self.statement = statement
+        self.ts_unit = ts_unit
+        self.connection = connect()
+        self.tables: dict[str, str] = {}  # name in the statement -> what stands in FROM
+        for i, (name, events) in enumerate(tables.items()):
+            self.tables[name], _, _ = attach(self.connection, f"table_{i}", events)
+        self.n_results = 0
+
+    def run(self) -> pa.Table:
+        outer = outer_recognitions(self.statement)
+        return _plain(self._query(self._filled(0, len(self.statement.text), outer)))
+
+    def _filled(self, start: int, end: int, recognitions: list[Recognition]) -> str:
+        """A part of the statement with its recognitions run and replaced by their results."""
+        edits: list[Edit] = []
+        for recognition in recognitions:
+            span = Span(recognition.span.start - start, recognition.span.end - start)
+            edits.append((span, called(recognition, self._recognize(recognition))))
+        return replace_spans(self.statement.text[start:end], edits)
+
+    def _recognize(self, recognition: Recognition) -> str:
+        """Run one MATCH_RECOGNIZE; the name under which DuckDB has its result."""
+        start = recognition.span.start
+        relation = self._filled(start, start + len(recognition.relation), inner_recognitions(self.statement, recognition))
+        rows = self._query(f"SELECT * FROM {relation}")
+        name = f"result_{self.n_results}"
+        self.n_results += 1
+        self.connection.register(f"{name}_rows", rows)
+        schema = source_schema(self.connection, f"{name}_rows", rows.schema)
+        physical = prepare_rows(recognition.clause, schema, engine="local", ts_unit=self.ts_unit)
+        source = Source(self.connection, f"{name}_rows", schema, rows.num_rows, rows.schema)
+        table, _ = local.run(physical, source)
+        self.connection.register(name, table)
+        self.tables[name] = name
+        return name
+
+    def _query(self, text: str) -> pa.Table:
+        tree = parse_sql(text, self.statement.text)
+        for table, name in named_tables(tree, self.tables):
+            table.set("this", _relation(self.tables[name]))
+            if not table.alias:
+                table.set("alias", _alias(name))
+        try:
+            return self.connection.sql(tree.sql("duckdb")).to_arrow_table()
+        except duckdb.CatalogException as error:
+            names = [name for name in self.tables if not name.startswith("result_")]
+            hint = did_you_mean(_missing(str(error)), names) or "pass the tables by name: ev.sql(text, trades=table)"
+            raise InputError(f"the statement cannot run: {reason(error)}", hint=hint) from error
+        except duckdb.Error as error:
+            raise InputError(f"the statement cannot run: {reason(error)}") from error
+
+
+def _relation(sql: str) -> exp.Expression:
+    """A registered table's name, or a call that reads files."""
+    return sqlglot.parse_one(f"SELECT * FROM {sql}", read="duckdb").find(exp.Table).this
+
+
+def _alias(name: str) -> exp.TableAlias:
+    return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
+
+
+def _missing(message: str) -> str:
+    found = re.search(r"Table with name (\S+)", message)
+    return found.group(1) if found else ""
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Sums of integers, which are 128 bits wide in DuckDB, as Spark has them: BIGINT."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_decimal(field.type) and (field.type.precision, field.type.scale) == (38, 0):
+            try:
+                table = table.set_column(i, field.name, table.column(i).cast(pa.int64()))
+            except pa.ArrowInvalid:
+                continue
+    return table

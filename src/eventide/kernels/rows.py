@@ -1,0 +1,263 @@
+"""Row pattern matching in sorted partitions: a program with a stack of choices, the preferred choice first.
+
+Each attempt begins at one row; its first way through the program is the match. Program points that several ways
+reach ("joins") remember the rows from which they failed, so that nested quantifiers stay polynomial on rows that do
+not match. `state` holds where to go on, so a full output pauses the search and the next call resumes it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from eventide.kernels.arrays import IndexArray, IntArray
+
+# Instructions; `a` and `b` are their operands.
+LABEL = 0  # one row that satisfies label a; b: left out of ALL ROWS PER MATCH
+SPLIT = 1  # go on at a; if that fails, at b
+JUMP = 2  # go on at a
+START = 3  # before the partition's first row
+END = 4  # after its last row
+MARK = 5  # remember the row in register a
+CHECK = 6  # go on at b if no row was matched since MARK of register a
+ACCEPT = 7
+
+# Places in `state`.
+PARTITION, ROW, NUMBER, ATTEMPT, PROBLEM = 0, 1, 2, 3, 4
+# state[PROBLEM]: what ended a call before its work was done.
+NO_PROBLEM, NO_SKIP_ROW, SKIP_TO_FIRST_ROW, OUTPUT_FULL, WORK_FULL = 0, 1, 2, 3, 4
+# Places in `span`, for conditions.
+LOW, HIGH, FIRST_ROW, MATCH_NUMBER = 0, 1, 2, 3
+# Places in `limits`.
+WINDOW_US, SKIP, LAST_OF_SKIP, MEMO, N_REGISTERS = 0, 1, 2, 3, 4
+SKIP_PAST_LAST, SKIP_NEXT, SKIP_TO = 0, 1, 2
+MEMO_PER_ATTEMPT, MEMO_PER_PARTITION = 0, 1
+
+
+# <generated: holds>
+@njit(cache=True, nogil=True)
+def holds(
+    label: int,
+    row: int,
+    span: IntArray,
+    labels: IndexArray,
+    first: IndexArray,
+    last: IndexArray,
+    before: IndexArray,
+    folds: Any,
+    cols: Any,
+) -> bool:
+    """Whether `row`, taken for `label`, satisfies what relates it to other rows; replaced per query."""
+    return True
+
+
+# </generated>
+
+
+# <generated: fold>
+@njit(cache=True, nogil=True)
+def fold(depth: int, row: int, label: int, span: IntArray, folds: Any, cols: Any) -> None:
+    """Carry running aggregates from depth - 1 to depth, with `row` taken for `label`; replaced per query."""
+
+
+# </generated>
+
+
+@njit(cache=True, nogil=True)
+def find_last(labels: IndexArray, depth: int, members: IndexArray, offset: int) -> int:
+    """The depth of the last row up to `depth` whose label is a member, or of the one `offset` before it; -1: none."""
+    for at in range(depth, -1, -1):
+        if members[labels[at]]:
+            if offset == 0:
+                return at
+            offset -= 1
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def find_first(labels: IndexArray, depth: int, members: IndexArray, offset: int) -> int:
+    """As `find_last`, counted from the match's first row."""
+    for at in range(depth + 1):
+        if members[labels[at]]:
+            if offset == 0:
+                return at
+            offset -= 1
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def match_rows(
+    offsets: IntArray,
+    stop_partition: int,
+    ts_us: IntArray,
+    masks: IntArray,
+    program: IndexArray,
+    joins: IndexArray,
+    bits: IndexArray,
+    tested: IndexArray,
+    skip_members: IndexArray,
+    limits: IntArray,
+    state: IntArray,
+    tried: IndexArray,
+    path: IndexArray,
+    stack: IndexArray,
+    trail: IntArray,
+    folds: Any,
+    cols: Any,
+    out: IntArray,
+    out_path: IndexArray,
+) -> int:
+    """Write matches to `out`, rows (partition, first row, number, end in out_path), and their instructions to `out_path`.
+
+    Returns how many matches were written. Finished when state[PARTITION] reaches `stop_partition`. `joins[pc]` numbers
+    the points that remember failures, -1 elsewhere; `bits[label]` is the label's bit in `masks`, -1: any row;
+    `tested[label]` whether `holds` decides, too; `tried` has room for every join and row of the largest partition.
+    `path` (rows: label, last row of the label before, instruction), `stack` and `trail` are room to work in: the
+    caller makes them larger when the state says so. Arrays that the kernel itself replaced would cost more in every
+    step, for counting references, than the step.
+    """
+    n_labels = bits.size
+    window_us, memo = limits[WINDOW_US], limits[MEMO]
+    span = np.zeros(4, dtype=np.int64)
+    first = np.full(n_labels, -1, dtype=np.int32)
+    last = np.full(n_labels, -1, dtype=np.int32)
+    registers = np.zeros(limits[N_REGISTERS] + 1, dtype=np.int64)
+    labels, before, codes = path[0], path[1], path[2]
+    stack_pc, stack_row, stack_trail = stack[0], stack[1], stack[2]
+    n_out = 0
+    n_path = 0
+    while state[PARTITION] < stop_partition:
+        lo, hi = offsets[state[PARTITION]], offsets[state[PARTITION] + 1]
+        if state[ROW] < lo:
+            state[ROW] = lo
+            state[NUMBER] = 1
+            state[ATTEMPT] += 1
+        width = hi - lo + 1
+        span[LOW], span[HIGH] = lo, hi
+        while state[ROW] < hi:
+            if n_out == out.shape[0]:
+                return n_out
+            start = state[ROW]
+            span[FIRST_ROW], span[MATCH_NUMBER] = start, state[NUMBER]
+            if memo == MEMO_PER_ATTEMPT:
+                state[ATTEMPT] += 1
+            stamp = state[ATTEMPT]
+            pc, row, depth, n_stack, n_trail = 0, start, 0, 0, 0
+            matched = False
+            while True:
+                if n_trail == trail.size or depth == labels.size or n_stack == stack_pc.size:
+                    for i in range(n_trail):
+                        tried[trail[i]] = 0
+                    state[PROBLEM] = WORK_FULL
+                    return n_out
+                failed = False
+                join = joins[pc]
+                if join >= 0:
+                    place = join * width + row - lo
+                    if tried[place] == stamp:
+                        failed = True
+                    else:
+                        tried[place] = stamp
+                        trail[n_trail] = place
+                        n_trail += 1
+                if not failed:
+                    op = program[pc, 0]
+                    if op == LABEL:
+                        label = program[pc, 1]
+                        bit = bits[label]
+                        failed = row >= hi or (bit >= 0 and not (masks[bit >> 6, row] >> (bit & 63)) & 1)
+                        if not failed and ts_us[row] - ts_us[start] >= window_us:
+                            failed = True
+                        if not failed:
+                            codes[depth] = pc
+                            labels[depth] = label
+                            before[depth] = last[label]
+                            if last[label] < 0:
+                                first[label] = depth
+                            last[label] = depth
+                            depth += 1
+                            if tested[label]:
+                                fold(depth - 1, row, label, span, folds, cols)
+                                failed = not holds(label, row, span, labels, first, last, before, folds, cols)
+                            row += 1
+                            pc += 1
+                    elif op == SPLIT:
+                        stack_pc[n_stack] = program[pc, 2]
+                        stack_row[n_stack] = row
+                        stack_trail[n_stack] = n_trail
+                        n_stack += 1
+                        pc = program[pc, 1]
+                    elif op == JUMP:
+                        pc = program[pc, 1]
+                    elif op == START:
+                        failed = row != lo
+                        pc += 1
+                    elif op == END:
+                        failed = row != hi
+                        pc += 1
+                    elif op == MARK:
+                        register = program[pc, 1]
+                        # Popped on the way back: the register gets its old row again.
+                        stack_pc[n_stack] = -1 - register
+                        stack_row[n_stack] = registers[register]
+                        n_stack += 1
+                        registers[register] = row
+                        pc += 1
+                    elif op == CHECK:
+                        pc = program[pc, 2] if row == registers[program[pc, 1]] else pc + 1
+                    else:
+                        matched = True
+                        break
+                if failed:
+                    while n_stack > 0 and stack_pc[n_stack - 1] < 0:
+                        n_stack -= 1
+                        registers[-1 - stack_pc[n_stack]] = stack_row[n_stack]
+                    if n_stack == 0:
+                        break
+                    n_stack -= 1
+                    pc, row, n_trail = stack_pc[n_stack], stack_row[n_stack], stack_trail[n_stack]
+                    while depth > row - start:
+                        depth -= 1
+                        label = labels[depth]
+                        last[label] = before[depth]
+                        if last[label] < 0:
+                            first[label] = -1
+            if matched:
+                # What led to the match did not fail.
+                for i in range(n_trail):
+                    tried[trail[i]] = 0
+                if n_path + depth > out_path.size:
+                    if n_out == 0:
+                        state[PROBLEM] = OUTPUT_FULL
+                    return n_out
+                for at in range(depth):
+                    out_path[n_path + at] = codes[at]
+                n_path += depth
+                out[n_out, 0] = state[PARTITION]
+                out[n_out, 1] = start
+                out[n_out, 2] = state[NUMBER]
+                out[n_out, 3] = n_path
+                n_out += 1
+                state[NUMBER] += 1
+                if depth == 0 or limits[SKIP] == SKIP_NEXT:
+                    state[ROW] = start + 1
+                elif limits[SKIP] == SKIP_PAST_LAST:
+                    state[ROW] = start + depth
+                else:
+                    if limits[LAST_OF_SKIP]:
+                        at = find_last(labels, depth - 1, skip_members, 0)
+                    else:
+                        at = find_first(labels, depth - 1, skip_members, 0)
+                    state[ROW] = start + at
+                    if at <= 0:
+                        state[PROBLEM] = NO_SKIP_ROW if at < 0 else SKIP_TO_FIRST_ROW
+                        return n_out
+            else:
+                state[ROW] = start + 1
+            for at in range(depth):
+                first[labels[at]] = last[labels[at]] = -1
+        state[PARTITION] += 1
+        state[ROW] = -1
+    return n_out

@@ -1,0 +1,148 @@
+"""A SQL statement in, the MATCH_RECOGNIZE clauses in it out; the rest of the statement stays text.
+
+`relation MATCH_RECOGNIZE (...) [AS] alias [(columns)]` is found by tokens and brackets, so that the statement may
+hold whatever the engine understands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from eventide.errors import QueryError
+from eventide.lang.rows.names import RowCursor, is_name
+from eventide.lang.rows.parse import read_clause, too_long
+from eventide.lang.rows.tree import Recognition, Statement
+from eventide.lang.tokens import Kind, Token, match_brackets, tokenize
+from eventide.lang.tree import Span
+
+MAX_TEXT = 2_000_000
+# What a table stands behind; a comma too, when it separates tables.
+_BEFORE_TABLE = frozenset({"FROM", "JOIN", "LATERAL"})
+_NEVER_IN_TABLE = """
+    SELECT WHERE ON USING BY HAVING LIMIT OFFSET AND OR NOT SET WHEN THEN ELSE CASE DISTINCT IN IS LIKE UNION EXCEPT
+    INTERSECT MINUS VIEW
+"""
+# What may follow a table, and is therefore no alias without AS.
+_AFTER_TABLE = """
+    WHERE GROUP ORDER HAVING LIMIT OFFSET FETCH UNION EXCEPT MINUS INTERSECT JOIN INNER LEFT RIGHT FULL OUTER CROSS
+    NATURAL ANTI SEMI ASOF ON USING LATERAL WINDOW TABLESAMPLE PIVOT UNPIVOT CLUSTER DISTRIBUTE SORT QUALIFY SELECT
+    SET WHEN MATCH_RECOGNIZE VALUES FOR
+"""
+_NOT_IN_TABLE = frozenset(_NEVER_IN_TABLE.split())
+_NO_ALIAS = frozenset(_AFTER_TABLE.split())
+
+
+def parse_statement(text: str) -> Statement:
+    """Parse the MATCH_RECOGNIZE clauses of a SQL statement; the only error it raises is `QueryError`.
+
+    >>> statement = parse_statement("SELECT * FROM trades t MATCH_RECOGNIZE (PATTERN (A B)) AS m WHERE m.x > 1")
+    >>> [(found.relation, found.alias) for found in statement.recognitions]
+    [('trades t', 'm')]
+    """
+    if "match_recognize" not in text.lower():
+        return Statement(text)
+    if len(text) > MAX_TEXT:
+        raise too_long(text, "the statement", 0, len(text), MAX_TEXT)
+    tokens = tokenize(text, any_character=True)
+    places = [idx for idx in range(len(tokens)) if _is_recognition(tokens, idx)]
+    if not places:
+        return Statement(text)
+    partner = match_brackets(text, tokens)
+    found = [_recognition(text, tokens, partner, idx) for idx in places]
+    return Statement(text, tuple(sorted(found, key=lambda recognition: recognition.span.end)))
+
+
+def _is_recognition(tokens: Sequence[Token], idx: int) -> bool:
+    if tokens[idx].word != "MATCH_RECOGNIZE":
+        return False
+    return tokens[idx + 1].is_punctuation("(") and not (idx and tokens[idx - 1].is_punctuation("."))
+
+
+def _recognition(text: str, tokens: Sequence[Token], partner: dict[int, int], idx: int) -> Recognition:
+    start = _relation_start(text, tokens, partner, idx)
+    close = partner[idx + 1]
+    clause = read_clause(text, tokens[idx + 2 : close + 1])
+    alias, columns, end = _alias(text, tokens, partner, close)
+    relation = text[tokens[start].start : tokens[idx - 1].end]
+    return Recognition(relation, clause, alias, columns, Span(tokens[start].start, tokens[end].end))
+
+
+def _relation_start(text: str, tokens: Sequence[Token], partner: dict[int, int], idx: int) -> int:
+    """The index of the first token of the relation before MATCH_RECOGNIZE."""
+    at = idx - 1
+    while at >= 0:
+        word = _keyword(tokens, at)
+        if word in _NOT_IN_TABLE:
+            _fail_relation(text, tokens, idx)
+        if word in _BEFORE_TABLE or tokens[at].text in ("(", "[", "{", ";"):
+            break
+        if tokens[at].is_punctuation(","):
+            inline = _inline_table_start(tokens, partner, at)
+            if inline is None and not _separates_tables(tokens, partner, at):
+                _fail_relation(text, tokens, idx)
+            at = at if inline is None else inline - 1
+            break
+        at = min(at, partner.get(at, at)) - 1
+    start = at + 1
+    if at < 0 or start == idx or not (is_name(tokens[start]) or tokens[start].text == "("):
+        _fail_relation(text, tokens, idx)
+    return start
+
+
+def _keyword(tokens: Sequence[Token], idx: int) -> str:
+    return "" if idx and tokens[idx - 1].is_punctuation(".") else tokens[idx].word
+
+
+def _inline_table_start(tokens: Sequence[Token], partner: dict[int, int], comma: int) -> int | None:
+    """Where `VALUES (1), (2)` starts, when the comma is one of it."""
+    at = comma - 1
+    while at >= 0:
+        if tokens[at].text == ")":
+            at = partner[at]
+        elif tokens[at].word == "VALUES":
+            return at
+        elif tokens[at].kind not in (Kind.NUMBER, Kind.STRING) and tokens[at].text not in (",", "-"):
+            return None
+        at -= 1
+    return None
+
+
+def _separates_tables(tokens: Sequence[Token], partner: dict[int, int], comma: int) -> bool:
+    at = comma - 1
+    while at >= 0:
+        word = _keyword(tokens, at)
+        if word == "FROM" or tokens[at].text == "(":
+            return True
+        if word in ("SELECT", "WHERE", "BY", "HAVING", "SET"):
+            return False
+        at = min(at, partner.get(at, at)) - 1
+    return False
+
+
+def _fail_relation(text: str, tokens: Sequence[Token], idx: int) -> NoReturn:
+    hint = "write FROM trades MATCH_RECOGNIZE (...), or FROM (SELECT ...) MATCH_RECOGNIZE (...)"
+    raise QueryError("MATCH_RECOGNIZE must follow a table", text, tokens[idx].start, tokens[idx].end, hint=hint)
+
+
+def _alias(
+    text: str, tokens: Sequence[Token], partner: dict[int, int], close: int
+) -> tuple[str | None, tuple[str, ...], int]:
+    """Alias, columns and the index of the last token of what stands behind the clause."""
+    after = close + 1
+    given = tokens[after].word == "AS"
+    if given:
+        after += 1
+    elif not is_name(tokens[after]) or tokens[after].word in _NO_ALIAS:
+        return None, (), close
+    end = partner.get(after + 1, after) if tokens[after + 1 : after + 2] and tokens[after + 1].text == "(" else after
+    cursor = RowCursor(text, tokens[after : end + 2], "the alias")
+    alias = cursor.column("a name after AS", usage="write MATCH_RECOGNIZE (...) AS m").text
+    columns: list[str] = []
+    if end > after:
+        cursor.take()
+        while not columns or cursor.accept(","):
+            columns.append(cursor.column("a column name", usage="write AS m(a, b), or AS m alone").text)
+        if not cursor.at(")"):
+            cursor.fail(f"expected ',' or ')' after the column name, found {cursor.next}", hint="write AS m(a, b)")
+    return alias, tuple(columns), end

@@ -1,0 +1,1 @@
+"""Event patterns with repetition, NOT, AND and OR: program, spec and operator."""

@@ -1,0 +1,248 @@
+"""Event patterns: buffers events for the windows that are open, returns one row per match.
+
+State is the events that still matter and nothing else, as in `operators.sequence`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.errors import EventideError, InputError
+from eventide.kernels import patterns as plain_kernel
+from eventide.kernels.arrays import IntArray
+from eventide.kernels.completions import index_completions
+from eventide.operators.block import MAX_US, MIN_US, TS
+from eventide.operators.buffer import EventBuffer
+from eventide.operators.encode import encode_columns
+from eventide.operators.generated import load_module, specialize
+from eventide.operators.hashes import hash_rows
+from eventide.operators.ordered import Ordered, order_events
+from eventide.operators.patterns.distinct import distinct
+from eventide.operators.patterns.matches import make_rows
+from eventide.operators.patterns.offers import no_offers, with_offers
+from eventide.operators.patterns.program import PatternProgram
+from eventide.operators.patterns.scopes import make_scopes
+from eventide.operators.patterns.spec import PatternSpec
+from eventide.operators.patterns.walk import Found, Setting, TooManyMatches, Walk
+from eventide.operators.protocol import Results, Snapshot
+
+SNAPSHOT_VERSION = 1
+_MAX_COMPLETIONS = 1 << 26  # rows times positions; beyond, the walk goes without
+
+
+class PatternOperator:
+    """The operator of a `PatternSpec`."""
+
+    def __init__(self, spec: PatternSpec, n_threads: int = 1) -> None:
+        self.spec = spec
+        self._n_threads = n_threads
+        self._kernel = _load_kernel(spec)
+        self._buffer = EventBuffer()
+        self._watermark_us = MIN_US
+        self._n_late = 0
+
+    def process(self, block: pa.Table | None, watermark_us: int) -> Results:
+        if block is not None:
+            self._buffer.append(self._without_late(block))
+        yield from self._advance(max(watermark_us, self._watermark_us))
+        if self.spec.window_us is not None:
+            self._buffer.purge(older_than_us=self._watermark_us - self.spec.kept_us + 1)
+
+    def finish(self) -> Results:
+        yield from self._advance(MAX_US)
+        self._buffer.clear()
+
+    def snapshot(self) -> Snapshot:
+        head = {
+            "version": SNAPSHOT_VERSION,
+            "query": self.spec.query,
+            "watermark_us": self._watermark_us,
+            "late": self._n_late,
+            "next_segment": self._buffer.next_number,
+        }
+        return Snapshot(json.dumps(head).encode(), self._buffer.segments())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        head = json.loads(snapshot.head)
+        if head["version"] != SNAPSHOT_VERSION:
+            raise EventideError(f"the saved state has version {head['version']}, this release reads {SNAPSHOT_VERSION}")
+        if head["query"] != self.spec.query:
+            raise InputError(
+                "the saved state belongs to another query:\n" + head["query"],
+                hint="start the changed query with a new checkpoint",
+            )
+        self._watermark_us = head["watermark_us"]
+        self._n_late = head["late"]
+        self._buffer.restore(snapshot.segments, head["next_segment"])
+
+    def memory_bytes(self) -> int:
+        return self._buffer.memory_bytes()
+
+    def late_events(self) -> int:
+        return self._n_late
+
+    def pending_us(self) -> int | None:
+        """The next event behind the watermark, or the next end of a window that NOT waits for."""
+        times = [self._buffer.earliest_after(self._watermark_us)]
+        if self.spec.delay_us and self.spec.window_us is not None:
+            delay_us = self.spec.delay_us
+            begun_us = self._buffer.earliest_after(self._watermark_us - delay_us)
+            if begun_us is not None:
+                # With SLIDE a window that holds the event may end at any instant up to then.
+                soon_us = begun_us + delay_us if self.spec.slide is None else self._next_end_us()
+                times.append(max(soon_us, self._watermark_us + 1))
+        return min((time for time in times if time is not None), default=None)
+
+    def _next_end_us(self) -> int:
+        """The last instant of the window that ends next."""
+        slide = self.spec.slide
+        assert slide is not None
+        passed = (self._watermark_us + 1 - slide.length_us - slide.origin_us) // slide.slide_us
+        return slide.origin_us + (passed + 1) * slide.slide_us + slide.length_us - 1
+
+    def _without_late(self, block: pa.Table) -> pa.Table:
+        if self._watermark_us == MIN_US:
+            return block
+        in_time = block.filter(pc.greater(block.column(TS), self._watermark_us))
+        self._n_late += block.num_rows - in_time.num_rows
+        return in_time
+
+    def _advance(self, watermark_us: int) -> Results:
+        """Matches that events in (old watermark, new watermark], or their absence, decide."""
+        newer_than_us, self._watermark_us = self._watermark_us, watermark_us
+        if watermark_us <= newer_than_us:
+            return
+        block = self._buffer.select(up_to_us=watermark_us)
+        if block is None:
+            return
+        if not self.spec.delay_us and pc.max(block.column(TS)).as_py() <= newer_than_us:
+            return
+        ordered = order_events(block, self.spec.layout.partition, self.spec.tie_columns, self._n_threads)
+        setting = self._setting(block, ordered, newer_than_us)
+        hashes = None if self.spec.identity is None else hash_rows(block, self.spec.identity)
+        try:
+            setting = with_offers(setting)
+            for found in self._found(setting, newer_than_us):
+                yield make_rows(self.spec, block, ordered, hashes, setting.scopes, found)
+        except TooManyMatches as error:
+            raise self._too_many(block, ordered, setting.scopes[error.scope]) from None
+
+    def _setting(self, block: pa.Table, ordered: Ordered, newer_than_us: int) -> Setting:
+        spec = self.spec
+        events = (
+            ordered.ts_us,
+            ordered.mask,
+            ordered.follows,
+            ordered.precedes,
+            _completions(spec.program, ordered),
+        )
+        return Setting(
+            kernel=self._kernel,
+            program=spec.program,
+            events=events,
+            offers=no_offers(),
+            scopes=make_scopes(spec, ordered, newer_than_us),
+            cols=encode_columns(block, spec.encodings, ordered.order, self._n_threads),
+            reach_us=spec.reach_us,
+            newer_than_us=newer_than_us,
+            up_to_us=self._watermark_us,
+            min_length=spec.min_length,
+            max_matches=MAX_US if spec.max_matches is None else spec.max_matches,
+        )
+
+    def _found(self, setting: Setting, newer_than_us: int) -> Iterator[Found]:
+        if not self.spec.program.may_repeat:
+            yield from self._walk(setting)
+            return
+        # A binding may have been decided in one way before, and be found in another way now.
+        everything = list(self._walk(replace(setting, newer_than_us=MIN_US)))
+        yield from distinct(everything, newer_than_us)
+
+    def _walk(self, setting: Setting) -> Iterator[Found]:
+        shares = _share_out(setting.scopes, self._n_threads)
+        walks = [Walk(setting, self.spec.program.main, plain_kernel.MATCHES, start, stop) for start, stop in shares]
+        with ThreadPoolExecutor(max_workers=len(walks) or 1) as pool:
+            while walks:
+                found = [walks[0].fill()] if len(walks) == 1 else list(pool.map(Walk.fill, walks))
+                yield from (some for some in found if some.ends.size)
+                walks = [walk for walk in walks if not walk.ended]
+
+    def _too_many(self, block: pa.Table, ordered: Ordered, scope: IntArray) -> InputError:
+        row = int(ordered.order[scope[0]])
+        names = self.spec.layout.partition
+        key = ", ".join(str(block.column(name)[row].as_py()) for name in names)
+        where = f"the partition {key}" if names else "the input"
+        return InputError(
+            f"{where} has more than {self.spec.max_matches:,} matches",
+            hint="bound them with WITHIN, a stricter WHERE or SEMANTICS next, or raise max_matches_per_partition",
+        )
+
+
+def _completions(program: PatternProgram, ordered: Ordered) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """For every position and row the earliest end of a match; nothing where that would be too large."""
+    n_positions, n_rows = len(program.positions), ordered.ts_us.size
+    if n_positions * n_rows > _MAX_COMPLETIONS:
+        return np.empty((0, 0), dtype=np.int32)
+    item, edge_lo, edge_to = program.tables[:3]
+    # What follows a conjunction is not known before its pairs are.
+    unknown = {i for i, position in enumerate(program.positions) if position.symbol is None}
+    may_end = np.array(
+        [
+            bool(position.endings) or any(edge.target in unknown for edge in position.edges)
+            for position in program.positions
+        ]
+    )
+    out = np.empty((n_positions, n_rows), dtype=np.int32)
+    index_completions(ordered.offsets, ordered.precedes, ordered.mask, item, edge_lo, edge_to, may_end, out)
+    return out
+
+
+def _share_out(scopes: IntArray, n_shares: int) -> list[tuple[int, int]]:
+    """Ranges of scopes with about the same number of events each; a partition is never shared."""
+    total = np.cumsum(scopes[:, 1] - scopes[:, 0])
+    wanted = np.linspace(0, total[-1] if total.size else 0, n_shares + 1)[1:-1]
+    borders = {0, len(scopes)}
+    for border in np.searchsorted(total, wanted).tolist():
+        while 0 < border < len(scopes) and scopes[border, 5] == scopes[border - 1, 5]:
+            border += 1
+        borders.add(border)
+    ordered = sorted(borders)
+    return [(a, b) for a, b in zip(ordered, ordered[1:], strict=False) if a < b]
+
+
+def warm(spec: PatternSpec) -> None:
+    """Compile the spec's kernel into the cache, so that workers that share it only load it."""
+    operator = PatternOperator(spec)
+    nothing, index = np.empty(0, np.int64), np.empty(0, np.int32)
+    ordered = Ordered(nothing, np.zeros(1, np.int64), nothing, nothing, index, index)
+    cols = np.empty((0, 0), np.int64), np.empty((0, 0), np.float64), np.empty((0, 0), np.bool_)
+    setting = Setting(
+        kernel=operator._kernel,
+        program=spec.program,
+        events=(nothing, nothing, index, index, _completions(spec.program, ordered)),
+        offers=no_offers(),
+        scopes=np.empty((0, plain_kernel.SCOPE_SIZE), np.int64),
+        cols=cols,
+        reach_us=spec.reach_us,
+        newer_than_us=MIN_US,
+        up_to_us=MAX_US,
+        min_length=1,
+        max_matches=MAX_US,
+    )
+    Walk(setting, spec.program.main, plain_kernel.MATCHES, 0, 0).fill()
+
+
+def _load_kernel(spec: PatternSpec) -> ModuleType | Any:
+    if spec.tests_source is None:
+        return plain_kernel
+    source = plain_kernel.__loader__.get_source(plain_kernel.__name__)  # type: ignore[union-attr]
+    return load_module(specialize(source, {"tests": spec.tests_source}))

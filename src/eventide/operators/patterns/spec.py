@@ -1,0 +1,64 @@
+"""What a worker needs to run one event pattern."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eventide.operators.block import MAX_US, Layout
+from eventide.operators.encode import Encoding
+from eventide.operators.patterns.program import PatternProgram
+from eventide.operators.times import TimeType
+from eventide.operators.windows import Slide
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """One output column: a block column (or `ts`) of the events bound to a symbol.
+
+    `is_array`: a list of all its events, else the one event's value, NULL when the match binds none.
+    """
+
+    symbol: int
+    column: str
+    is_array: bool
+
+    @property
+    def name(self) -> str:
+        return f"s{self.symbol}_{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class PatternSpec:
+    """One pattern query; small and picklable."""
+
+    query: str  # canonical text: part of the snapshot and of match_id
+    layout: Layout
+    program: PatternProgram
+    window_us: int | None
+    time_type: TimeType
+    unit_us: int  # the least difference between two times of the time column
+    returned: tuple[Returned, ...]
+    slide: Slide | None = None
+    tie_columns: tuple[str, ...] | None = None  # None: tied events never follow one another
+    encodings: tuple[Encoding, ...] = ()
+    tests_source: str | None = None
+    identity: tuple[str, ...] | None = None  # block columns that tell events apart, when match_id is wanted
+    min_length: int = 1
+    max_matches: int | None = None  # in one partition
+
+    @property
+    def reach_us(self) -> int:
+        """How far the events of a match may lie apart; with SLIDE its window decides."""
+        return MAX_US if self.window_us is None or self.slide is not None else self.window_us
+
+    @property
+    def delay_us(self) -> int:
+        """How long after an event a match that begins with it may stay undecided; 0 when its last event decides."""
+        if not self.program.waits:
+            return 0
+        return MAX_US if self.window_us is None else (1 + self.program.n_windows) * self.window_us - 1
+
+    @property
+    def kept_us(self) -> int:
+        """How long an event matters: NOT inside NOT looks one window further in each direction."""
+        return MAX_US if self.window_us is None else (1 + 2 * self.program.n_nested) * self.window_us

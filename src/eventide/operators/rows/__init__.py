@@ -1,0 +1,1 @@
+"""The operator of MATCH_RECOGNIZE: programs, matching, measures."""

@@ -1,0 +1,257 @@
+"""MATCH_RECOGNIZE over bounded input: holds the rows of its partitions, returns the rows of the result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from eventide.errors import EventideError, InputError
+from eventide.kernels import rows as plain_kernel
+from eventide.kernels.arrays import IndexArray, IntArray
+from eventide.operators.block import MIN_US, TS, numpy_int64
+from eventide.operators.buffer import EventBuffer
+from eventide.operators.encode import encode_columns
+from eventide.operators.generated import load_module, specialize
+from eventide.operators.protocol import Results, Snapshot
+from eventide.operators.rearrange import rearrange
+from eventide.operators.rows.measures import Found, Measures
+from eventide.operators.rows.order import OrderedRows, order_rows
+from eventide.operators.rows.spec import RowsSpec
+from eventide.operators.shares import share_out
+
+SNAPSHOT_VERSION = 1
+MATCHES_PER_BATCH = 1 << 16
+ROWS_PER_BATCH = 1 << 20
+_SKIP = {"past last": plain_kernel.SKIP_PAST_LAST, "next": plain_kernel.SKIP_NEXT}
+
+
+class RowsOperator:
+    """The operator of a `RowsSpec`. Nothing is decided before the end of the input."""
+
+    def __init__(self, spec: RowsSpec, n_threads: int = 1) -> None:
+        self.spec = spec
+        self._n_threads = n_threads
+        self._kernel = load_kernel(spec)
+        self._buffer = EventBuffer()
+
+    def process(self, block: pa.Table | None, watermark_us: int) -> Results:
+        if block is not None:
+            self._buffer.append(block)
+        return iter(())
+
+    def finish(self) -> Results:
+        block = self._buffer.select_all()
+        if block is not None:
+            yield from self._run(block)
+        self._buffer.clear()
+
+    def snapshot(self) -> Snapshot:
+        head = {"version": SNAPSHOT_VERSION, "query": self.spec.query, "next_segment": self._buffer.next_number}
+        return Snapshot(json.dumps(head).encode(), self._buffer.segments())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        head = json.loads(snapshot.head)
+        if head["version"] != SNAPSHOT_VERSION:
+            raise EventideError(f"the saved state has version {head['version']}, this release reads {SNAPSHOT_VERSION}")
+        self._buffer.restore(snapshot.segments, head["next_segment"])
+
+    def memory_bytes(self) -> int:
+        return self._buffer.memory_bytes()
+
+    def late_events(self) -> int:
+        return 0
+
+    def pending_us(self) -> int | None:
+        return self._buffer.earliest_after(MIN_US)
+
+    def _run(self, block: pa.Table) -> Results:
+        spec = self.spec
+        ordered = order_rows(block, spec.layout.partition, spec.order, spec.tie_columns)
+        measures = Measures(spec, block, ordered)
+        matched = np.zeros(ordered.order.size, dtype=np.bool_)
+        keeps = spec.rows == "all with unmatched"
+        for found in self._match(block, ordered):
+            if keeps:
+                found.mark(matched)
+            yield from measures.rows(found, ROWS_PER_BATCH)
+        if keeps:
+            yield from measures.unmatched(np.flatnonzero(~matched), ROWS_PER_BATCH)
+
+    def _match(self, block: pa.Table, ordered: OrderedRows) -> Iterator[Found]:
+        """Matches, a bounded number at a time; each thread has a share of the partitions."""
+        search = _Search.of(self.spec, block, ordered, self._n_threads)
+        walks = [_Walk(search, ordered.offsets, *share) for share in share_out(ordered.offsets, self._n_threads)]
+        with ThreadPoolExecutor(max_workers=len(walks) or 1) as pool:
+            while walks:
+                stepped = [self._step(walks[0])] if len(walks) == 1 else list(pool.map(self._step, walks))
+                yield from (found for found in stepped if found is not None)
+                for walk in walks:
+                    if walk.problem:
+                        raise self._skip_error(walk.problem)
+                walks = [walk for walk in walks if not walk.is_done]
+
+    def _step(self, walk: _Walk) -> Found | None:
+        try:
+            return walk.step(self._kernel)
+        except OverflowError as error:
+            raise InputError(
+                f"a DEFINE condition leaves the range of its type: {error}",
+                hint="cast one side to DOUBLE or to a wider DECIMAL",
+            ) from error
+
+    def _skip_error(self, problem: int) -> InputError:
+        label, first = self.spec.skip_label, self.spec.skip == "first"
+        where = f"AFTER MATCH SKIP TO {'FIRST' if first else 'LAST'} {label}"
+        if problem == plain_kernel.NO_SKIP_ROW:
+            return InputError(f"{where}: a match has no row {label}", hint="skip to a label that every match has")
+        hint = "skip to a label that never begins a match, or TO NEXT ROW"
+        return InputError(f"{where}: it is the first row of the match, so matching would never end", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The arrays that all threads read."""
+
+    ts_us: IntArray
+    masks: IntArray
+    program: IndexArray
+    joins: IndexArray
+    bits: IndexArray
+    tested: IndexArray
+    skip_members: IndexArray
+    limits: IntArray
+    n_folds: tuple[int, int, int]
+    cols: Any
+
+    @staticmethod
+    def of(spec: RowsSpec, block: pa.Table, ordered: OrderedRows, n_threads: int) -> _Search:
+        order = ordered.order
+        masks = np.empty((len(spec.mask_columns), order.size), dtype=np.int64)
+        for i, name in enumerate(spec.mask_columns):
+            masks[i] = rearrange(numpy_int64(block.column(name)), order, n_threads)
+        n_labels = len(spec.program.labels)
+        skip_members = np.zeros(max(n_labels, 1), dtype=np.int32)
+        skip_members[list(spec.skip_members)] = 1
+        per_attempt = spec.window_us is not None or spec.depends_on_start
+        limits = [
+            spec.span_us,
+            _SKIP.get(spec.skip, plain_kernel.SKIP_TO),
+            int(spec.skip == "last"),
+            plain_kernel.MEMO_PER_ATTEMPT if per_attempt else plain_kernel.MEMO_PER_PARTITION,
+            spec.program.n_registers,
+        ]
+        return _Search(
+            ts_us=rearrange(numpy_int64(block.column(TS)), order, n_threads),
+            masks=masks,
+            program=spec.program.arrays(),
+            joins=spec.program.joins(spec.depends_on_path),
+            bits=np.array(spec.bits, dtype=np.int32),
+            tested=np.array(spec.tested, dtype=np.int32),
+            skip_members=skip_members,
+            limits=np.array(limits, dtype=np.int64),
+            n_folds=spec.n_folds,
+            cols=encode_columns(block, spec.encodings, order, n_threads),
+        )
+
+
+class _Walk:
+    """One thread's way through partitions `start` to `stop`, with its own room to work in."""
+
+    def __init__(self, search: _Search, offsets: IntArray, start: int, stop: int) -> None:
+        self._search = search
+        self._offsets = offsets
+        self._stop = stop
+        self._state = np.array([start, -1, 1, 0, 0], dtype=np.int64)
+        largest = int(np.diff(offsets[start : stop + 1]).max(initial=0))
+        self._tried = np.zeros((int(search.joins.max(initial=-1)) + 1) * (largest + 1), dtype=np.int32)
+        self._make_room(1 << 10)
+        self._out = np.empty((MATCHES_PER_BATCH, 4), dtype=np.int64)
+        self._out_path = np.empty(min(ROWS_PER_BATCH, 4 * int(offsets[stop] - offsets[start]) + 1), dtype=np.int32)
+        n_integers, n_doubles, n_counts = search.n_folds
+        depth = largest if n_counts else 0
+        self._folds = (
+            np.empty((n_integers, depth), np.int64),
+            np.empty((n_doubles, depth)),
+            np.empty((n_counts, depth), np.int64),
+        )
+
+    @property
+    def is_done(self) -> bool:
+        return bool(self._state[plain_kernel.PARTITION] >= self._stop)
+
+    @property
+    def problem(self) -> int:
+        """What the user must hear of."""
+        return int(self._state[plain_kernel.PROBLEM])
+
+    def _make_room(self, size: int) -> None:
+        self._path = np.empty((3, size), dtype=np.int32)
+        self._stack = np.empty((3, size), dtype=np.int32)
+        self._trail = np.empty(size, dtype=np.int64)
+
+    def step(self, kernel: Any) -> Found | None:
+        """The next matches; None when a call found none."""
+        search = self._search
+        n: int = kernel.match_rows(
+            self._offsets,
+            self._stop,
+            search.ts_us,
+            search.masks,
+            search.program,
+            search.joins,
+            search.bits,
+            search.tested,
+            search.skip_members,
+            search.limits,
+            self._state,
+            self._tried,
+            self._path,
+            self._stack,
+            self._trail,
+            self._folds,
+            search.cols,
+            self._out,
+            self._out_path,
+        )
+        found = None
+        if n:
+            used = self._out_path[: self._out[n - 1, 3]]
+            labels, excluded = search.program[:, 1][used], search.program[:, 2][used] != 0
+            found = Found.of(self._out[:n], self._offsets, labels, excluded)
+        if self.problem == plain_kernel.OUTPUT_FULL:
+            self._out_path = np.empty(4 * self._out_path.size, dtype=np.int32)
+        elif self.problem == plain_kernel.WORK_FULL:
+            self._make_room(4 * self._trail.size)
+        else:
+            return found
+        self._state[plain_kernel.PROBLEM] = plain_kernel.NO_PROBLEM
+        return found
+
+
+def load_kernel(spec: RowsSpec) -> ModuleType | Any:
+    """The matcher, with the query's conditions compiled in."""
+    if spec.holds_source is None:
+        return plain_kernel
+    source = plain_kernel.__loader__.get_source(plain_kernel.__name__)  # type: ignore[union-attr]
+    replaced = {"holds": spec.holds_source}
+    if spec.fold_source is not None:
+        replaced["fold"] = spec.fold_source
+    return load_module(specialize(source, replaced))
+
+
+def warm(spec: RowsSpec) -> None:
+    """Compile the spec's matcher into the cache, so that workers that share it only load it."""
+    empty = pa.table({name: pa.array([], pa.int64()) for name in (TS, *spec.mask_columns)})
+    nothing = OrderedRows(np.empty(0, np.int64), np.zeros(1, np.int64))
+    search = replace(
+        _Search.of(replace(spec, encodings=()), empty, nothing, 1),
+        cols=(np.empty((0, 0), np.int64), np.empty((0, 0)), np.empty((0, 0), np.bool_)),
+    )
+    _Walk(search, nothing.offsets, 0, 0).step(load_kernel(spec))

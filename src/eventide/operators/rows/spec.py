@@ -1,0 +1,100 @@
+"""What a worker needs to run one MATCH_RECOGNIZE: small, frozen and picklable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from eventide.operators.block import MAX_US, Layout
+from eventide.operators.encode import Encoding
+from eventide.operators.rows.program import Program
+from eventide.operators.times import TimeType
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A row of a match: FIRST or LAST of some labels (None: all rows) with an offset, then `shift` rows on.
+
+    `final`: as the match ends, not as it has come at the row where the measure is evaluated.
+    """
+
+    members: tuple[int, ...] | None = None
+    from_first: bool = False
+    offset: int = 0
+    shift: int = 0
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """Output column: a block column at a position; column None: the number of the row's label."""
+
+    name: str
+    position: Position
+    column: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Output column: "COUNT", "SUM", "MIN" or "MAX" of a block column over rows with some labels; None: of rows."""
+
+    name: str
+    function: str
+    members: tuple[int, ...] | None
+    column: str | None
+    final: bool
+    dtype: pa.DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Output column: a block column of all rows with some labels, as a list; column None: the labels' numbers."""
+
+    name: str
+    members: tuple[int, ...] | None
+    column: str | None
+    final: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RowOrder:
+    """One sort key."""
+
+    column: str
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RowsSpec:
+    """One MATCH_RECOGNIZE over blocks of a layout."""
+
+    query: str
+    layout: Layout
+    program: Program
+    order: tuple[RowOrder, ...]
+    tie_columns: tuple[str, ...]  # tell rows with equal keys apart
+    mask_columns: tuple[str, ...]
+    bits: tuple[int, ...]  # per label: its bit in the masks, -1: any row
+    tested: tuple[bool, ...]  # per label: whether `holds` decides, too
+    depends_on_path: tuple[bool, ...]  # per label: whether its condition looks at the labels of other rows
+    depends_on_start: bool  # whether a condition looks at where the match began
+    time_type: TimeType
+    window_us: int | None
+    rows: str  # "one", "all", "all omit empty" or "all with unmatched"
+    skip: str  # "past last", "next", "first" or "last"
+    skip_members: tuple[int, ...]
+    skip_label: str
+    returned: tuple[str, ...]  # block columns of the row itself, for ALL ROWS PER MATCH
+    picked: tuple[Picked, ...]
+    folded: tuple[Folded, ...]
+    listed: tuple[Listed, ...]
+    encodings: tuple[Encoding, ...] = ()
+    holds_source: str | None = None
+    fold_source: str | None = None
+    n_folds: tuple[int, int, int] = (0, 0, 0)  # rows of integers, of doubles, of counts
+
+    @property
+    def span_us(self) -> int:
+        return MAX_US if self.window_us is None else self.window_us

@@ -1,0 +1,37 @@
+"""What a MATCH_RECOGNIZE does, as text: the clause as understood, its program, and what each label needs."""
+
+from __future__ import annotations
+
+from eventide.lang.rows.tree import RowQuery
+from eventide.lang.rows.write import write_clause
+from eventide.operators.rows.spec import RowsSpec
+from eventide.plan.physical import Physical
+
+
+def explain_rows(query: RowQuery, physical: Physical) -> str:
+    """The text."""
+    spec = physical.spec
+    assert isinstance(spec, RowsSpec)
+    sections = {"Clause": write_clause(query), "Program": spec.program.dump(), "Conditions": _conditions(spec)}
+    return "\n\n".join(f"{title}\n{_indented(text)}" for title, text in sections.items())
+
+
+def _conditions(spec: RowsSpec) -> str:
+    lines = []
+    for i, label in enumerate(spec.program.labels):
+        parts = []
+        if spec.bits[i] >= 0:
+            parts.append("the SQL engine decides what its row alone tells")
+        if spec.tested[i]:
+            parts.append("compiled code looks at other rows of the match" if spec.depends_on_path[i] else "compiled code looks at rows nearby")
+        lines.append(f"{label}: {'; '.join(parts) or 'any row'}")
+    if any(spec.depends_on_path):
+        lines.append(
+            "A condition depends on the labels before it: what failed once may hold another time, so it is tried "
+            "again, and nested quantifiers may take exponential time. WITHIN bounds it."
+        )
+    return "\n".join(lines)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())

@@ -1,0 +1,439 @@
+"""MATCH_RECOGNIZE over a schema to what an engine runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from sqlglot import exp
+
+from eventide.errors import QueryError, did_you_mean
+from eventide.lang.rows.tree import LabelDefinition, Measure, RowQuery, Rows, SkipTo
+from eventide.lang.rows.write import write_clause
+from eventide.lang.tree import Name, Scalar, Span
+from eventide.operators.block import SEQUENCE, TS
+from eventide.operators.rows.measures import NUMBER
+from eventide.operators.rows.program import Program
+from eventide.operators.rows.spec import Folded, Listed, Picked, Position, RowOrder, RowsSpec
+from eventide.operators.times import TimeType
+from eventide.plan.expressions.split import EventValue
+from eventide.plan.expressions.typecheck import bind
+from eventide.plan.expressions.typed import Source
+from eventide.plan.expressions.types import kind, type_name
+from eventide.plan.expressions.write_sql import write_spark, write_typed
+from eventide.plan.physical import Computed, Intake, Physical, SqlColumn
+from eventide.plan.references import is_orderable
+from eventide.plan.rows.aggregates import AGGREGATES
+from eventide.plan.rows.columns import RowColumns, plain
+from eventide.plan.rows.define import Condition, ConditionCode, conjuncts, event_value, is_local, plain_tree
+from eventide.plan.rows.leaves import (
+    AggregateLeaf,
+    FoldLeaf,
+    LabelLeaf,
+    Leaf,
+    ListLeaf,
+    NumberLeaf,
+    Resolved,
+    Slot,
+    ValueLeaf,
+    leaf_type,
+)
+from eventide.plan.rows.program import compile_pattern
+from eventide.plan.rows.resolve import resolve
+
+_ROWS = {
+    Rows.ONE: "one",
+    Rows.ALL: "all",
+    Rows.ALL_OMIT_EMPTY: "all omit empty",
+    Rows.ALL_WITH_UNMATCHED: "all with unmatched",
+}
+_SKIP = {SkipTo.PAST_LAST_ROW: "past last", SkipTo.NEXT_ROW: "next", SkipTo.FIRST: "first", SkipTo.LAST: "last"}
+_NO_TIME = TimeType(pa.int64(), "us")
+
+
+def prepare_rows(query: RowQuery, schema: pa.Schema, *, engine: str = "local", ts_unit: str | None = None) -> Physical:
+    """The executable form of a clause over rows of a schema."""
+    return _Lowering(query, schema, engine, ts_unit).physical()
+
+
+@dataclass(slots=True)
+class _Outputs:
+    """What the operator returns for the leaves of MEASURES."""
+
+    picked: dict[Picked, pa.DataType]
+    folded: dict[Folded, pa.DataType]
+    listed: dict[Listed, pa.DataType]
+    computed: dict[str, Computed]
+
+
+class _Lowering:
+    def __init__(self, query: RowQuery, schema: pa.Schema, engine: str, ts_unit: str | None) -> None:
+        self.query = query
+        self.schema = schema
+        self.ts_unit = ts_unit
+        self.program: Program = compile_pattern(query.pattern, query.text)
+        self.labels = self.program.labels
+        self.unions = self._unions()
+        self.partition = tuple(dict.fromkeys(self._orderable(name, "PARTITION BY") for name in query.partition_by))
+        self.columns = RowColumns(self.partition, schema, engine)
+        self.outputs = _Outputs({}, {}, {}, {})
+
+    def error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
+        return QueryError(message, self.query.text, span.start, span.end, hint=hint)
+
+    # --- names ----------------------------------------------------------------------------------------------
+
+    def _unions(self) -> dict[str, tuple[int, ...]]:
+        number = {name: i for i, name in enumerate(self.labels)}
+        return {
+            subset.name.text: tuple(sorted(number[member.text] for member in subset.members))
+            for subset in self.query.subset
+        }
+
+    def _find(self, name: Name) -> str:
+        known = {column.lower(): column for column in self.schema.names}
+        if name.text.lower() not in known:
+            hint = did_you_mean(name.text, self.schema.names)
+            raise self.error(f"unknown column '{name.text}'", name.span, hint)
+        return known[name.text.lower()]
+
+    def _orderable(self, name: Name, clause: str) -> str:
+        column = self._find(name)
+        dtype = self.schema.field(column).type
+        if not is_orderable(dtype):
+            raise self.error(f"{clause} cannot take '{column}': it is {type_name(dtype)}", name.span)
+        return column
+
+    def _resolve(self, scalar: Scalar, defines: int | None = None) -> Resolved:
+        return resolve(scalar, self.labels, self.unions, self.schema, self.query.text, defines=defines)
+
+    # --- DEFINE ---------------------------------------------------------------------------------------------
+
+    def _split(self, definition: LabelDefinition) -> tuple[list[EventValue], list[Condition]]:
+        label = self.labels.index(definition.label.text)
+        alone: list[EventValue] = []
+        others: list[Condition] = []
+        whole = definition.condition
+        source = Source(self.query.text, whole.span)
+        for tree in conjuncts(whole.tree):
+            resolved = self._resolve(Scalar(tree, whole.text, whole.span), label)
+            if not is_local(resolved):
+                others.append(Condition(label, resolved, source))
+                continue
+            value = event_value(plain_tree(resolved), self.schema, source)
+            if value.dtype is not None and kind(value.dtype) not in ("boolean", "null"):
+                message = f"a condition must be a boolean, but this is {type_name(value.dtype)}"
+                raise source.error(message, value.typed.span, "compare it with something")
+            alone.append(value)
+        return alone, others
+
+    # --- the whole ------------------------------------------------------------------------------------------
+
+    def physical(self) -> Physical:
+        query = self.query
+        local: list[list[EventValue]] = []
+        bits = [-1] * len(self.labels)
+        conditions: list[Condition] = []
+        for definition in query.define:
+            alone, others = self._split(definition)
+            conditions += others
+            if alone:
+                bits[self.labels.index(definition.label.text)] = len(local)
+                local.append(alone)
+        code = ConditionCode(conditions, len(self.labels), self.schema)
+        value_columns = [self.columns.of_value(value) for value in code.values]
+        order = self._order()
+        time_type, ts = self._time()
+        project = self._measures()
+        shown = self._shown()
+        ties = self._tie_columns()
+        holds, fold, encodings, n_folds = code.write(value_columns) if conditions else (None, None, (), (0, 0, 0))
+        masks = self.columns.masks(local)
+        # 62 bits to a mask.
+        spread = tuple(bit if bit < 0 else bit // 62 * 64 + bit % 62 for bit in bits)
+        tested = [code.has_folds] * len(self.labels)
+        on_path, on_start = [False] * len(self.labels), False
+        for condition in conditions:
+            tested[condition.label] = True
+            path, start = _dependence(condition.resolved.leaves)
+            on_path[condition.label] |= path
+            on_start |= start
+        unordered = bool(order) and order[0].column == SEQUENCE
+        layout = replace(self.columns.layout(len(masks)), has_sequence=unordered)
+        skip = query.skip
+        spec = RowsSpec(
+            query=write_clause(query),
+            layout=layout,
+            program=self.program,
+            order=order,
+            tie_columns=ties,
+            mask_columns=self.columns.mask_names(len(masks)),
+            bits=spread,
+            tested=tuple(tested),
+            depends_on_path=tuple(on_path),
+            depends_on_start=on_start,
+            time_type=time_type,
+            window_us=query.within.amount if query.within is not None else None,
+            rows=_ROWS[query.rows],
+            skip=_SKIP[skip.to],
+            skip_members=() if skip.label is None else self._members(skip.label.text),
+            skip_label="" if skip.label is None else skip.label.text,
+            returned=tuple(block for block, _ in shown),
+            picked=tuple(self.outputs.picked),
+            folded=tuple(self.outputs.folded),
+            listed=tuple(self.outputs.listed),
+            encodings=encodings,
+            holds_source=holds,
+            fold_source=fold,
+            n_folds=n_folds,
+        )
+        intake = Intake(layout, time_type, ts[0], False, True, self.columns.names())
+        return Physical(
+            text=query.text,
+            intake=intake,
+            select=self.columns.select(ts[1], masks, by_arrival=unordered),
+            spec=spec,
+            project=self._project(project),
+            reads=self._reads(),
+            output_schema=self._output_schema(shown),
+            computed=tuple(self.outputs.computed.values()),
+        )
+
+    def _members(self, name: str) -> tuple[int, ...]:
+        return self.unions[name] if name in self.unions else (self.labels.index(name),)
+
+    def _order(self) -> tuple[RowOrder, ...]:
+        if not self.query.order_by and self.columns.engine == "spark":
+            # A DataFrame has no order but that in which it is read.
+            return (RowOrder(SEQUENCE, False, True),)
+        keys = []
+        for item in self.query.order_by:
+            column = self._orderable(item.column, "ORDER BY")
+            first = item.nulls_first if item.nulls_first is not None else not item.descending
+            keys.append(RowOrder(self.columns.of_column(column), item.descending, first))
+        return tuple(keys)
+
+    def _time(self) -> tuple[TimeType, tuple[str, SqlColumn]]:
+        """The time that WITHIN measures: the first ORDER BY column. Without WITHIN no time is needed."""
+        within = self.query.within
+        if within is None:
+            return _NO_TIME, ("", SqlColumn(TS, "0L", "CAST(0 AS BIGINT)"))
+        if not self.query.order_by or self.query.order_by[0].descending:
+            raise self.error("WITHIN needs ORDER BY a time, ascending", within.span, "write ORDER BY ts")
+        name = self.query.order_by[0].column
+        column = self._find(name)
+        dtype = self.schema.field(column).type
+        if pa.types.is_integer(dtype):
+            if self.ts_unit is None:
+                message = f"WITHIN: '{column}' holds integers, and nothing says their unit"
+                raise self.error(message, name.span, "give ts_unit='s', 'ms' or 'us'")
+            return TimeType(dtype, self.ts_unit), (column, plain(TS, column))
+        if not (pa.types.is_timestamp(dtype) or pa.types.is_date(dtype)):
+            message = f"WITHIN measures '{column}', the first column of ORDER BY, which is {type_name(dtype)}"
+            raise self.error(message, name.span, "order by a timestamp, a date, or an integer with ts_unit")
+        return TimeType(dtype), (column, plain(TS, column))
+
+    def _tie_columns(self) -> tuple[str, ...]:
+        """Columns that the clause reads, in schema order: they tell rows with equal keys apart."""
+        block = {name: self.columns.of_column(name) for name in self.schema.names if name in self.columns.returned}
+        return tuple(block[name] for name in block if is_orderable(self.schema.field(name).type))
+
+    def _shown(self) -> list[tuple[str, str]]:
+        """For ALL ROWS PER MATCH the row's own columns: block column and name; partition columns come anyway."""
+        if self.query.rows is Rows.ONE:
+            return []
+        return [(self.columns.of_column(name), name) for name in self.schema.names if name not in self.partition]
+
+    def _reads(self) -> tuple[str, ...]:
+        names = {*self.partition, *self.columns.returned}
+        trees = [value.expression for _, value in self.columns._values.values()]
+        names |= {column.name for tree in trees for column in tree.find_all(exp.Column)}
+        for definition in self.query.define:
+            for column in definition.condition.tree.find_all(exp.Column):
+                names |= {part.name for part in column.parts}
+        if self.query.within is not None:
+            names.add(self._find(self.query.order_by[0].column))
+        lower = {name.lower() for name in names}
+        return tuple(name for name in self.schema.names if name.lower() in lower)
+
+    # --- MEASURES -------------------------------------------------------------------------------------------
+
+    def _measures(self) -> list[tuple[str, exp.Expression, Span]]:
+        """Each measure over the operator's columns."""
+        made = []
+        for measure in self.query.measures:
+            resolved = self._resolve(measure.value)
+            names = [self._output(leaf, measure) for leaf in resolved.leaves]
+
+            def rename(node: exp.Expression, names: list[str] = names) -> exp.Expression:
+                if not isinstance(node, exp.Column):
+                    return node
+                column = exp.Column(this=exp.to_identifier(names[int(node.name)], quoted=True))
+                column.meta.update(node.meta)
+                return column
+
+            made.append((measure.alias.text, resolved.tree.transform(rename), measure.value.span))
+        return made
+
+    def _output(self, leaf: Leaf, measure: Measure) -> str:
+        """The operator's column of a leaf."""
+        out = self.outputs
+        match leaf:
+            case NumberLeaf():
+                return NUMBER
+            case ValueLeaf() | LabelLeaf():
+                value = self._value(leaf.tree, leaf.span) if isinstance(leaf, ValueLeaf) else None
+                column = None if value is None else self.columns.of_value(value)
+                position = _position(leaf.slot)
+                for known in out.picked:
+                    if (known.position, known.column) == (position, column):
+                        return known.name
+                picked = Picked(f"n{len(out.picked)}", position, column)
+                out.picked[picked] = self._typed(leaf_type(leaf, self._type(value)), measure)
+                return picked.name
+            case FoldLeaf():
+                value = None if leaf.tree is None else self._value(leaf.tree, leaf.span)
+                self._check_fold(leaf, value)
+                column = None if value is None else self.columns.of_value(value)
+                dtype = self._typed(leaf_type(leaf, self._type(value)), measure)
+                folded = Folded(f"f{len(out.folded)}", leaf.function, leaf.members, column, leaf.final, dtype)
+                out.folded[folded] = dtype
+                return folded.name
+            case ListLeaf():
+                value = None if leaf.tree is None else self._value(leaf.tree, leaf.span)
+                column = None if value is None else self.columns.of_value(value)
+                dtype = pa.int32() if value is None else self._typed(self._type(value), measure)
+                for known_list in out.listed:
+                    if (known_list.members, known_list.column, known_list.final) == (leaf.members, column, leaf.final):
+                        return known_list.name
+                listed = Listed(f"l{len(out.listed)}", leaf.members, column, leaf.final)
+                out.listed[listed] = pa.list_(dtype)
+                return listed.name
+            case AggregateLeaf():
+                return self._aggregate(leaf, measure)
+
+    def _aggregate(self, leaf: AggregateLeaf, measure: Measure) -> str:
+        """A correlated subquery over the lists, which DuckDB evaluates for each row."""
+        names = [self._output(item, measure) for item in leaf.lists]
+        types = {str(i): _item(self.outputs.listed, name) for i, name in enumerate(names)} | {"number": pa.int64()}
+        source = Source(self.query.text, leaf.span)
+        written, found = [], []
+        for argument in leaf.arguments:
+            typed = bind(argument, lambda column: pa.field(column.name, types[column.name]), source.text, leaf.span)
+            found.append(self._typed(typed.dtype, measure))
+            written.append(write_typed(typed, source))
+        template, result = AGGREGATES[leaf.function]
+        if "{1}" in template and len(written) < 2:
+            raise self.error("an argument of this aggregate is missing", leaf.span)
+        unnested = ", ".join(f'unnest("{name}") AS "{i}"' for i, name in enumerate(names))
+        call = template.format(*written, d="DISTINCT " if leaf.distinct else "")
+        text = f'(SELECT {call} FROM (SELECT {unnested}, "{NUMBER}" AS "number"))'
+        name = f"a{len(self.outputs.computed)}"
+        self.outputs.computed[name] = Computed(name, text, result(found))
+        return name
+
+    def _check_fold(self, leaf: FoldLeaf, value: EventValue | None) -> None:
+        if leaf.function != "SUM" or value is None or value.dtype is None:
+            return
+        if kind(value.dtype) not in ("integer", "double", "float", "decimal", "null"):
+            raise self.error(f"there is no sum of {type_name(value.dtype)}", leaf.span, "sum numbers")
+        if pa.types.is_decimal(value.dtype) and value.dtype.precision > 18:
+            hint = "cast it to a decimal of at most 18 digits, or to DOUBLE"
+            raise self.error(f"{type_name(value.dtype)} is too wide to be summed over a match", leaf.span, hint)
+
+    def _value(self, tree: exp.Expression, span: Span) -> EventValue:
+        return event_value(tree, self.schema, Source(self.query.text, span))
+
+    def _type(self, value: EventValue | None) -> pa.DataType | None:
+        """The type in which the value comes out: a plain column keeps its own."""
+        if value is None:
+            return None
+        if isinstance(value.expression, exp.Column):
+            dtype = self.schema.field(value.expression.name).type
+            return dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+        return value.dtype
+
+    def _typed(self, dtype: pa.DataType | None, measure: Measure) -> pa.DataType:
+        if dtype is None:
+            hint = "name its type with CAST, or compute it as a column before MATCH_RECOGNIZE"
+            raise self.error("the type of this is not known before the query runs", measure.value.span, hint)
+        return dtype
+
+    # --- the result -----------------------------------------------------------------------------------------
+
+    def _output_schema(self, shown: list[tuple[str, str]]) -> pa.Schema:
+        fields = [pa.field(f"p{i}", self._plain_type(name)) for i, name in enumerate(self.partition)]
+        fields += [pa.field(block, self._plain_type(name)) for block, name in shown]
+        fields.append(pa.field(NUMBER, pa.int64()))
+        out = self.outputs
+        for group in (out.picked, out.folded, out.listed):
+            fields += [pa.field(item.name, dtype) for item, dtype in group.items()]
+        return pa.schema(fields)
+
+    def _plain_type(self, name: str) -> pa.DataType:
+        return self.schema.field(name).type
+
+    def _project(self, measures: list[tuple[str, exp.Expression, Span]]) -> tuple[SqlColumn, ...]:
+        """PARTITION BY columns, then measures; for ALL ROWS the ORDER BY columns before them and the others after."""
+        own = [(name, f"p{i}") for i, name in enumerate(self.partition)]
+        after: list[tuple[str, str]] = []
+        if self.query.rows is not Rows.ONE:
+            ordered = dict.fromkeys(self._find(item.column) for item in self.query.order_by)
+            own += [(name, self.columns.of_column(name)) for name in ordered if name not in self.partition]
+            done = {name for name, _ in own}
+            after = [(name, self.columns.of_column(name)) for name in self.schema.names if name not in done]
+        made = [SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for name, block in own]
+        made += [self._item(*measure) for measure in measures]
+        made += [SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for name, block in after]
+        self._check_names(made)
+        return tuple(made)
+
+    def _item(self, name: str, tree: exp.Expression, span: Span) -> SqlColumn:
+        fields = {field.name: field for field in self._output_schema(self._shown())}
+        fields |= {item.name: pa.field(item.name, item.dtype) for item in self.outputs.computed.values()}
+        typed = bind(tree, lambda column: fields[column.name], self.query.text, span)
+        spark = write_spark(tree)
+        if isinstance(tree, exp.Column):
+            return SqlColumn(name, f"`{tree.name}`", f'"{tree.name}"', dtype=fields[tree.name].type)
+        try:
+            duckdb = write_typed(typed, Source(self.query.text, span))
+        except QueryError:
+            if self.columns.engine == "local":
+                raise
+            return SqlColumn(name, spark, None)
+        return SqlColumn(name, spark, duckdb, dtype=typed.dtype)
+
+    def _check_names(self, items: list[SqlColumn]) -> None:
+        seen: set[str] = set()
+        measures = {measure.alias.text.lower(): measure for measure in self.query.measures}
+        for item in items:
+            key = item.name.lower()
+            if key in seen and key in measures:
+                alias = measures[key].alias
+                raise self.error(f"two columns of the result are called '{item.name}'", alias.span, "name it otherwise")
+            seen.add(key)
+
+
+def _item(listed: dict[Listed, pa.DataType], name: str) -> pa.DataType:
+    return next(dtype.value_type for item, dtype in listed.items() if item.name == name)
+
+
+def _position(slot: Slot) -> Position:
+    return Position(slot.members, slot.from_first, slot.offset, slot.shift, slot.final)
+
+
+def _dependence(leaves: tuple[Leaf, ...]) -> tuple[bool, bool]:
+    """Whether a condition looks at the labels of other rows, and at where the match began."""
+    path = start = False
+    for leaf in leaves:
+        match leaf:
+            case ValueLeaf():
+                path |= leaf.slot.depends_on_path
+                start |= leaf.slot.depends_on_start
+            case LabelLeaf():
+                path |= not leaf.slot.is_current
+            case NumberLeaf():
+                start = True
+            case _:
+                path = True
+    return path, start or path

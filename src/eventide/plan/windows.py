@@ -1,0 +1,42 @@
+"""The sliding windows of a query."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from eventide.lang.durations import write_length
+from eventide.lang.tree import Length
+from eventide.operators.times import UNIT_US, TimeType
+from eventide.operators.windows import Slide
+from eventide.plan.bound import Bound
+from eventide.plan.places import error_at
+
+
+def check_windows(plan: Bound) -> None:
+    """The borders of windows are result times: they must be whole units of the time column."""
+    window, slide = plan.query.window, slide_of(plan)
+    if window is None or slide is None:
+        return
+    unit_us = time_unit_us(plan.time_type)
+    if any(us % unit_us for us in (slide.length_us, slide.slide_us, slide.origin_us)):
+        unit = write_length(Length(unit_us)).removeprefix("1 ")
+        message = f"these windows do not begin and end at a whole {unit}, which is all '{plan.ts}' can say"
+        raise error_at(plan.query, window.span, message, f"use whole {unit}s, or a time column with a finer unit")
+
+
+def time_unit_us(time_type: TimeType) -> int:
+    """The least difference between two times that the time column can say."""
+    if time_type.unit is not None:
+        return UNIT_US[time_type.unit]
+    if pa.types.is_date(time_type.arrow):
+        return 86_400_000_000
+    return UNIT_US.get(time_type.arrow.unit, 1)
+
+
+def slide_of(plan: Bound) -> Slide | None:
+    """The windows of `WITHIN w SLIDE s`."""
+    window = plan.query.window
+    if window is None or window.slide is None:
+        return None
+    origin = plan.options.origin
+    return Slide(window.length.amount, window.slide.amount, origin if isinstance(origin, int) else 0)

@@ -1,0 +1,144 @@
+"""What users call for row patterns: `ev.sql(...)` and `ev.match_recognize(...)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from eventide.engines.local import run as local
+from eventide.engines.local.sources import is_local, open_source
+from eventide.engines.local.statement import run_statement
+from eventide.errors import EventideError, InputError
+from eventide.lang.rows import parse_clause, parse_statement
+from eventide.lang.rows.tree import RowQuery
+from eventide.plan.rows.explain import explain_rows
+from eventide.plan.rows.lower import prepare_rows
+
+
+def sql(text: str, *, spark: Any = None, ts_unit: str | None = None, **tables: Any) -> Any:
+    """The result of a SQL statement with MATCH_RECOGNIZE in it.
+
+    Tables by name: Spark DataFrames give a Spark DataFrame, anything else that holds rows a pyarrow Table. With
+    `spark`, names that are not given are those of its catalog. `ts_unit` is the unit of an integer ORDER BY column that
+    WITHIN measures.
+
+    >>> import eventide as ev
+    >>> ticks = [{"ts": i, "price": price} for i, price in enumerate([10, 8, 6, 7, 9, 5])]
+    >>> ev.sql('''
+    ...     SELECT bottom, up FROM ticks MATCH_RECOGNIZE (
+    ...         ORDER BY ts
+    ...         MEASURES LAST(DOWN.price) AS bottom, count(UP.*) AS up
+    ...         PATTERN (DOWN+ UP+)
+    ...         DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)
+    ...     )''', ticks=ticks).to_pylist()
+    [{'bottom': 6, 'up': 2}]
+    """
+    if not isinstance(text, str):
+        raise EventideError(f"a statement is text, found {type(text).__name__}")
+    statement = parse_statement(text)
+    if spark is None and all(is_local(table) for table in tables.values()):
+        return run_statement(statement, tables, ts_unit)
+    for name, table in tables.items():
+        if is_local(table):
+            raise InputError(f"'{name}' is no Spark DataFrame", hint=f"pass spark.createDataFrame({name})")
+    from eventide.engines.spark.statement import run_statement as run_on_spark
+
+    session = spark if spark is not None else next(iter(tables.values())).sparkSession
+    return run_on_spark(statement, tables, session, ts_unit)
+
+
+def match_recognize(
+    *,
+    pattern: str,
+    define: Mapping[str, str] | None = None,
+    measures: Mapping[str, str] | None = None,
+    partition_by: str | Sequence[str] = (),
+    order_by: str | Sequence[str] = (),
+    rows: str = "one",
+    after_match: str | None = None,
+    subset: Mapping[str, Sequence[str]] | None = None,
+    within: str | None = None,
+    ts_unit: str | None = None,
+) -> Recognizer:
+    """One MATCH_RECOGNIZE as a function from rows to rows, for `df.transform(...)` or any input of the embedded engine.
+
+    `rows` is "one", "all", or what the clause says: "ALL ROWS PER MATCH WITH UNMATCHED ROWS".
+
+    >>> import eventide as ev
+    >>> falls = ev.match_recognize(order_by="ts", pattern="A B{2,}", define={"B": "price < PREV(price)"},
+    ...                            measures={"start": "A.price", "n": "count(B.*)"})
+    >>> falls([{"ts": i, "price": price} for i, price in enumerate([10, 8, 6, 7])]).to_pylist()
+    [{'start': 10, 'n': 2}]
+    """
+    return Recognizer(
+        parse_clause(
+            _clause(
+                pattern, define or {}, measures or {}, partition_by, order_by, rows, after_match, subset or {}, within
+            )
+        ),
+        ts_unit,
+    )
+
+
+class Recognizer:
+    """A MATCH_RECOGNIZE clause that can be called with rows."""
+
+    def __init__(self, clause: RowQuery, ts_unit: str | None) -> None:
+        self.clause = clause
+        self._ts_unit = ts_unit
+
+    def __call__(self, events: Any) -> Any:
+        if not is_local(events):
+            from eventide.engines.spark.statement import recognize
+
+            return recognize(events, self.clause, self._ts_unit)
+        source = open_source(events)
+        physical = prepare_rows(self.clause, source.schema, engine="local", ts_unit=self._ts_unit)
+        return local.run(physical, source)[0]
+
+    def explain(self, events: Any) -> str:
+        """The clause as understood, the program, and what each condition needs."""
+        if is_local(events):
+            schema = open_source(events).schema
+        else:
+            from eventide.engines.spark.types import input_schema
+
+            schema = input_schema(events)
+        engine = "local" if is_local(events) else "spark"
+        return explain_rows(self.clause, prepare_rows(self.clause, schema, engine=engine, ts_unit=self._ts_unit))
+
+
+_ROWS = {"one": "ONE ROW PER MATCH", "all": "ALL ROWS PER MATCH"}
+
+
+def _clause(
+    pattern: str,
+    define: Mapping[str, str],
+    measures: Mapping[str, str],
+    partition_by: str | Sequence[str],
+    order_by: str | Sequence[str],
+    rows: str,
+    after_match: str | None,
+    subset: Mapping[str, Sequence[str]],
+    within: str | None,
+) -> str:
+    """The arguments as the text of a clause, a line each: messages about them show the line."""
+    lines = [
+        _listed("PARTITION BY", _names(partition_by)),
+        _listed("ORDER BY", _names(order_by)),
+        _listed("MEASURES", [f"{value} AS `{name}`" for name, value in measures.items()]),
+        _ROWS.get(rows.lower(), rows),
+        f"AFTER MATCH {after_match.upper() if after_match.lower() == after_match else after_match}" if after_match else "",
+        f"PATTERN ({pattern})" + (f" WITHIN {within}" if within else ""),
+        _listed("SUBSET", [f"{name} = ({', '.join(members)})" for name, members in subset.items()]),
+        _listed("DEFINE", [f"{name} AS {condition}" for name, condition in define.items()]),
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _names(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _listed(keyword: str, items: Sequence[str]) -> str:
+    return f"{keyword} {', '.join(items)}" if items else ""

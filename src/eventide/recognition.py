@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eventide.engines.local import run as local
@@ -128,7 +128,9 @@ def _clause(
         _listed("ORDER BY", _names(order_by)),
         _listed("MEASURES", [f"{value} AS `{name}`" for name, value in measures.items()]),
         _ROWS.get(rows.lower(), rows),
-        f"AFTER MATCH {after_match.upper() if after_match.lower() == after_match else after_match}" if after_match else "",
+        f"AFTER MATCH {after_match.upper() if after_match.lower() == after_match else after_match}"
+        if after_match
+        else "",
         f"PATTERN ({pattern})" + (f" WITHIN {within}" if within else ""),
         _listed("SUBSET", [f"{name} = ({', '.join(members)})" for name, members in subset.items()]),
         _listed("DEFINE", [f"{name} AS {condition}" for name, condition in define.items()]),

@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from eventide.errors import InputError
-from eventide.plan.physical import Computed
+from eventide.operators.computed import Computed
 
 
 def add_computed(rows: pa.RecordBatch, computed: Sequence[Computed]) -> pa.RecordBatch:

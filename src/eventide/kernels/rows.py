@@ -109,7 +109,7 @@ def match_rows(
     out: IntArray,
     out_path: IndexArray,
 ) -> int:
-    """Write matches to `out`, rows (partition, first row, number, end in out_path), and their instructions to `out_path`.
+    """Write matches to `out`: (partition, first row, number, end in `out_path`), and their instructions to `out_path`.
 
     Returns how many matches were written. Finished when state[PARTITION] reaches `stop_partition`. `joins[pc]` numbers
     the points that remember failures, -1 elsewhere; `bits[label]` is the label's bit in `masks`, -1: any row;

@@ -157,7 +157,7 @@ def _check_token(text: str, tokens: Sequence[Token], idx: int, what: str, rules:
         return
     if token.text in ("{", ";"):
         fail(unexpected, None)
-    if token.text == "?" or (token.text == ":" and not _ends_operand(last) and before != ":"):
+    if token.text == "?" or (token.text == ":" and not ends_operand(last) and before != ":"):
         fail(unexpected, "a query has no parameters; write the value itself")
     if token.text == ">" and before == "-" and last is not None and glued:
         fail("'->' cannot stand in a query", "lambdas are not supported; compute a column before", last.start)
@@ -167,11 +167,12 @@ def _check_token(text: str, tokens: Sequence[Token], idx: int, what: str, rules:
             fail(unexpected, "one comparison stands between two values")
     if (token.text == "," and before in ("(", "[", ",")) or (token.text in (")", "]") and before == ","):
         fail(unexpected, "an argument is missing, or there is a comma too many")
-    if token.text == "[" and not _ends_operand(last):
+    if token.text == "[" and not ends_operand(last):
         fail(*rules.bracket_error)
 
 
-def _ends_operand(token: Token | None) -> bool:
+def ends_operand(token: Token | None) -> bool:
+    """Whether an operand may end with the token, so that an operator or nothing follows."""
     if token is None or token.word in _OPERATOR_WORDS:
         return False
     return token.kind is not Kind.PUNCTUATION or token.text in (")", "]", ">")
@@ -237,7 +238,7 @@ def _unexpected_hint(token: Token, last: Token | None, what: str, rules: Rules) 
         return "an argument is missing between the parentheses"
     if hint := rules.misplaced_hint(token):
         return hint
-    if token.kind is Kind.PUNCTUATION or not _ends_operand(last):
+    if token.kind is Kind.PUNCTUATION or not ends_operand(last):
         return None
     if "RETURN" in what:
         return f"separate the results with commas; a name for one is written AS {token.text}"

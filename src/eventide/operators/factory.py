@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from eventide.operators.computed import Compute, cannot_compute
 from eventide.operators.protocol import Operator
 from eventide.operators.rows.operator import RowsOperator
 from eventide.operators.rows.operator import warm as warm_rows
@@ -14,10 +15,10 @@ from eventide.operators.sequence import warm as warm_sequence
 Spec: TypeAlias = SequenceSpec | RowsSpec
 
 
-def make_operator(spec: Spec, n_threads: int = 1) -> Operator:
-    """A new operator without state."""
+def make_operator(spec: Spec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
+    """A new operator without state; `compute` is the engine's way to compute columns."""
     if isinstance(spec, RowsSpec):
-        return RowsOperator(spec, n_threads)
+        return RowsOperator(spec, n_threads, compute)
     return SequenceOperator(spec, n_threads)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from eventide.operators.block import Layout
+from eventide.operators.computed import Computed
 from eventide.operators.factory import Spec
 from eventide.operators.times import TimeType
 
@@ -20,15 +21,6 @@ class SqlColumn:
     duckdb: str | None
     origin: str | None = None  # the user's column that it is a copy of, or whose type it has
     dtype: pa.DataType | None = None  # of a computed column, where it is known
-
-
-@dataclass(frozen=True, slots=True)
-class Computed:
-    """One more column of the operator's rows, which DuckDB computes from them, on Spark inside the task."""
-
-    name: str
-    duckdb: str
-    dtype: pa.DataType
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ def run_batches(
         source.hold()
         physical = with_origin(physical, _first_us(physical, source))
     for block in _blocks(physical, source, seen, limit):
-        operator = make_operator(physical.spec, n_threads=os.cpu_count() or 1)
+        operator = make_operator(physical.spec, os.cpu_count() or 1, add_computed)
         for _ in operator.process(block, MIN_US):
             raise AssertionError("nothing is decided before the first event")
         for matches in operator.finish():

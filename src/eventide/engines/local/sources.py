@@ -90,7 +90,9 @@ def open_sources(by_type: Mapping[str, Any]) -> Source:
         parts.append(f"SELECT {literal} AS {TYPE_COLUMN}, * FROM {sql}")
     check_together(schemas)
     sql = f"({' UNION ALL BY NAME '.join(parts)})"
-    return Source(connection, sql, source_schema(connection, sql, None), total, once=any(map(_is_reader, by_type.values())))
+    return Source(
+        connection, sql, source_schema(connection, sql, None), total, once=any(map(_is_reader, by_type.values()))
+    )
 
 
 def _is_reader(events: Any) -> bool:

@@ -21,6 +21,7 @@ from eventide.engines.statements import (
     outer_recognitions,
     parse_sql,
     replace_spans,
+    without_subqueries,
 )
 from eventide.errors import InputError, did_you_mean
 from eventide.lang.rows.tree import Recognition, Statement
@@ -58,18 +59,25 @@ class _Statement:
     def _recognize(self, recognition: Recognition) -> str:
         """Run one MATCH_RECOGNIZE; the name under which DuckDB has its result."""
         start = recognition.span.start
-        relation = self._filled(start, start + len(recognition.relation), inner_recognitions(self.statement, recognition))
+        relation = self._filled(
+            start, start + len(recognition.relation), inner_recognitions(self.statement, recognition)
+        )
         rows = self._query(f"SELECT * FROM {relation}")
         name = f"result_{self.n_results}"
         self.n_results += 1
         self.connection.register(f"{name}_rows", rows)
         schema = source_schema(self.connection, f"{name}_rows", rows.schema)
-        physical = prepare_rows(recognition.clause, schema, engine="local", ts_unit=self.ts_unit)
+        clause = without_subqueries(recognition.clause, lambda text: self._rows(text))
+        physical = prepare_rows(clause, schema, engine="local", ts_unit=self.ts_unit)
         source = Source(self.connection, f"{name}_rows", schema, rows.num_rows, rows.schema)
         table, _ = local.run(physical, source)
         self.connection.register(name, table)
         self.tables[name] = name
         return name
+
+    def _rows(self, text: str) -> list[tuple[Any, ...]]:
+        table = self._query(text)
+        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
     def _query(self, text: str) -> pa.Table:
         tree = parse_sql(text, self.statement.text)
@@ -89,7 +97,10 @@ class _Statement:
 
 def _relation(sql: str) -> exp.Expression:
     """A registered table's name, or a call that reads files."""
-    return sqlglot.parse_one(f"SELECT * FROM {sql}", read="duckdb").find(exp.Table).this
+    table = sqlglot.parse_one(f"SELECT * FROM {sql}", read="duckdb").find(exp.Table)
+    assert table is not None
+    relation: exp.Expression = table.this
+    return relation
 
 
 def _alias(name: str) -> exp.TableAlias:

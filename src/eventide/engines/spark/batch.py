@@ -34,7 +34,7 @@ def run(blocks: DataFrame, physical: Physical, spark: SparkSession, n_buckets: i
     target = arrow_schema(rows_schema)
 
     def match(batches: Batches) -> Batches:
-        operator = make_operator(spec)
+        operator = make_operator(spec, compute=add_computed)
         for block in _blocks(batches):
             for rows in operator.process(block, MIN_US):
                 yield conform(add_computed(rows, computed), target)

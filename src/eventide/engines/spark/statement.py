@@ -15,6 +15,7 @@ from eventide.engines.statements import (
     outer_recognitions,
     parse_sql,
     replace_spans,
+    without_subqueries,
 )
 from eventide.errors import InputError
 from eventide.lang.positions import span_of
@@ -61,7 +62,10 @@ class _Statement:
         relation = self._filled(start, start + len(recognition.relation), inner)
         name = f"eventide_result_{len(self.tables)}"
         rows = self._query(f"SELECT * FROM {relation}")
-        self.tables[name] = recognize(rows, recognition.clause, self.ts_unit)
+        clause = without_subqueries(
+            recognition.clause, lambda text: [tuple(row) for row in self._query(text).collect()]
+        )
+        self.tables[name] = recognize(rows, clause, self.ts_unit)
         return name
 
     def _query(self, text: str) -> DataFrame:

@@ -17,6 +17,7 @@ from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, spark_schema
 from eventide.errors import InputError, UnsupportedError
 from eventide.operators.block import TS
+from eventide.operators.rows.spec import RowsSpec
 from eventide.operators.times import UNIT_US
 from eventide.plan.physical import Physical
 
@@ -45,6 +46,11 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
       query reads the setting when it starts. The Avro state encoding is left alone: Spark refuses it in a query
       that also aggregates, and our state has its own version inside.
     """
+    if isinstance(physical.spec, RowsSpec):
+        raise UnsupportedError(
+            "MATCH_RECOGNIZE cannot run on a stream yet in this version",
+            hint='run it on bounded input, or write the pattern as an event query: ev.query("PATTERN SEQ(...)")',
+        )
     if physical.spec.window_us is None:
         raise UnsupportedError(
             "a stream cannot run this query: without a WITHIN clause every event stays relevant for ever",

@@ -20,7 +20,7 @@ _ONE_WORD = frozenset({"MEASURES", "WITHIN", "SUBSET", "DEFINE"})
 _SECOND = {
     ("PARTITION", "BY"): "PARTITION BY",
     ("ORDER", "BY"): "ORDER BY",
-    ("AFTER", "MATCH"): "AFTER MATCH",
+    ("AFTER", "MATCH"): "AFTER MATCH SKIP",
     ("ONE", "ROW"): "ROWS PER MATCH",
     ("ONE", "ROWS"): "ROWS PER MATCH",
     ("ALL", "ROW"): "ROWS PER MATCH",
@@ -32,7 +32,7 @@ _SECOND = {
 class Clause:
     """`tokens` are the words of the clause and, last, the token that follows it.
 
-    Of ROWS PER MATCH and AFTER MATCH the first word is among them.
+    Of ROWS PER MATCH and AFTER MATCH SKIP the first word is among them.
     """
 
     keyword: str
@@ -61,7 +61,7 @@ def split_clauses(text: str, tokens: Sequence[Token]) -> dict[str, Clause]:
     for (start, keyword), end in zip(heads, ends, strict=True):
         if keyword in ("INITIAL", "SEEK"):
             _fail_search(text, tokens, start)
-        n_words = {"PARTITION BY": 2, "ORDER BY": 2, "ROWS PER MATCH": 0, "AFTER MATCH": 0}.get(keyword, 1)
+        n_words = {"PARTITION BY": 2, "ORDER BY": 2, "ROWS PER MATCH": 0, "AFTER MATCH SKIP": 0}.get(keyword, 1)
         span = Span(tokens[start].start, tokens[start + max(n_words, 1) - 1].end)
         _check_place(text, keyword, span, clauses)
         clauses[keyword] = Clause(keyword, span, tuple(tokens[start + n_words : end + 1]))

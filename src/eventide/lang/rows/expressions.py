@@ -125,10 +125,12 @@ def _name_quoted(tokens: list[SqlToken], sql: str) -> list[SqlToken]:
 
 
 def _check_node(text: str, node: exp.Expr, whole: Span) -> None:
-    if isinstance(node, (exp.IgnoreNulls, exp.RespectNulls)) and _call_name(node.this) in NAVIGATION:
-        name = _call_name(node.this)
-        fail_at(text, node, whole, f"{name} takes rows as they are, also with NULL", "remove IGNORE or RESPECT NULLS")
-    if isinstance(node, exp.Order) and not isinstance(node.parent, exp.WithinGroup):
+    if isinstance(node, (exp.IgnoreNulls, exp.RespectNulls)):
+        name = next((name for name in map(_call_name, (node.this, node.parent)) if name in NAVIGATION), None)
+        if name:
+            message = f"{name} takes rows as they are, also with NULL"
+            fail_at(text, node, whole, message, "remove IGNORE or RESPECT NULLS")
+    if isinstance(node, exp.Order) and not isinstance(node.parent, (exp.WithinGroup, exp.GroupConcat)):
         fail_at(text, node, whole, "ORDER BY cannot stand in an expression", "rows are in the order of ORDER BY")
     name = _call_name(node)
     if name not in _CALLS or not isinstance(node, exp.Anonymous):

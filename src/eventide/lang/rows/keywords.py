@@ -11,7 +11,7 @@ CLAUSES = (
     "ORDER BY",
     "MEASURES",
     "ROWS PER MATCH",
-    "AFTER MATCH",
+    "AFTER MATCH SKIP",
     "PATTERN",
     "WITHIN",
     "SUBSET",
@@ -38,6 +38,7 @@ _HEADS = {
 }
 _FOREIGN = {
     "SELECT": "a subquery stands in parentheses; what the clause returns stands in MEASURES",
+    "WITH": "a subquery stands in parentheses",
     "FROM": "the table stands before MATCH_RECOGNIZE",
     "WHERE": "conditions on rows stand in DEFINE; filter the table before, or the result after MATCH_RECOGNIZE (...)",
     "GROUP": "rows are grouped by PARTITION BY; group the result after MATCH_RECOGNIZE (...)",

@@ -93,6 +93,9 @@ def write_column(name: str) -> str:
 
 def unknown_label_hint(label: str, known: Iterable[str]) -> str | None:
     """The label that was meant, or those there are; quoted where the user must quote it."""
+    quoted = next((name for name in known if name.upper() == label.upper()), None)
+    if quoted is not None:
+        return f"PATTERN has it as {write_label(quoted)}: bare labels are upper-case, quoted ones exact"
     return did_you_mean(write_label(label), [write_label(name) for name in known])
 
 

@@ -29,7 +29,7 @@ from eventide.lang.rows.tree import (
     SortItem,
     Subset,
 )
-from eventide.lang.scalars import fail_at
+from eventide.lang.scalars import ends_operand, fail_at
 from eventide.lang.tokens import Kind, Token, match_brackets, tokenize
 from eventide.lang.tree import Length, Name, Scalar, Span
 
@@ -74,7 +74,9 @@ def read_clause(text: str, tokens: Sequence[Token]) -> RowQuery:
     labels = dict.fromkeys(label.name for label in labels_of(pattern))
     subset = _subsets(text, clauses["SUBSET"], labels) if "SUBSET" in clauses else ()
     names = {**labels, **dict.fromkeys(one.name.text for one in subset)}
-    skip = _skip(text, clauses["AFTER MATCH"], names) if "AFTER MATCH" in clauses else Skip(SkipTo.PAST_LAST_ROW)
+    skip = (
+        _skip(text, clauses["AFTER MATCH SKIP"], names) if "AFTER MATCH SKIP" in clauses else Skip(SkipTo.PAST_LAST_ROW)
+    )
     return RowQuery(
         text=text,
         pattern=pattern,
@@ -321,6 +323,8 @@ def _measures(text: str, clause: Clause, names: Collection[str]) -> tuple[Measur
     usage = "MEASURES LAST(A.price) AS price"
     for tokens, after in split_commas(clause):
         cut = _alias_idx(tokens)
+        if cut == len(tokens):
+            _check_as(text, tokens)
         behind = after if cut == len(tokens) else tokens[cut]
         value = read_expression(text, tokens[:cut], behind, "the measure", names, usage)
         if cut == len(tokens):
@@ -335,6 +339,14 @@ def _measures(text: str, clause: Clause, names: Collection[str]) -> tuple[Measur
             cursor.fail(f"two measures are called '{alias.text}'", at=alias.span, hint="rename one of them")
         measures[alias.text] = Measure(value, alias, Span(value.span.start, alias.span.end))
     return tuple(measures.values())
+
+
+def _check_as(text: str, tokens: Sequence[Token]) -> None:
+    """Refuse `LAST(A.price) price`, which lacks AS."""
+    last = tokens[-1] if len(tokens) > 1 else None
+    if last is not None and is_name(last) and last.word != "END" and ends_operand(tokens[-2]):
+        message = "AS is missing before the name of the measure"
+        raise QueryError(message, text, last.start, last.end, hint=f"write AS {last.text}")
 
 
 def _alias_idx(tokens: Sequence[Token]) -> int:

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from eventide.lang.rows.names import RowCursor, is_name
 from eventide.lang.rows.tree import Anchor, Choice, Concat, Excluded, Label, Permute, Quantified, RowPattern
-from eventide.lang.tokens import Kind, Token
+from eventide.lang.tokens import Kind, Token, check_character
 from eventide.lang.tree import Span
 
 MAX_DEPTH = 100
@@ -133,11 +133,7 @@ def _primary(cursor: RowCursor, depth: int) -> _Read:
     hint = "write a label, or () for the empty pattern"
     if not cursor.ended and (token.text in _QUANTIFIERS or token.text == "{"):
         hint = "a quantifier stands behind what it repeats: A+"
-    elif token.kind is Kind.STRING:
-        hint = "labels stand bare, in backticks or in double quotes; single quotes make a string"
-    elif not cursor.ended and token.text in _FOREIGN:
-        hint = _FOREIGN[token.text]
-    cursor.fail(f"expected a pattern, found {token}", hint=hint)
+    cursor.fail(f"expected a pattern, found {token}", hint=_token_hint(cursor) or hint)
 
 
 def _group(cursor: RowCursor, depth: int) -> _Read:
@@ -233,4 +229,13 @@ def _check_depth(cursor: RowCursor, depth: int, span: Span) -> None:
 
 
 def _fail_unexpected(cursor: RowCursor) -> NoReturn:
-    cursor.fail(f"unexpected {cursor.next} in the pattern", hint=_FOREIGN.get(cursor.next.text))
+    cursor.fail(f"unexpected {cursor.next} in the pattern", hint=_token_hint(cursor))
+
+
+def _token_hint(cursor: RowCursor) -> str | None:
+    token = cursor.next
+    if token.kind is Kind.STRING:
+        return "labels stand bare, in backticks or in double quotes; single quotes make a string"
+    if token.kind is Kind.PUNCTUATION and token.text != "$":
+        check_character(cursor.text, token.start)
+    return None if cursor.ended else _FOREIGN.get(token.text)

@@ -16,7 +16,8 @@ from eventide.lang.rows.tree import Recognition, Statement
 from eventide.lang.tokens import Kind, Token, match_brackets, tokenize
 from eventide.lang.tree import Span
 
-MAX_TEXT = 2_000_000
+MAX_TEXT = 1_000_000
+MAX_RECOGNITIONS = 200
 # What a table stands behind; a comma too, when it separates tables.
 _BEFORE_TABLE = frozenset({"FROM", "JOIN", "LATERAL"})
 _NEVER_IN_TABLE = """
@@ -48,6 +49,10 @@ def parse_statement(text: str) -> Statement:
     places = [idx for idx in range(len(tokens)) if _is_recognition(tokens, idx)]
     if not places:
         return Statement(text)
+    if len(places) > MAX_RECOGNITIONS:
+        token = tokens[places[MAX_RECOGNITIONS]]
+        hint = f"at most {MAX_RECOGNITIONS} are allowed; split the statement"
+        raise QueryError(f"the statement holds {len(places)} MATCH_RECOGNIZE", text, token.start, token.end, hint=hint)
     partner = match_brackets(text, tokens)
     found = [_recognition(text, tokens, partner, idx) for idx in places]
     return Statement(text, tuple(sorted(found, key=lambda recognition: recognition.span.end)))

@@ -165,7 +165,7 @@ class RowQuery:
     order_by: tuple[SortItem, ...] = ()
     measures: tuple[Measure, ...] = ()
     rows: Rows = Rows.ONE
-    skip: Skip = Skip(SkipTo.PAST_LAST_ROW)  # noqa: RUF009
+    skip: Skip = Skip(SkipTo.PAST_LAST_ROW)
     within: Length | None = None
     subset: tuple[Subset, ...] = ()
     span: Span = _span()

@@ -25,7 +25,8 @@ def distinct(found: Sequence[Found], newer_than_us: int) -> Iterator[Found]:
     kept = set(best.values())
     for number, some in enumerate(found):
         keep = [
-            decided > newer_than_us and (decided, number, i) in kept for i, decided in enumerate(some.decided_us.tolist())
+            decided > newer_than_us and (decided, number, i) in kept
+            for i, decided in enumerate(some.decided_us.tolist())
         ]
         if any(keep):
             yield _filtered(some, np.array(keep))

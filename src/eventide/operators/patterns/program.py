@@ -148,7 +148,8 @@ class PatternProgram:
         """One line per position with the steps that leave it; branches and negations by number."""
         lines: list[str] = []
         shown: set[int] = set()
-        for number, branch in enumerate(self.branches):
+        for number in [*self.main, *(i for i in range(len(self.branches)) if i not in self.main)]:
+            branch = self.branches[number]
             lines.append(f"{self._role(number)}, {branch.strategy}: start {self._steps(branch.starts)}")
             for position in self._reached(branch):
                 if position not in shown:

@@ -97,9 +97,10 @@ class Measures:
     ) -> Iterator[pa.RecordBatch]:
         for start in range(0, match.size, n_at_once):
             part = slice(start, start + n_at_once)
-            yield self._batch(found, match[part], depth[part], rows[part])
+            yield self.at(found, match[part], depth[part], rows[part])
 
-    def _batch(self, found: Found, match: IntArray, depth: IntArray, rows: IntArray) -> pa.RecordBatch:
+    def at(self, found: Found, match: IntArray, depth: IntArray, rows: IntArray) -> pa.RecordBatch:
+        """The measures at some points: depths in matches, and the rows there."""
         columns = self._own(rows)
         columns[NUMBER] = pa.array(found.number[match])
         for picked in self._spec.picked:
@@ -138,9 +139,12 @@ class Measures:
             return take(self._block, picked.column, index)
         # A row that PREV or NEXT reached outside the match has no label.
         at = rows - found.first[match]
-        until = found.length[match] if picked.position.final else depth + 1
-        known = (rows >= 0) & (at >= 0) & (at < until)
-        labels = found.labels[np.where(known, found.begin[match] + at, 0)] if found.labels.size else np.zeros(at.size, np.int32)
+        known = (rows >= 0) & (at >= 0) & (at < found.length[match])
+        labels = (
+            found.labels[np.where(known, found.begin[match] + at, 0)]
+            if found.labels.size
+            else np.zeros(at.size, np.int32)
+        )
         return pa.array(labels.astype(np.int32), mask=~known)
 
     def _positions(self, position: Position, found: Found, match: IntArray, depth: IntArray) -> IntArray:
@@ -171,7 +175,9 @@ class Measures:
 
     # --- aggregates -----------------------------------------------------------------------------------------
 
-    def _foldable(self, folded: Folded) -> tuple[NDArray[np.int64] | NDArray[np.float64], NDArray[np.bool_], pa.Array | None]:
+    def _foldable(
+        self, folded: Folded
+    ) -> tuple[NDArray[np.int64] | NDArray[np.float64], NDArray[np.bool_], pa.Array | None]:
         """Values in row order, what is valid, and what codes stand for, where the values are codes."""
         n = self._order.size
         if folded.column is None:
@@ -222,7 +228,7 @@ class Measures:
         if known is not None:
             return known.take(pa.array(out, mask=none))
         if pa.types.is_decimal(folded.dtype):
-            return _decimals(out, none, folded.dtype)
+            return _decimals(out.astype(np.int64), none, folded.dtype)
         return pa.array(out, mask=none).cast(folded.dtype)
 
     def _list(self, listed: Listed, found: Found, match: IntArray, depth: IntArray) -> pa.Array:

@@ -17,10 +17,12 @@ from eventide.kernels import rows as plain_kernel
 from eventide.kernels.arrays import IndexArray, IntArray
 from eventide.operators.block import MIN_US, TS, numpy_int64
 from eventide.operators.buffer import EventBuffer
+from eventide.operators.computed import Compute, cannot_compute
 from eventide.operators.encode import encode_columns
 from eventide.operators.generated import load_module, specialize
 from eventide.operators.protocol import Results, Snapshot
 from eventide.operators.rearrange import rearrange
+from eventide.operators.rows.interpret import interpreted_kernel
 from eventide.operators.rows.measures import Found, Measures
 from eventide.operators.rows.order import OrderedRows, order_rows
 from eventide.operators.rows.spec import RowsSpec
@@ -35,8 +37,9 @@ _SKIP = {"past last": plain_kernel.SKIP_PAST_LAST, "next": plain_kernel.SKIP_NEX
 class RowsOperator:
     """The operator of a `RowsSpec`. Nothing is decided before the end of the input."""
 
-    def __init__(self, spec: RowsSpec, n_threads: int = 1) -> None:
+    def __init__(self, spec: RowsSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> None:
         self.spec = spec
+        self._compute = compute
         self._n_threads = n_threads
         self._kernel = load_kernel(spec)
         self._buffer = EventBuffer()
@@ -87,19 +90,22 @@ class RowsOperator:
     def _match(self, block: pa.Table, ordered: OrderedRows) -> Iterator[Found]:
         """Matches, a bounded number at a time; each thread has a share of the partitions."""
         search = _Search.of(self.spec, block, ordered, self._n_threads)
+        kernel = self._kernel
+        if self.spec.interpreted:
+            kernel = interpreted_kernel(kernel, self.spec, block, ordered, self._compute)
         walks = [_Walk(search, ordered.offsets, *share) for share in share_out(ordered.offsets, self._n_threads)]
         with ThreadPoolExecutor(max_workers=len(walks) or 1) as pool:
             while walks:
-                stepped = [self._step(walks[0])] if len(walks) == 1 else list(pool.map(self._step, walks))
+                stepped = list(pool.map(lambda walk: self._step(walk, kernel), walks))
                 yield from (found for found in stepped if found is not None)
                 for walk in walks:
                     if walk.problem:
                         raise self._skip_error(walk.problem)
                 walks = [walk for walk in walks if not walk.is_done]
 
-    def _step(self, walk: _Walk) -> Found | None:
+    def _step(self, walk: _Walk, kernel: Any) -> Found | None:
         try:
-            return walk.step(self._kernel)
+            return walk.step(kernel)
         except OverflowError as error:
             raise InputError(
                 f"a DEFINE condition leaves the range of its type: {error}",

@@ -98,5 +98,10 @@ class Program:
     def _describe(self, op: int, a: int, b: int) -> str:
         if op == kernel.LABEL:
             return f"label {self.labels[a]}{' excluded' if b else ''}"
-        operands = {kernel.SPLIT: f" {a}, {b}", kernel.JUMP: f" {a}", kernel.MARK: f" r{a}", kernel.CHECK: f" r{a}, {b}"}
+        operands = {
+            kernel.SPLIT: f" {a}, {b}",
+            kernel.JUMP: f" {a}",
+            kernel.MARK: f" r{a}",
+            kernel.CHECK: f" r{a}, {b}",
+        }
         return _NAMES[op] + operands.get(op, "")

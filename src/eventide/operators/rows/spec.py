@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from eventide.operators.block import MAX_US, Layout
+from eventide.operators.computed import Computed
 from eventide.operators.encode import Encoding
 from eventide.operators.rows.program import Program
 from eventide.operators.times import TimeType
@@ -58,6 +59,18 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
+class Interpreted:
+    """A condition of a label that no compiled code can hold: a measure of the match so far, `holds`."""
+
+    label: int
+    picked: tuple[Picked, ...]
+    folded: tuple[Folded, ...]
+    listed: tuple[Listed, ...]
+    computed: tuple[Computed, ...]
+    holds: Computed
+
+
+@dataclass(frozen=True, slots=True)
 class RowOrder:
     """One sort key."""
 
@@ -94,6 +107,7 @@ class RowsSpec:
     holds_source: str | None = None
     fold_source: str | None = None
     n_folds: tuple[int, int, int] = (0, 0, 0)  # rows of integers, of doubles, of counts
+    interpreted: tuple[Interpreted, ...] = ()
 
     @property
     def span_us(self) -> int:

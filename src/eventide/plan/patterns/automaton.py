@@ -7,7 +7,7 @@ A negation is an empty piece of pattern that leaves its mark on the edges that p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Span, Step
 from eventide.operators.patterns.program import Branch, Conjunction, Edge, Ending, Negation, PatternProgram, Position
@@ -41,10 +41,10 @@ def compile_pattern(pattern: Pattern, strategy: str, links: Links | None = None)
     >>> from eventide.lang import parse
     >>> print("\\n".join(compile_pattern(parse("PATTERN SEQ(A, NOT C, B+)").pattern, "any").dump()))
     match, any: start 0
-      0  bind A; then 1 if not 0
-      1  bind B; then 1, or end
-    not 0, any: start 2
-      2  bind C; end
+      0  bind A; then 2 if not 0
+      2  bind B; then 2, or end
+    not 0, any: start 1
+      1  bind C; end
     """
     return _Compiler(pattern, links or Links()).compile(strategy)
 
@@ -94,32 +94,25 @@ class _Compiler:
         self._items: list[Step | And] = []
         self._edges: list[dict[Place, None]] = []
         self._positions: list[Position] = []
+        self._mine: list[int] = []  # the positions of the automaton that is being built
         self._branches: list[Branch] = []
-        self._negations: dict[Pattern, int] = {}
-        self._compiled_negations: list[Negation | None] = []
-        self._conjunctions: dict[tuple[And, str], int] = {}
-        self._compiled_conjunctions: list[Conjunction] = []
-        self._depth = 0
-        self._deepest = 0
+        self._numbers: dict[Pattern, int] = {}  # of negations
+        self._negations: list[Negation] = []
+        self._conjunction_numbers: dict[tuple[And, str], int] = {}
+        self._conjunctions: list[Conjunction] = []
 
     def compile(self, strategy: str) -> PatternProgram:
         main = self._whole(self._pattern, strategy)
-        positions = [self._numbered(position) for position in self._positions]
-        negations = tuple(negation for negation in self._compiled_negations if negation is not None)
-        assert len(negations) == len(self._compiled_negations)
         return PatternProgram(
             symbols=tuple(self._symbols),
-            positions=tuple(positions),
+            positions=tuple(self._positions),
             branches=tuple(self._branches),
             main=main,
-            negations=negations,
-            conjunctions=tuple(self._compiled_conjunctions),
+            negations=tuple(self._negations),
+            conjunctions=tuple(self._conjunctions),
             may_repeat=self._may_repeat(),
-            n_nested=max(0, self._deepest - 1),
+            n_nested=max(0, _depth(self._pattern) - 1),
         )
-
-    def _numbered(self, position: Position) -> Position:
-        return position
 
     def _may_repeat(self) -> bool:
         """Conservative: branches that share symbols, or a conjunction beside other steps."""
@@ -130,41 +123,39 @@ class _Compiler:
 
     def _whole(self, pattern: Pattern, strategy: str) -> tuple[int, ...]:
         """The branches of a pattern that is matched on its own."""
-        numbers = []
+        outer, numbers = self._mine, []
         for branch in branches_of(pattern):
-            start = len(self._items)
-            piece = self._build(branch, strategy)
+            self._mine = []
+            made = self._finish(branch, self._build(branch, strategy), strategy)
             numbers.append(len(self._branches))
-            self._branches.append(self._finish(branch, piece, start, strategy))
+            self._branches.append(made)
+        self._mine = outer
         return tuple(numbers)
 
-    def _finish(self, branch: Pattern, piece: _Piece, start: int, strategy: str) -> Branch:
+    def _finish(self, branch: Pattern, piece: _Piece, strategy: str) -> Branch:
         """The automaton's positions, with what each step closes."""
         inside = set(symbols_in(branch))
-        mine = [k for k, names in enumerate(self._links.aggregates) if names <= inside]
-        numbers = range(start, len(self._items))
-        bindable = self._bindable(numbers) if mine else {}
+        mine = {k for k, names in enumerate(self._links.aggregates) if names <= inside}
+        bindable = self._bindable(self._mine) if mine else {}
 
         def closed(position: int) -> set[int]:
             return {k for k in mine if self._links.aggregates[k].isdisjoint(bindable[position])}
 
         def edges(places: Iterable[Place], before: set[int]) -> tuple[Edge, ...]:
-            return tuple(
-                Edge(target, _sorted(marks), _sorted(closed(target) - before if mine else ())) for target, marks in places
-            )
+            return tuple(Edge(target, _sorted(marks), _sorted(closed(target) - before)) for target, marks in places)
 
         endings: dict[int, dict[Marks, None]] = {}
         for position, marks in piece.lasts:
             endings.setdefault(position, {})[marks] = None
-        for number in numbers:
+        for number in self._mine:
             item = self._items[number]
-            is_step = isinstance(item, Step)
-            before = closed(number) if mine else set()
             self._positions[number] = Position(
                 symbol=self._symbols.index(item.symbol) if isinstance(item, Step) else None,
-                conjunction=None if is_step else self._conjunctions[(item, strategy)],  # type: ignore[index]
-                edges=edges(self._edges[number], before),
-                endings=tuple(Ending(_sorted(marks), _sorted(set(mine) - before)) for marks in endings.get(number, ())),
+                conjunction=self._conjunction_numbers[(item, strategy)] if isinstance(item, And) else None,
+                edges=edges(self._edges[number], closed(number)),
+                endings=tuple(
+                    Ending(_sorted(marks), _sorted(mine - closed(number))) for marks in endings.get(number, ())
+                ),
             )
         return Branch(edges(dict.fromkeys(piece.firsts), set()), strategy)
 
@@ -205,36 +196,28 @@ class _Compiler:
         if len(self._items) >= MAX_POSITIONS:
             raise TooLarge(item.span)
         place = (len(self._items), _NOTHING)
+        self._mine.append(len(self._items))
         self._items.append(item)
         self._edges.append({})
         self._positions.append(Position(None, None))
         return _Piece([place], [place])
 
     def _repeat(self, pattern: Repeat, strategy: str) -> _Piece:
-        pieces = [self._build(pattern.part, strategy) for _ in range(max(pattern.minimum, 1))]
+        needed = [self._build(pattern.part, strategy) for _ in range(pattern.minimum)]
         if pattern.maximum is None:
-            looped = pieces[-1]
+            looped = needed[-1] if needed else self._build(pattern.part, strategy)
             self._connect(looped.lasts, looped.firsts)
-        if pattern.minimum == 0:
-            pieces[0].empties.add(_NOTHING)
-        optional: _Piece | None = None
-        if pattern.maximum is not None:
-            # From the last copy inwards: a copy is reached only through the one before it.
-            copies = [self._build(pattern.part, strategy) for _ in range(pattern.maximum - len(pieces))]
-            for copy in reversed(copies):
-                optional = copy if optional is None else self._concatenate([copy, optional])
-                optional.empties.add(_NOTHING)
-        return self._concatenate(pieces if optional is None else self._with_optional(pattern, pieces, optional))
-
-    def _with_optional(self, pattern: Repeat, pieces: list[_Piece], optional: _Piece) -> list[_Piece]:
-        if pattern.minimum > 0:
-            return [*pieces, optional]
-        # {0,m}: the first copy is optional as a whole, and what follows stands behind it.
-        first = pieces[0]
-        first.empties.discard(_NOTHING)
-        joined = self._concatenate([first, optional])
-        joined.empties.add(_NOTHING)
-        return [joined]
+            if needed:
+                return self._concatenate(needed)
+            looped.empties.add(_NOTHING)
+            return looped
+        # A copy that may be left out is entered only through the one before it.
+        optional = _Piece([], [], {_NOTHING})
+        copies = [self._build(pattern.part, strategy) for _ in range(pattern.maximum - pattern.minimum)]
+        for copy in reversed(copies):
+            optional = self._concatenate([copy, optional])
+            optional.empties.add(_NOTHING)
+        return self._concatenate([*needed, optional])
 
     def _concatenate(self, pieces: Iterable[_Piece]) -> _Piece:
         result = _Piece([], [], {_NOTHING})
@@ -254,47 +237,77 @@ class _Compiler:
                 self._edges[position][(target, before | after)] = None
 
     def _negation(self, part: Pattern) -> int:
-        known = self._negations.get(part)
-        if known is not None:
-            return known
-        number = self._negations[part] = len(self._compiled_negations)
-        self._compiled_negations.append(None)
-        self._depth += 1
-        self._deepest = max(self._deepest, self._depth)
-        items, first_inner = self._items, len(self._compiled_negations)
-        # Its positions are those of other automata: numbered behind the ones that are being built.
-        branches = self._apart(part)
-        self._depth -= 1
-        assert items is self._items
+        if part in self._numbers:
+            return self._numbers[part]
+        n_before = len(self._negations)
+        branches = self._whole(part, "any")
         inside = set(symbols_in(part, negated=True))
         linked = {symbol for names in self._links.related if names & inside for symbol in names - inside}
-        inner = [negation.n_windows for negation in self._compiled_negations[first_inner:] if negation is not None]
-        behind = _ends_in_not(part)
-        self._compiled_negations[number] = Negation(
-            branches, tuple(sorted(map(self._symbols.index, linked))), int(behind) + max(inner, default=0)
-        )
-        return number
+        behind = max((negation.n_windows for negation in self._negations[n_before:]), default=0)
+        n_windows = behind + int(self._looks_behind(branches))
+        self._numbers[part] = len(self._negations)
+        self._negations.append(Negation(branches, _sorted(map(self._symbols.index, linked)), n_windows))
+        return self._numbers[part]
 
     def _conjunction(self, pattern: And, strategy: str) -> None:
-        if (pattern, strategy) in self._conjunctions:
+        if (pattern, strategy) in self._conjunction_numbers:
             return
-        sides = tuple(self._apart(part, strategy) for part in pattern.parts)
+        sides = tuple(self._whole(part, strategy) for part in pattern.parts)
         inside = set(symbols_in(pattern))
         parts = [set(symbols_in(part)) for part in pattern.parts]
-        across = tuple(
+        across = [
             k
             for k, names in enumerate(self._links.aggregates)
             if names <= inside and not any(names <= part for part in parts)
-        )
-        self._conjunctions[(pattern, strategy)] = len(self._compiled_conjunctions)
-        self._compiled_conjunctions.append(Conjunction(sides, across))
+        ]
+        self._conjunction_numbers[(pattern, strategy)] = len(self._conjunctions)
+        self._conjunctions.append(Conjunction(sides, tuple(across)))
 
-    def _apart(self, pattern: Pattern, strategy: str = "any") -> tuple[int, ...]:
-        """The branches of a pattern inside another, compiled on their own and numbered behind all positions so far."""
-        inner = _Compiler(pattern, self._links)
-        inner._symbols = self._symbols
-        inner._negations, inner._compiled_negations = self._negations, self._compiled_negations
-        inner._conjunctions, inner._compiled_conjunctions = self._conjunctions, self._compiled_conjunctions
-        inner._branches = self._branches
-        inner._depth = self._depth
-        raise NotImplementedError
+    def _looks_behind(self, branches: Iterable[int]) -> bool:
+        """Whether a match of one of the branches may end with a NOT."""
+        for branch in branches:
+            reached: set[int] = set()
+            waiting = [edge.target for edge in self._branches[branch].starts]
+            while waiting:
+                number = waiting.pop()
+                if number in reached:
+                    continue
+                reached.add(number)
+                position = self._positions[number]
+                waiting += [edge.target for edge in position.edges]
+                if any(ending.negations for ending in position.endings):
+                    return True
+                if position.conjunction is not None:
+                    sides = self._conjunctions[position.conjunction].sides
+                    if any(self._looks_behind(side) for side in sides):
+                        return True
+        return False
+
+
+def _sorted(numbers: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted(numbers))
+
+
+def _has_conjunction(pattern: Pattern) -> bool:
+    match pattern:
+        case And():
+            return True
+        case Repeat():
+            return _has_conjunction(pattern.part)
+        case Seq() | Or():
+            return any(map(_has_conjunction, pattern.parts))
+        case Step() | Not():
+            return False
+
+
+def _depth(pattern: Pattern) -> int:
+    """How deep NOT stands inside NOT."""
+    match pattern:
+        case Step():
+            return 0
+        case Not():
+            return 1 + _depth(pattern.part)
+        case Repeat():
+            return _depth(pattern.part)
+        case Seq() | And() | Or():
+            return max(map(_depth, pattern.parts))

@@ -52,7 +52,7 @@ class RowColumns:
         items.append(ts)
         if by_arrival:
             items.append(SqlColumn(SEQUENCE, "monotonically_increasing_id()", None))
-        items += [ masks[0] if masks else SqlColumn(MASK, "0L", "CAST(0 AS BIGINT)")]
+        items += [masks[0] if masks else SqlColumn(MASK, "0L", "CAST(0 AS BIGINT)")]
         items += [self.column(name, value) for name, value in self._values.values()]
         items += masks[1:]
         items += [plain(block, name) for name, block in self.returned.items()]
@@ -69,7 +69,7 @@ class RowColumns:
 
     def masks(self, conditions: list[list[EventValue]]) -> list[SqlColumn]:
         """One bit per list of conditions: whether all of them hold."""
-        masks = []
+        masks: list[SqlColumn] = []
         for start in range(0, len(conditions), BITS_PER_MASK):
             some = conditions[start : start + BITS_PER_MASK]
             made = [[self.column(MASK, value) for value in values] for values in some]

@@ -16,7 +16,18 @@ from eventide.plan.expressions.typecheck import bind, columns_of
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
 from eventide.plan.expressions.types import kind, type_name
 from eventide.plan.expressions.write_code import DECORATOR, Place, TestWriter
-from eventide.plan.rows.leaves import FoldLeaf, LabelLeaf, Leaf, NumberLeaf, Resolved, Slot, ValueLeaf, leaf_type
+from eventide.plan.rows.leaves import (
+    AggregateLeaf,
+    FoldLeaf,
+    LabelLeaf,
+    Leaf,
+    ListLeaf,
+    NumberLeaf,
+    Resolved,
+    Slot,
+    ValueLeaf,
+    leaf_type,
+)
 
 _ARGUMENTS = "span, labels, first, last, before, folds, cols"
 
@@ -96,6 +107,8 @@ class ConditionCode:
         """The condition over leaves "value" of (slot, value) and "code"; and its slots."""
         resolved, source = condition.resolved, condition.source
         slots: list[Slot] = []
+        if any(isinstance(leaf, (ListLeaf, AggregateLeaf)) for leaf in resolved.leaves):
+            raise source.error("this aggregate cannot be compiled", source.span)
         merged = _merge_current(resolved)
         values = {
             i: event_value(leaf.tree, self._schema, Source(source.text, leaf.span))
@@ -105,6 +118,7 @@ class ConditionCode:
 
         def resolve(column: exp.Column) -> pa.Field:
             leaf, value = merged.leaves[int(column.name)], values.get(int(column.name))
+            assert not isinstance(leaf, (ListLeaf, AggregateLeaf))
             dtype = leaf_type(leaf, None if value is None else value.dtype)
             if dtype is None:
                 shown = source.text[source.span_of(column).start : source.span_of(column).end]
@@ -118,9 +132,7 @@ class ConditionCode:
             raise source.error(message, typed.span, "compare it with something")
         return self._leaves(typed, merged.leaves, values, slots), slots
 
-    def _leaves(
-        self, typed: Typed, leaves: Sequence[Leaf], values: dict[int, EventValue], slots: list[Slot]
-    ) -> Typed:
+    def _leaves(self, typed: Typed, leaves: Sequence[Leaf], values: dict[int, EventValue], slots: list[Slot]) -> Typed:
         cast = typed.op == "cast" and typed.args[0].op == "column"
         column = typed.args[0] if cast else typed
         if column.op != "column":
@@ -143,7 +155,9 @@ class ConditionCode:
             case LabelLeaf():
                 s = _slot(slots, leaf.slot)
                 inside = f"span[2] <= row_{s} <= row"
-                return Typed("code", (), pa.int32(), (f"(labels[row_{s} - span[2]] if {inside} else 0)", f"not ({inside})"))
+                return Typed(
+                    "code", (), pa.int32(), (f"(labels[row_{s} - span[2]] if {inside} else 0)", f"not ({inside})")
+                )
             case NumberLeaf():
                 return Typed("code", (), pa.int64(), ("span[3]", "False"))
             case FoldLeaf():
@@ -151,6 +165,7 @@ class ConditionCode:
                 if leaf.function == "COUNT":
                     return Typed("code", (), pa.int64(), (f"folds[2][{k}, row - span[2]]", "False"))
                 return Typed("code", (), typed.dtype, (("fold", k), f"folds[2][{k}, row - span[2]] == 0"))
+        raise AssertionError(f"{leaf} is not compiled")
 
     def _fold(self, leaf: FoldLeaf, value: EventValue | None) -> int:
         index = None if value is None else self._index(value)

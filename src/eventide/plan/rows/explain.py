@@ -23,7 +23,11 @@ def _conditions(spec: RowsSpec) -> str:
         if spec.bits[i] >= 0:
             parts.append("the SQL engine decides what its row alone tells")
         if spec.tested[i]:
-            parts.append("compiled code looks at other rows of the match" if spec.depends_on_path[i] else "compiled code looks at rows nearby")
+            parts.append(
+                "compiled code looks at other rows of the match"
+                if spec.depends_on_path[i]
+                else "compiled code looks at rows nearby"
+            )
         lines.append(f"{label}: {'; '.join(parts) or 'any row'}")
     if any(spec.depends_on_path):
         lines.append(

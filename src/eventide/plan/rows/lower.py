@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -12,32 +12,20 @@ from eventide.lang.rows.tree import LabelDefinition, Measure, RowQuery, Rows, Sk
 from eventide.lang.rows.write import write_clause
 from eventide.lang.tree import Name, Scalar, Span
 from eventide.operators.block import SEQUENCE, TS
-from eventide.operators.rows.measures import NUMBER
+from eventide.operators.computed import Computed
 from eventide.operators.rows.program import Program
-from eventide.operators.rows.spec import Folded, Listed, Picked, Position, RowOrder, RowsSpec
+from eventide.operators.rows.spec import Interpreted, RowOrder, RowsSpec
 from eventide.operators.times import TimeType
 from eventide.plan.expressions.split import EventValue
-from eventide.plan.expressions.typecheck import bind
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import kind, type_name
 from eventide.plan.expressions.write_sql import write_spark, write_typed
-from eventide.plan.physical import Computed, Intake, Physical, SqlColumn
+from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.references import is_orderable
-from eventide.plan.rows.aggregates import AGGREGATES
 from eventide.plan.rows.columns import RowColumns, plain
 from eventide.plan.rows.define import Condition, ConditionCode, conjuncts, event_value, is_local, plain_tree
-from eventide.plan.rows.leaves import (
-    AggregateLeaf,
-    FoldLeaf,
-    LabelLeaf,
-    Leaf,
-    ListLeaf,
-    NumberLeaf,
-    Resolved,
-    Slot,
-    ValueLeaf,
-    leaf_type,
-)
+from eventide.plan.rows.leaves import LabelLeaf, Leaf, NumberLeaf, Resolved, ValueLeaf
+from eventide.plan.rows.outputs import Outputs
 from eventide.plan.rows.program import compile_pattern
 from eventide.plan.rows.resolve import resolve
 
@@ -56,16 +44,6 @@ def prepare_rows(query: RowQuery, schema: pa.Schema, *, engine: str = "local", t
     return _Lowering(query, schema, engine, ts_unit).physical()
 
 
-@dataclass(slots=True)
-class _Outputs:
-    """What the operator returns for the leaves of MEASURES."""
-
-    picked: dict[Picked, pa.DataType]
-    folded: dict[Folded, pa.DataType]
-    listed: dict[Listed, pa.DataType]
-    computed: dict[str, Computed]
-
-
 class _Lowering:
     def __init__(self, query: RowQuery, schema: pa.Schema, engine: str, ts_unit: str | None) -> None:
         self.query = query
@@ -76,7 +54,7 @@ class _Lowering:
         self.unions = self._unions()
         self.partition = tuple(dict.fromkeys(self._orderable(name, "PARTITION BY") for name in query.partition_by))
         self.columns = RowColumns(self.partition, schema, engine)
-        self.outputs = _Outputs({}, {}, {}, {})
+        self.outputs = Outputs(self.columns, query.text)
 
     def error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
         return QueryError(message, self.query.text, span.start, span.end, hint=hint)
@@ -95,7 +73,8 @@ class _Lowering:
         if name.text.lower() not in known:
             hint = did_you_mean(name.text, self.schema.names)
             raise self.error(f"unknown column '{name.text}'", name.span, hint)
-        return known[name.text.lower()]
+        column: str = known[name.text.lower()]
+        return column
 
     def _orderable(self, name: Name, clause: str) -> str:
         column = self._find(name)
@@ -127,6 +106,34 @@ class _Lowering:
             alone.append(value)
         return alone, others
 
+    def _sort_out(self, conditions: list[Condition]) -> tuple[list[Condition], list[Interpreted]]:
+        """Conditions that the matcher's code can hold, and those that DuckDB must evaluate, row by row."""
+        compiled, interpreted = [], []
+        for condition in conditions:
+            try:
+                alone = ConditionCode([condition], len(self.labels), self.schema)
+                alone.write([""] * len(alone.values))
+                compiled.append(condition)
+            except QueryError:
+                interpreted.append(self._interpret(condition))
+        return compiled, interpreted
+
+    def _interpret(self, condition: Condition) -> Interpreted:
+        outputs = Outputs(self.columns, self.query.text)
+        tree = outputs.over(condition.resolved)
+        typed = outputs.bind(tree, condition.source.span)
+        if typed.dtype is not None and kind(typed.dtype) not in ("boolean", "null"):
+            message = f"a condition must be a boolean, but this is {type_name(typed.dtype)}"
+            raise condition.source.error(message, typed.span, "compare it with something")
+        return Interpreted(
+            condition.label,
+            tuple(outputs.picked),
+            tuple(outputs.folded),
+            tuple(outputs.listed),
+            tuple(outputs.computed.values()),
+            Computed("holds", write_typed(typed, condition.source), pa.bool_()),
+        )
+
     # --- the whole ------------------------------------------------------------------------------------------
 
     def physical(self) -> Physical:
@@ -140,14 +147,15 @@ class _Lowering:
             if alone:
                 bits[self.labels.index(definition.label.text)] = len(local)
                 local.append(alone)
-        code = ConditionCode(conditions, len(self.labels), self.schema)
+        compiled, interpreted = self._sort_out(conditions)
+        code = ConditionCode(compiled, len(self.labels), self.schema)
         value_columns = [self.columns.of_value(value) for value in code.values]
         order = self._order()
         time_type, ts = self._time()
-        project = self._measures()
+        measures = [self.outputs.over(self._resolve(measure.value)) for measure in query.measures]
         shown = self._shown()
         ties = self._tie_columns()
-        holds, fold, encodings, n_folds = code.write(value_columns) if conditions else (None, None, (), (0, 0, 0))
+        holds, fold, encodings, n_folds = code.write(value_columns) if compiled else (None, None, (), (0, 0, 0))
         masks = self.columns.masks(local)
         # 62 bits to a mask.
         spread = tuple(bit if bit < 0 else bit // 62 * 64 + bit % 62 for bit in bits)
@@ -186,6 +194,7 @@ class _Lowering:
             holds_source=holds,
             fold_source=fold,
             n_folds=n_folds,
+            interpreted=tuple(interpreted),
         )
         intake = Intake(layout, time_type, ts[0], False, True, self.columns.names())
         return Physical(
@@ -193,7 +202,7 @@ class _Lowering:
             intake=intake,
             select=self.columns.select(ts[1], masks, by_arrival=unordered),
             spec=spec,
-            project=self._project(project),
+            project=self._project(measures),
             reads=self._reads(),
             output_schema=self._output_schema(shown),
             computed=tuple(self.outputs.computed.values()),
@@ -256,124 +265,17 @@ class _Lowering:
         lower = {name.lower() for name in names}
         return tuple(name for name in self.schema.names if name.lower() in lower)
 
-    # --- MEASURES -------------------------------------------------------------------------------------------
-
-    def _measures(self) -> list[tuple[str, exp.Expression, Span]]:
-        """Each measure over the operator's columns."""
-        made = []
-        for measure in self.query.measures:
-            resolved = self._resolve(measure.value)
-            names = [self._output(leaf, measure) for leaf in resolved.leaves]
-
-            def rename(node: exp.Expression, names: list[str] = names) -> exp.Expression:
-                if not isinstance(node, exp.Column):
-                    return node
-                column = exp.Column(this=exp.to_identifier(names[int(node.name)], quoted=True))
-                column.meta.update(node.meta)
-                return column
-
-            made.append((measure.alias.text, resolved.tree.transform(rename), measure.value.span))
-        return made
-
-    def _output(self, leaf: Leaf, measure: Measure) -> str:
-        """The operator's column of a leaf."""
-        out = self.outputs
-        match leaf:
-            case NumberLeaf():
-                return NUMBER
-            case ValueLeaf() | LabelLeaf():
-                value = self._value(leaf.tree, leaf.span) if isinstance(leaf, ValueLeaf) else None
-                column = None if value is None else self.columns.of_value(value)
-                position = _position(leaf.slot)
-                for known in out.picked:
-                    if (known.position, known.column) == (position, column):
-                        return known.name
-                picked = Picked(f"n{len(out.picked)}", position, column)
-                out.picked[picked] = self._typed(leaf_type(leaf, self._type(value)), measure)
-                return picked.name
-            case FoldLeaf():
-                value = None if leaf.tree is None else self._value(leaf.tree, leaf.span)
-                self._check_fold(leaf, value)
-                column = None if value is None else self.columns.of_value(value)
-                dtype = self._typed(leaf_type(leaf, self._type(value)), measure)
-                folded = Folded(f"f{len(out.folded)}", leaf.function, leaf.members, column, leaf.final, dtype)
-                out.folded[folded] = dtype
-                return folded.name
-            case ListLeaf():
-                value = None if leaf.tree is None else self._value(leaf.tree, leaf.span)
-                column = None if value is None else self.columns.of_value(value)
-                dtype = pa.int32() if value is None else self._typed(self._type(value), measure)
-                for known_list in out.listed:
-                    if (known_list.members, known_list.column, known_list.final) == (leaf.members, column, leaf.final):
-                        return known_list.name
-                listed = Listed(f"l{len(out.listed)}", leaf.members, column, leaf.final)
-                out.listed[listed] = pa.list_(dtype)
-                return listed.name
-            case AggregateLeaf():
-                return self._aggregate(leaf, measure)
-
-    def _aggregate(self, leaf: AggregateLeaf, measure: Measure) -> str:
-        """A correlated subquery over the lists, which DuckDB evaluates for each row."""
-        names = [self._output(item, measure) for item in leaf.lists]
-        types = {str(i): _item(self.outputs.listed, name) for i, name in enumerate(names)} | {"number": pa.int64()}
-        source = Source(self.query.text, leaf.span)
-        written, found = [], []
-        for argument in leaf.arguments:
-            typed = bind(argument, lambda column: pa.field(column.name, types[column.name]), source.text, leaf.span)
-            found.append(self._typed(typed.dtype, measure))
-            written.append(write_typed(typed, source))
-        template, result = AGGREGATES[leaf.function]
-        if "{1}" in template and len(written) < 2:
-            raise self.error("an argument of this aggregate is missing", leaf.span)
-        unnested = ", ".join(f'unnest("{name}") AS "{i}"' for i, name in enumerate(names))
-        call = template.format(*written, d="DISTINCT " if leaf.distinct else "")
-        text = f'(SELECT {call} FROM (SELECT {unnested}, "{NUMBER}" AS "number"))'
-        name = f"a{len(self.outputs.computed)}"
-        self.outputs.computed[name] = Computed(name, text, result(found))
-        return name
-
-    def _check_fold(self, leaf: FoldLeaf, value: EventValue | None) -> None:
-        if leaf.function != "SUM" or value is None or value.dtype is None:
-            return
-        if kind(value.dtype) not in ("integer", "double", "float", "decimal", "null"):
-            raise self.error(f"there is no sum of {type_name(value.dtype)}", leaf.span, "sum numbers")
-        if pa.types.is_decimal(value.dtype) and value.dtype.precision > 18:
-            hint = "cast it to a decimal of at most 18 digits, or to DOUBLE"
-            raise self.error(f"{type_name(value.dtype)} is too wide to be summed over a match", leaf.span, hint)
-
-    def _value(self, tree: exp.Expression, span: Span) -> EventValue:
-        return event_value(tree, self.schema, Source(self.query.text, span))
-
-    def _type(self, value: EventValue | None) -> pa.DataType | None:
-        """The type in which the value comes out: a plain column keeps its own."""
-        if value is None:
-            return None
-        if isinstance(value.expression, exp.Column):
-            dtype = self.schema.field(value.expression.name).type
-            return dtype.value_type if pa.types.is_dictionary(dtype) else dtype
-        return value.dtype
-
-    def _typed(self, dtype: pa.DataType | None, measure: Measure) -> pa.DataType:
-        if dtype is None:
-            hint = "name its type with CAST, or compute it as a column before MATCH_RECOGNIZE"
-            raise self.error("the type of this is not known before the query runs", measure.value.span, hint)
-        return dtype
-
     # --- the result -----------------------------------------------------------------------------------------
 
     def _output_schema(self, shown: list[tuple[str, str]]) -> pa.Schema:
         fields = [pa.field(f"p{i}", self._plain_type(name)) for i, name in enumerate(self.partition)]
         fields += [pa.field(block, self._plain_type(name)) for block, name in shown]
-        fields.append(pa.field(NUMBER, pa.int64()))
-        out = self.outputs
-        for group in (out.picked, out.folded, out.listed):
-            fields += [pa.field(item.name, dtype) for item, dtype in group.items()]
-        return pa.schema(fields)
+        return pa.schema([*fields, *self.outputs.fields()])
 
     def _plain_type(self, name: str) -> pa.DataType:
         return self.schema.field(name).type
 
-    def _project(self, measures: list[tuple[str, exp.Expression, Span]]) -> tuple[SqlColumn, ...]:
+    def _project(self, measures: list[exp.Expression]) -> tuple[SqlColumn, ...]:
         """PARTITION BY columns, then measures; for ALL ROWS the ORDER BY columns before them and the others after."""
         own = [(name, f"p{i}") for i, name in enumerate(self.partition)]
         after: list[tuple[str, str]] = []
@@ -383,25 +285,23 @@ class _Lowering:
             done = {name for name, _ in own}
             after = [(name, self.columns.of_column(name)) for name in self.schema.names if name not in done]
         made = [SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for name, block in own]
-        made += [self._item(*measure) for measure in measures]
+        made += [self._item(measure, tree) for measure, tree in zip(self.query.measures, measures, strict=True)]
         made += [SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for name, block in after]
         self._check_names(made)
         return tuple(made)
 
-    def _item(self, name: str, tree: exp.Expression, span: Span) -> SqlColumn:
-        fields = {field.name: field for field in self._output_schema(self._shown())}
-        fields |= {item.name: pa.field(item.name, item.dtype) for item in self.outputs.computed.values()}
-        typed = bind(tree, lambda column: fields[column.name], self.query.text, span)
-        spark = write_spark(tree)
+    def _item(self, measure: Measure, tree: exp.Expression) -> SqlColumn:
+        name, span = measure.alias.text, measure.value.span
+        typed = self.outputs.bind(tree, span)
         if isinstance(tree, exp.Column):
-            return SqlColumn(name, f"`{tree.name}`", f'"{tree.name}"', dtype=fields[tree.name].type)
+            return SqlColumn(name, f"`{tree.name}`", f'"{tree.name}"', dtype=typed.value[1])
         try:
             duckdb = write_typed(typed, Source(self.query.text, span))
         except QueryError:
             if self.columns.engine == "local":
                 raise
-            return SqlColumn(name, spark, None)
-        return SqlColumn(name, spark, duckdb, dtype=typed.dtype)
+            return SqlColumn(name, write_spark(tree), None)
+        return SqlColumn(name, write_spark(tree), duckdb, dtype=typed.dtype)
 
     def _check_names(self, items: list[SqlColumn]) -> None:
         seen: set[str] = set()
@@ -412,14 +312,6 @@ class _Lowering:
                 alias = measures[key].alias
                 raise self.error(f"two columns of the result are called '{item.name}'", alias.span, "name it otherwise")
             seen.add(key)
-
-
-def _item(listed: dict[Listed, pa.DataType], name: str) -> pa.DataType:
-    return next(dtype.value_type for item, dtype in listed.items() if item.name == name)
-
-
-def _position(slot: Slot) -> Position:
-    return Position(slot.members, slot.from_first, slot.offset, slot.shift, slot.final)
 
 
 def _dependence(leaves: tuple[Leaf, ...]) -> tuple[bool, bool]:

@@ -39,7 +39,10 @@ def compile_pattern(pattern: RowPattern, text: str = "") -> Program:
     writer.write(pattern, excluded=False, guarded=False)
     writer.add(kernel.ACCEPT, span=pattern.span, guarded=False)
     return Program(
-        tuple(writer.labels), tuple(map(tuple, writer.code)), writer.n_registers, frozenset(writer.guarded)
+        tuple(writer.labels),
+        tuple((op, a, b) for op, a, b in writer.code),
+        writer.n_registers,
+        frozenset(writer.guarded),
     )
 
 
@@ -89,7 +92,9 @@ class _Writer:
     def add(self, op: int, a: int = 0, b: int = 0, *, span: Span, guarded: bool) -> int:
         if len(self.code) >= MAX_INSTRUCTIONS:
             hint = "lower its bounds, or match a longer run with + and test its length in DEFINE: count(*) <= 1000"
-            message = f"the pattern is too large: more than {MAX_INSTRUCTIONS:,} steps when its quantifiers are written out"
+            message = (
+                f"the pattern is too large: more than {MAX_INSTRUCTIONS:,} steps when its quantifiers are written out"
+            )
             raise QueryError(message, self.text, span.start, span.end, hint=hint)
         if guarded:
             self.guarded.add(len(self.code))
@@ -154,9 +159,7 @@ class _Writer:
         self.code[split][2 if pattern.reluctant else 1] = split + 1
         return split, 1 if pattern.reluctant else 2
 
-    def _iteration(
-        self, pattern: Quantified, excluded: bool, guarded: bool, exits: list[tuple[int, int]]
-    ) -> None:
+    def _iteration(self, pattern: Quantified, excluded: bool, guarded: bool, exits: list[tuple[int, int]]) -> None:
         """One more iteration; one that matched no row is the last."""
         if not may_be_empty(pattern.part):
             self.write(pattern.part, excluded=excluded, guarded=guarded)

@@ -178,13 +178,16 @@ class _Resolver:
         if isinstance(aggregate, exp.CountIf):
             condition = arguments[0] if condition is None else exp.and_(condition, arguments[0])
             arguments = []
-        function = "COUNT" if isinstance(aggregate, exp.CountIf) else FOLDED.get(type(aggregate))
+        folded = {kind: name for kind, name in FOLDED.items() if isinstance(aggregate, kind)}
+        function = "COUNT" if isinstance(aggregate, exp.CountIf) else next(iter(folded.values()), None)
         if condition is not None:
             arguments = arguments or [exp.Literal.number(1)]
             arguments = [exp.Case(ifs=[exp.If(this=condition.copy(), true=argument)]) for argument in arguments]
         if function == "COUNT" and not arguments:
             return self.leaf(FoldLeaf("COUNT", members, None, final, span), node)
-        dynamic = any(_name(part) in ("CLASSIFIER", "MATCH_NUMBER") for argument in arguments for part in argument.walk())
+        dynamic = any(
+            _name(part) in ("CLASSIFIER", "MATCH_NUMBER") for argument in arguments for part in argument.walk()
+        )
         for argument in arguments:
             self._check_inside(argument, node)
         if function is None or distinct or dynamic or len(arguments) != 1:
@@ -213,9 +216,6 @@ class _Resolver:
         if function is None:
             hint = "compute it from an array: array_agg(x), and what Spark SQL makes of arrays"
             raise self.error(f"MATCH_RECOGNIZE does not know the aggregate {aggregate.sql('spark')}", node, hint)
-        if self.defines is not None:
-            hint = "count, sum, avg, min and max of a row's columns stand in DEFINE"
-            raise self.error(f"{node.sql('spark')} cannot stand in DEFINE", node, hint)
         lists: list[ListLeaf] = []
 
         def item(tree: exp.Expression | None, part: exp.Expression) -> exp.Expression:
@@ -237,7 +237,7 @@ class _Resolver:
                 return exp.Column(this=exp.to_identifier("number", quoted=True))
             return part
 
-        made = []
+        made: list[exp.Expression] = []
         for argument in arguments:
             if isinstance(argument, exp.Literal):
                 made.append(argument)
@@ -341,6 +341,8 @@ def _arguments(aggregate: exp.Expression) -> tuple[list[exp.Expression], bool]:
     """The arguments, and whether they are DISTINCT; `*` is none."""
     found = aggregate.expressions if isinstance(aggregate, exp.Anonymous) else list(aggregate.iter_expressions())
     distinct = any(isinstance(argument, exp.Distinct) for argument in found)
-    flat = [e for argument in found for e in (argument.expressions if isinstance(argument, exp.Distinct) else [argument])]
+    flat = [
+        e for argument in found for e in (argument.expressions if isinstance(argument, exp.Distinct) else [argument])
+    ]
     stars = [e for e in flat if isinstance(e, exp.Star) or (isinstance(e, exp.Column) and isinstance(e.this, exp.Star))]
     return [e for e in flat if e not in stars], distinct

@@ -1,0 +1,168 @@
+"""What the operator must return for the leaves of an expression, and the expression over it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from sqlglot import exp
+
+from eventide.errors import QueryError
+from eventide.lang.tree import Span
+from eventide.operators.computed import Computed
+from eventide.operators.rows.measures import NUMBER
+from eventide.operators.rows.spec import Folded, Listed, Picked, Position
+from eventide.plan.expressions.split import EventValue
+from eventide.plan.expressions.typecheck import bind
+from eventide.plan.expressions.typed import Source, Typed
+from eventide.plan.expressions.types import kind, type_name
+from eventide.plan.expressions.write_sql import write_typed
+from eventide.plan.rows.aggregates import AGGREGATES
+from eventide.plan.rows.columns import RowColumns
+from eventide.plan.rows.define import event_value
+from eventide.plan.rows.leaves import (
+    AggregateLeaf,
+    FoldLeaf,
+    LabelLeaf,
+    Leaf,
+    ListLeaf,
+    NumberLeaf,
+    Resolved,
+    Slot,
+    ValueLeaf,
+    leaf_type,
+)
+
+
+class Outputs:
+    """Output columns of the operator, each once, with their types; `text` is the statement."""
+
+    def __init__(self, columns: RowColumns, text: str) -> None:
+        self._columns = columns
+        self._text = text
+        self.picked: dict[Picked, pa.DataType] = {}
+        self.folded: dict[Folded, pa.DataType] = {}
+        self.listed: dict[Listed, pa.DataType] = {}
+        self.computed: dict[str, Computed] = {}
+
+    def fields(self) -> list[pa.Field]:
+        """The operator's columns."""
+        groups = (self.picked, self.folded, self.listed)
+        return [pa.field(NUMBER, pa.int64())] + [
+            pa.field(item.name, dtype) for group in groups for item, dtype in group.items()
+        ]
+
+    def over(self, resolved: Resolved) -> exp.Expression:
+        """An expression over the operator's columns."""
+        names = [self._add(leaf, resolved.span) for leaf in resolved.leaves]
+
+        def rename(node: exp.Expression) -> exp.Expression:
+            if not isinstance(node, exp.Column):
+                return node
+            column = exp.Column(this=exp.to_identifier(names[int(node.name)], quoted=True))
+            column.meta.update(node.meta)
+            return column
+
+        return resolved.tree.copy().transform(rename)
+
+    def bind(self, tree: exp.Expression, span: Span) -> Typed:
+        """An expression that `over` gave, with types."""
+        fields = {field.name: field for field in self.fields()}
+        fields |= {item.name: pa.field(item.name, item.dtype) for item in self.computed.values()}
+        return bind(tree, lambda column: fields[column.name], self._text, span)
+
+    def _error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
+        return QueryError(message, self._text, span.start, span.end, hint=hint)
+
+    def _add(self, leaf: Leaf, span: Span) -> str:
+        """The column of a leaf; `span` is that of the whole expression."""
+        match leaf:
+            case NumberLeaf():
+                return NUMBER
+            case ValueLeaf() | LabelLeaf():
+                value = self._value(leaf.tree, leaf.span) if isinstance(leaf, ValueLeaf) else None
+                column, position = self._column(value), _position(leaf.slot)
+                for known in self.picked:
+                    if (known.position, known.column) == (position, column):
+                        return known.name
+                picked = Picked(f"n{len(self.picked)}", position, column)
+                self.picked[picked] = self._typed(leaf_type(leaf, self._type(value)), span)
+                return picked.name
+            case FoldLeaf():
+                value = None if leaf.tree is None else self._value(leaf.tree, leaf.span)
+                self._check_fold(leaf, value)
+                if leaf.function == "SUM" and self._is_wide(value):
+                    item = exp.Column(this=exp.to_identifier("0", quoted=True))
+                    listed_items = (ListLeaf(leaf.members, leaf.tree, leaf.final, leaf.span),)
+                    return self._aggregate(AggregateLeaf("SUM", (item,), listed_items, False, leaf.span), span)
+                dtype = self._typed(leaf_type(leaf, self._type(value)), span)
+                name = f"f{len(self.folded)}"
+                self.folded[Folded(name, leaf.function, leaf.members, self._column(value), leaf.final, dtype)] = dtype
+                return name
+            case ListLeaf():
+                value = None if leaf.tree is None else self._value(leaf.tree, leaf.span)
+                column = self._column(value)
+                dtype = pa.int32() if value is None else self._typed(self._type(value), span)
+                for known_list in self.listed:
+                    if (known_list.members, known_list.column, known_list.final) == (leaf.members, column, leaf.final):
+                        return known_list.name
+                listed = Listed(f"l{len(self.listed)}", leaf.members, column, leaf.final)
+                self.listed[listed] = pa.list_(dtype)
+                return listed.name
+            case AggregateLeaf():
+                return self._aggregate(leaf, span)
+
+    def _aggregate(self, leaf: AggregateLeaf, span: Span) -> str:
+        """A correlated subquery over the lists, which DuckDB evaluates for each row."""
+        names = [self._add(item, span) for item in leaf.lists]
+        items = {item.name: dtype.value_type for item, dtype in self.listed.items()}
+        types = {str(i): items[name] for i, name in enumerate(names)} | {"number": pa.int64()}
+        source = Source(self._text, leaf.span)
+        written, found = [], []
+        for argument in leaf.arguments:
+            typed = bind(argument, lambda column: pa.field(column.name, types[column.name]), source.text, leaf.span)
+            found.append(self._typed(typed.dtype, span))
+            written.append(write_typed(typed, source))
+        template, result = AGGREGATES[leaf.function]
+        if "{1}" in template and len(written) < 2:
+            raise self._error("an argument of this aggregate is missing", leaf.span)
+        unnested = ", ".join(f'unnest("{name}") AS "{i}"' for i, name in enumerate(names))
+        call = template.format(*written, d="DISTINCT " if leaf.distinct else "")
+        text = f'(SELECT {call} FROM (SELECT {unnested}, "{NUMBER}" AS "number"))'
+        name = f"a{len(self.computed)}"
+        self.computed[name] = Computed(name, text, result(found))
+        return name
+
+    def _check_fold(self, leaf: FoldLeaf, value: EventValue | None) -> None:
+        if leaf.function != "SUM" or value is None or value.dtype is None:
+            return
+        if kind(value.dtype) not in ("integer", "double", "float", "decimal", "null"):
+            raise self._error(f"there is no sum of {type_name(value.dtype)}", leaf.span, "sum numbers")
+
+    def _is_wide(self, value: EventValue | None) -> bool:
+        """Whether sums may need more than 64 bits."""
+        dtype = self._type(value)
+        return dtype is not None and pa.types.is_decimal(dtype) and dtype.precision > 18
+
+    def _value(self, tree: exp.Expression, span: Span) -> EventValue:
+        return event_value(tree, self._columns.schema, Source(self._text, span))
+
+    def _column(self, value: EventValue | None) -> str | None:
+        return None if value is None else self._columns.of_value(value)
+
+    def _type(self, value: EventValue | None) -> pa.DataType | None:
+        """The type in which the value comes out: a plain column keeps its own."""
+        if value is None:
+            return None
+        if isinstance(value.expression, exp.Column):
+            dtype = self._columns.schema.field(value.expression.name).type
+            return dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+        return value.dtype
+
+    def _typed(self, dtype: pa.DataType | None, span: Span) -> pa.DataType:
+        if dtype is None:
+            hint = "name its type with CAST, or compute it as a column before MATCH_RECOGNIZE"
+            raise self._error("the type of this is not known before the query runs", span, hint)
+        return dtype
+
+
+def _position(slot: Slot) -> Position:
+    return Position(slot.members, slot.from_first, slot.offset, slot.shift, slot.final)

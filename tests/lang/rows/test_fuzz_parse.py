@@ -1,0 +1,98 @@
+"""Whatever the text, the parsers return a tree or raise `QueryError` at a place in the text."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eventide.errors import QueryError
+from eventide.lang.rows import parse_clause, parse_statement, write_clause
+from tests.lang.rows.corpus import INVALID, VALID
+from tests.lang.test_fuzz_parse import EXPRESSIONS, OPERANDS
+
+WORDS = """
+    ( ) [ ] {- -} { } , . ; + - * / ? ?? *? +? : < > = ! | ^ $ ' " ` -- /* */ -> @ # ()
+    A B C.x "b" "b".x NEXT( PREV( FIRST( LAST( CLASSIFIER( MATCH_NUMBER() RUNNING FINAL PERMUTE( AND OR AS BETWEEN
+    CASE WHEN THEN END IN LIKE SELECT FROM WHERE JOIN VALUES COUNT(*) count() SUM( 5 minutes 100 EVENTS 1.5 1e9 {2,3}
+    'text' `name` größe TO SKIP MATCH ROW ROWS PER ONE ALL ASC DESC NULLS EMPTY UNMATCHED WITH OVER FILTER IGNORE
+    PARTITION BY ORDER MEASURES AFTER PATTERN( WITHIN SUBSET DEFINE INITIAL SEEK MATCH_RECOGNIZE( (SELECT exists
+"""
+PIECES = [*WORDS.split(), "PARTITION BY", "ORDER BY", "AFTER MATCH SKIP", "ALL ROWS PER MATCH", "\n", "\t", "\x00"]
+TEXTS = [text for text, _ in VALID + INVALID]
+FUZZ = settings(max_examples=250, deadline=None)
+CALLS = "RUNNING LAST({}) | FINAL sum({}) | PREV({}, 2) | FIRST({}) | CLASSIFIER({}) | count({}) | (SELECT {})"
+
+
+def _grow(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    calls = st.sampled_from(CALLS.split(" | "))
+    return st.one_of(st.builds(str.format, calls, parts), st.builds("{} {}".format, parts, parts))
+
+
+ROW_EXPRESSIONS = st.recursive(
+    st.one_of(EXPRESSIONS, st.sampled_from(['"b".x', "a.x", "A.*", "running", *OPERANDS.split()])), _grow, max_leaves=4
+)
+
+
+def check(text: str) -> None:
+    try:
+        query = parse_clause(text)
+    except QueryError as error:
+        _check_error(error, text)
+    else:
+        assert parse_clause(write_clause(query)) == query
+
+
+def check_statement(text: str) -> None:
+    try:
+        statement = parse_statement(text)
+    except QueryError as error:
+        _check_error(error, text)
+    else:
+        for found in statement.recognitions:
+            assert text[found.span.start :].startswith(found.relation)
+            assert parse_clause(write_clause(found.clause)) == found.clause
+
+
+def _check_error(error: QueryError, text: str) -> None:
+    assert error.message
+    assert "<class" not in str(error) and "sqlglot" not in error.message
+    assert 0 <= error.start <= error.end <= len(text)
+    assert error.line >= 1 and error.column >= 1
+
+
+@FUZZ
+@given(st.text(max_size=60))
+def test_arbitrary_text(text: str) -> None:
+    check(text)
+    check(f"PATTERN (A) DEFINE A AS {text}")
+    check(f"PATTERN ({text})")
+    check_statement(f"{text} MATCH_RECOGNIZE (PATTERN (A))")
+    check_statement(f"SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A)) {text}")
+
+
+@FUZZ
+@given(st.lists(st.sampled_from(PIECES), max_size=14), st.sampled_from([" ", ""]))
+def test_token_soup(pieces: list[str], joint: str) -> None:
+    soup = joint.join(pieces)
+    check(soup)
+    check(f"PATTERN ({soup})")
+    check(f"MEASURES {soup} AS x PATTERN (A)")
+    check_statement(f"SELECT {soup} MATCH_RECOGNIZE ({soup}) {soup}")
+
+
+@FUZZ
+@given(st.sampled_from(TEXTS), st.data())
+def test_mutated_texts(text: str, data: st.DataObject) -> None:
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(len(text), start + 8)))
+        text = text[:start] + data.draw(st.sampled_from(["", *PIECES])) + text[end:]
+    check(text)
+    check_statement(text)
+
+
+@FUZZ
+@given(ROW_EXPRESSIONS)
+def test_random_expressions(text: str) -> None:
+    check(f'PATTERN (A "b") DEFINE A AS {text}')
+    check(f'MEASURES {text} AS x PATTERN (A "b")')

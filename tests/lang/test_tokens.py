@@ -100,3 +100,9 @@ def test_brackets_are_paired() -> None:
 def test_unpaired_brackets_are_an_error(query: str) -> None:
     with pytest.raises(QueryError):
         match_brackets(query, tokenize(query))
+
+
+def test_any_character_may_stand_in_sql_around_a_query() -> None:
+    assert [token.text for token in tokenize("t@v1 $", any_character=True)] == ["t", "@", "v1", "$", ""]
+    with pytest.raises(QueryError, match="the character '@' has no meaning here"):
+        tokenize("t@v1")

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from eventide.lang.tree import Pattern, Seq, Step, Strategy
 from eventide.operators.block import SEQUENCE, TS
+from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.sequence import Returned, SequenceSpec
 from eventide.plan.bound import Bound
 from eventide.plan.columns import MAX_STEPS, Columns, check_ties, mask_column, read_columns
@@ -175,6 +176,8 @@ def _results(
 
 def with_origin(physical: Physical, origin_us: int) -> Physical:
     """The same plan with its windows aligned to another instant."""
-    assert physical.spec.slide is not None
-    slide = replace(physical.spec.slide, origin_us=origin_us)
-    return replace(physical, spec=replace(physical.spec, slide=slide))
+    spec = physical.spec
+    assert isinstance(spec, SequenceSpec | PatternSpec)
+    assert spec.slide is not None
+    slide = replace(spec.slide, origin_us=origin_us)
+    return replace(physical, spec=replace(spec, slide=slide))

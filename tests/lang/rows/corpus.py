@@ -18,7 +18,8 @@ def canonical(read: RowQuery | Statement) -> str:
     """The clause as written, or of each clause in a statement what stands around it and its text."""
     if isinstance(read, RowQuery):
         return write_clause(read)
-    return "\n".join(
-        f"[{found.relation}] MATCH_RECOGNIZE (\n{write_clause(found.clause)}\n) AS [{found.alias}] {list(found.columns)}"
-        for found in read.recognitions
-    )
+    texts = []
+    for found in read.recognitions:
+        clause = write_clause(found.clause)
+        texts.append(f"[{found.relation}] MATCH_RECOGNIZE (\n{clause}\n) AS [{found.alias}] {list(found.columns)}")
+    return "\n".join(texts)

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
@@ -32,7 +33,7 @@ from eventide.operators.patterns.offers import no_offers, with_offers
 from eventide.operators.patterns.program import PatternProgram
 from eventide.operators.patterns.scopes import make_scopes
 from eventide.operators.patterns.spec import PatternSpec
-from eventide.operators.patterns.walk import Found, Setting, TooManyMatches, Walk
+from eventide.operators.patterns.walk import Found, Setting, TooManyMatchesError, Walk
 from eventide.operators.protocol import Results, Snapshot
 
 SNAPSHOT_VERSION = 1
@@ -133,7 +134,7 @@ class PatternOperator:
             setting = with_offers(setting)
             for found in self._found(setting, newer_than_us):
                 yield make_rows(self.spec, block, ordered, hashes, setting.scopes, found)
-        except TooManyMatches as error:
+        except TooManyMatchesError as error:
             raise self._too_many(block, ordered, setting.scopes[error.scope]) from None
 
     def _setting(self, block: pa.Table, ordered: Ordered, newer_than_us: int) -> Setting:
@@ -216,7 +217,7 @@ def _share_out(scopes: IntArray, n_shares: int) -> list[tuple[int, int]]:
             border += 1
         borders.add(border)
     ordered = sorted(borders)
-    return [(a, b) for a, b in zip(ordered, ordered[1:], strict=False) if a < b]
+    return [(a, b) for a, b in pairwise(ordered) if a < b]
 
 
 def warm(spec: PatternSpec) -> None:

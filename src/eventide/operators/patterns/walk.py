@@ -51,7 +51,7 @@ class Setting:
     max_matches: int
 
 
-class TooManyMatches(Exception):
+class TooManyMatchesError(Exception):
     """A partition has more matches than the limit; `scope` says which."""
 
     def __init__(self, scope: int) -> None:
@@ -105,7 +105,7 @@ class Walk:
             elif status == kernel_places.FULL and job[kernel_places.N_OUT] == 0:
                 self._out = tuple(_doubled(array) for array in self._out)  # type: ignore[assignment]
             elif status == kernel_places.LIMIT:
-                raise TooManyMatches(int(job[kernel_places.SCOPE]))
+                raise TooManyMatchesError(int(job[kernel_places.SCOPE]))
             else:
                 break
         n, n_entries, n_gaps = (int(job[i]) for i in range(kernel_places.N_OUT, kernel_places.N_OUT_GAPS + 1))

@@ -19,7 +19,7 @@ Place = tuple[int, Marks]
 _NOTHING: Marks = frozenset()
 
 
-class TooLarge(Exception):
+class TooLargeError(Exception):
     """The pattern has more than MAX_POSITIONS places when its bounds are written out."""
 
     def __init__(self, span: Span) -> None:
@@ -79,7 +79,7 @@ def _symbols(pattern: Pattern, negated: bool) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _Piece:
-    """A part of an automaton: where it may be entered and left, and the marks of every way through it without an event."""
+    """A part of an automaton: where it is entered and left, and the marks of every way through it without an event."""
 
     firsts: list[Place]
     lasts: list[Place]
@@ -194,7 +194,7 @@ class _Compiler:
         if isinstance(item, And):
             self._conjunction(item, strategy)
         if len(self._items) >= MAX_POSITIONS:
-            raise TooLarge(item.span)
+            raise TooLargeError(item.span)
         place = (len(self._items), _NOTHING)
         self._mine.append(len(self._items))
         self._items.append(item)

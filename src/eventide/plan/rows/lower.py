@@ -8,11 +8,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError, did_you_mean
+from eventide.kernels.rows import LABEL
 from eventide.lang.rows.tree import LabelDefinition, Measure, RowQuery, Rows, SkipTo
 from eventide.lang.rows.write import write_clause
 from eventide.lang.tree import Name, Scalar, Span
 from eventide.operators.block import SEQUENCE, TS
 from eventide.operators.computed import Computed
+from eventide.operators.rows.measures import NUMBER
 from eventide.operators.rows.program import Program
 from eventide.operators.rows.spec import Interpreted, RowOrder, RowsSpec
 from eventide.operators.times import TimeType
@@ -138,6 +140,9 @@ class _Lowering:
 
     def physical(self) -> Physical:
         query = self.query
+        if query.rows is Rows.ALL_WITH_UNMATCHED and any(op == LABEL and b for op, _, b in self.program.instructions):
+            message = "{- -} leaves rows out, WITH UNMATCHED ROWS shows all: they do not go together"
+            raise self.error(message, query.pattern.span, "leave out one of them")
         local: list[list[EventValue]] = []
         bits = [-1] * len(self.labels)
         conditions: list[Condition] = []
@@ -288,20 +293,29 @@ class _Lowering:
         made += [self._item(measure, tree) for measure, tree in zip(self.query.measures, measures, strict=True)]
         made += [SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for name, block in after]
         self._check_names(made)
+        if not made:
+            hint = "add MEASURES or PARTITION BY, or write ALL ROWS PER MATCH"
+            raise self.error("the result has no column", self.query.pattern.span, hint)
         return tuple(made)
 
     def _item(self, measure: Measure, tree: exp.Expression) -> SqlColumn:
         name, span = measure.alias.text, measure.value.span
         typed = self.outputs.bind(tree, span)
-        if isinstance(tree, exp.Column):
-            return SqlColumn(name, f"`{tree.name}`", f'"{tree.name}"', dtype=typed.value[1])
-        try:
-            duckdb = write_typed(typed, Source(self.query.text, span))
-        except QueryError:
-            if self.columns.engine == "local":
-                raise
-            return SqlColumn(name, write_spark(tree), None)
-        return SqlColumn(name, write_spark(tree), duckdb, dtype=typed.dtype)
+        dtype = typed.value[1] if isinstance(tree, exp.Column) else typed.dtype
+        spark: str = f"`{tree.name}`" if isinstance(tree, exp.Column) else write_spark(tree)
+        duckdb: str | None = f'"{tree.name}"'
+        if not isinstance(tree, exp.Column):
+            try:
+                duckdb = write_typed(typed, Source(self.query.text, span))
+            except QueryError:
+                if self.columns.engine == "local":
+                    raise
+                duckdb = None
+        if self.query.rows is Rows.ALL_WITH_UNMATCHED:
+            # All measures of a row that is in no match are NULL, also a constant.
+            spark = f"CASE WHEN `{NUMBER}` IS NOT NULL THEN {spark} END"
+            duckdb = duckdb and f'CASE WHEN "{NUMBER}" IS NOT NULL THEN {duckdb} END'
+        return SqlColumn(name, spark, duckdb, dtype=dtype)
 
     def _check_names(self, items: list[SqlColumn]) -> None:
         seen: set[str] = set()

@@ -8,8 +8,7 @@ import sys
 from typing import Any
 
 import pyarrow as pa
-import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 import eventide as ev
 from tests.engines.pattern_cases import ALL, PatternCase, pattern_cases
@@ -50,6 +49,16 @@ def test_a_pattern_with_and_returns_the_oracles_rows(case: PatternCase) -> None:
 def test_patterns_return_the_oracles_rows_without_jit() -> None:
     """The same bodies on many more cases: the kernels as plain Python, so that no query is compiled."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "oracles_rows and not jit"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        __file__,
+        "-k",
+        "oracles_rows and not jit",
+    ]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:]

@@ -84,7 +84,7 @@ def match_scopes(
             job[LO] = job[SCOPE_LO] = scope[0]
             job[HI] = job[SCOPE_HI] = scope[1]
             job[OFFER_LO], job[OFFER_HI], job[WINDOW_END] = scope[2], scope[3], scope[4]
-            status = search(job, program, events, offers, stacks, cols, out)
+            status: int = search(job, program, events, offers, stacks, cols, out)
             if status != DONE:
                 return status
             job[DEPTH] = -1
@@ -119,7 +119,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, c
         for i in range(neg_lo[negation], neg_lo[negation + 1]):
             job[BRANCH] = neg_branch[i]
             job[DEPTH] = -1
-            status = search(job, program, events, offers, stacks, cols, out)
+            status: int = search(job, program, events, offers, stacks, cols, out)
             if status != DONE:
                 return status
         return DONE

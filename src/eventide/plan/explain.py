@@ -10,12 +10,14 @@ from sqlglot import exp
 from eventide.lang import write
 from eventide.lang.durations import write_length
 from eventide.lang.tree import EventQuery, Length, Span, Strategy
+from eventide.operators.sequence import SequenceSpec
 from eventide.plan.assumed import assumed_schema
 from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
 from eventide.plan.expressions.split import split
 from eventide.plan.expressions.types import type_name
 from eventide.plan.options import Options
+from eventide.plan.patterns.explanation import operator_lines, program_lines
 from eventide.plan.physical import Physical
 from eventide.plan.prepare import check_shape, lower, not_there_yet
 from eventide.plan.rules import rewrite
@@ -45,9 +47,10 @@ def explain(
     check_shape(plan)
     if schema is None:
         return "\n".join(sections)
-    sections.append(_section("Program", _program(plan)))
     physical = lower(plan, "local" if engine == "local" else "spark")
-    sections.append(_section("Operator", _operator(plan, physical)))
+    is_sequence = isinstance(physical.spec, SequenceSpec)
+    sections.append(_section("Program", (_program if is_sequence else program_lines)(plan)))
+    sections.append(_section("Operator", (_operator if is_sequence else operator_lines)(plan, physical)))
     sections.append(_section("Distribution", [_distribution(plan, engine, n_rows)]))
     return "\n".join(sections)
 
@@ -119,6 +122,7 @@ def _text(plan: Bound, span: Span) -> str:
 
 def _operator(plan: Bound, physical: Physical) -> list[str]:
     spec = physical.spec
+    assert isinstance(spec, SequenceSpec)
     walk = "backwards from each last event" if spec.strategy == "any" else "forward from each first event"
     lines = [
         f"sequence matcher, {spec.n_steps} steps, walking {walk}",

@@ -1,7 +1,7 @@
 """Tokens of a MATCH_RECOGNIZE in, its clauses out: where each starts, that each stands once and in its order.
 
-The first word of a clause counts outside brackets only, never right after a dot (`A.pattern` is a column) or
-after AS (`AS subset` is a name, while `AS PATTERN (` lacks one).
+The first word of a clause counts outside brackets only, never right after a dot (`A.pattern` is a column) or,
+in MEASURES, after AS (`AS subset` is a name, while `AS PATTERN (` lacks one).
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def split_clauses(text: str, tokens: Sequence[Token]) -> dict[str, Clause]:
     for idx, token in enumerate(tokens[:-1]):
         depth += token.text in ("(", "[", "{")
         depth -= token.text in (")", "]", "}")
-        if depth == 0 and token.kind is Kind.WORD and (keyword := clause_at(tokens, idx)):
+        in_measures = bool(heads) and heads[-1][1] == "MEASURES"
+        if depth == 0 and token.kind is Kind.WORD and (keyword := clause_at(tokens, idx, in_measures)):
             heads.append((idx, keyword))
     _check_start(text, tokens, heads)
     clauses: dict[str, Clause] = {}
@@ -68,7 +69,7 @@ def split_clauses(text: str, tokens: Sequence[Token]) -> dict[str, Clause]:
     return clauses
 
 
-def clause_at(tokens: Sequence[Token], idx: int) -> str | None:
+def clause_at(tokens: Sequence[Token], idx: int, in_measures: bool = False) -> str | None:
     """The clause that starts at the token, which stands outside brackets."""
     word, after = tokens[idx].word, tokens[min(idx + 1, len(tokens) - 1)]
     before = tokens[idx - 1] if idx else None
@@ -76,7 +77,7 @@ def clause_at(tokens: Sequence[Token], idx: int) -> str | None:
         return None
     if word == "PATTERN" and after.is_punctuation("("):
         return word
-    if before is not None and before.word == "AS":
+    if in_measures and before is not None and before.word == "AS":
         return None
     if word == "PATTERN" or (word in _ONE_WORD and not (word == "WITHIN" and after.word == "GROUP")):
         return word
@@ -116,7 +117,7 @@ def _check_place(text: str, keyword: str, span: Span, before: dict[str, Clause])
         raise QueryError(f"{keyword} is given twice", text, span.start, span.end, hint=hint)
     rank = CLAUSES.index(keyword)
     if keyword == "WITHIN" and list(before)[-1:] != ["PATTERN"]:
-        hint = "it belongs right behind the pattern: PATTERN (...) WITHIN 5 minutes"
+        hint = "it belongs right behind the pattern: PATTERN (...) WITHIN 5 minutes; a column needs backticks: `within`"
         raise QueryError("WITHIN is out of place", text, span.start, span.end, hint=hint)
     later = next((other for other in before if CLAUSES.index(other) > rank), None)
     if later is not None:

@@ -142,7 +142,7 @@ def _check_node(text: str, node: exp.Expr, whole: Span) -> None:
     if name == "CLASSIFIER" and n_arguments > 1:
         fail_at(text, node, whole, "CLASSIFIER takes at most one label", "write CLASSIFIER(), or CLASSIFIER(A)")
     if name in NAVIGATION:
-        if n_arguments not in (1, 2):
+        if n_arguments not in (1, 2) or isinstance(node.expressions[0], exp.Distinct):
             message = f"{name} takes a value and, if need be, an offset"
             fail_at(text, node, whole, message, f"write {name}(A.price), or {name}(A.price, 2)")
         offset = node.expressions[-1]

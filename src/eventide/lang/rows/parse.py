@@ -156,23 +156,22 @@ def _column(cursor: RowCursor) -> Name:
 def _rows(text: str, clause: Clause) -> Rows:
     cursor = _cursor(text, clause)
     first = cursor.take()
-    usage = "write ONE ROW PER MATCH, or ALL ROWS PER MATCH"
-    for word in ("ROW" if first.word == "ONE" else "ROWS", "PER", "MATCH"):
+    head = "ONE ROW PER MATCH" if first.word == "ONE" else "ALL ROWS PER MATCH"
+    for word in head.split()[1:]:
         if not cursor.accept_word(word):
-            cursor.fail(f"expected {word} after {first.word}, found {cursor.next}", hint=usage)
-    words = [first.word]
-    start = cursor.next.start
-    end = start
-    while not cursor.ended and cursor.next.kind is Kind.WORD and len(words) < 4:
-        end = cursor.next.end
-        words.append(cursor.take().word)
-    rows = _ROWS.get(tuple(words))
+            cursor.fail(f"expected {word} after {first.word}, found {cursor.next}", hint=f"write {head}")
+    shown: list[Token] = []
+    if cursor.at_word("SHOW", "OMIT", "WITH"):
+        while not cursor.ended and cursor.next.kind is Kind.WORD and len(shown) < 3:
+            shown.append(cursor.take())
+    rows = _ROWS.get((first.word, *(token.word for token in shown)))
     if rows is None:
         hint = "write SHOW EMPTY MATCHES, OMIT EMPTY MATCHES or WITH UNMATCHED ROWS"
         if first.word == "ONE":
             hint = "what is shown of empty and unmatched rows belongs to ALL ROWS PER MATCH"
-        cursor.fail(f"unexpected '{text[start:end]}' after {first.word} ... PER MATCH", at=Span(start, end), hint=hint)
-    cursor.finish(f"{rows.value.split(' MATCH')[0]} MATCH")
+        span = Span(shown[0].start, shown[-1].end)
+        cursor.fail(f"unexpected '{text[span.start : span.end]}' after {head}", at=span, hint=hint)
+    cursor.finish(head)
     return rows
 
 

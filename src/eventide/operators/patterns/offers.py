@@ -97,4 +97,4 @@ def _way(found: Found, i: int) -> tuple[tuple[Entry, ...], tuple[Gap, ...]]:
     start, gap_start = (int(found.ends[i - 1]), int(found.gap_ends[i - 1])) if i else (0, 0)
     rows, symbols = (part[start : found.ends[i]].tolist() for part in (found.rows, found.symbols))
     gaps = found.gaps[:, gap_start : found.gap_ends[i]].T.tolist()
-    return tuple(sorted(zip(rows, symbols, strict=True))), tuple(tuple(gap) for gap in gaps)  # type: ignore[misc]
+    return tuple(sorted(zip(rows, symbols, strict=True))), tuple((negation, lo, hi) for negation, lo, hi in gaps)

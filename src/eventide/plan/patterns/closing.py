@@ -23,7 +23,7 @@ from eventide.plan.expressions.types import is_number, kind, type_name
 from eventide.plan.expressions.write_code import DECORATOR, Place, TestWriter
 from eventide.plan.places import error_at
 
-_FUNCTIONS: dict[type[exp.Expression], str] = {
+_FUNCTIONS: dict[type[exp.AggFunc], str] = {
     exp.Count: "count",
     exp.Sum: "sum",
     exp.Avg: "avg",

@@ -1,0 +1,203 @@
+"""The pattern operator in pieces: random blocks, watermarks, restarts and small arrays change no row."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import eventide as ev
+from eventide.engines.intake import take_in
+from eventide.operators.block import MIN_US
+from eventide.operators.patterns.operator import PatternOperator
+from eventide.operators.patterns.spec import PatternSpec
+from eventide.plan.physical import Physical
+from tests.engines.cases import EPOCH_US, SECOND
+from tests.engines.pattern_cases import ALL, PatternCase, pattern_cases
+
+WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+PLAIN = [kind for kind in ALL if kind != "and"]
+
+
+def plan_of(case: PatternCase) -> Physical:
+    try:
+        physical = ev.query(case.text, **case.options).plan(case.table().schema)
+    except ev.QueryError:
+        assume(False)
+    assume(isinstance(physical.spec, PatternSpec))
+    return physical
+
+
+def block_of(case: PatternCase, physical: Physical) -> pa.Table:
+    events = case.table()
+    items = ", ".join(f"{column.duckdb} AS {column.name}" for column in physical.select)
+    with duckdb.connect() as connection:
+        connection.register("events", events)
+        raw = connection.sql(f"SELECT {items} FROM events").to_arrow_table()
+    return take_in(raw, physical.intake)[0]
+
+
+def rows(results: Any) -> Counter[tuple[Any, ...]]:
+    found: Counter[tuple[Any, ...]] = Counter()
+    for batch in results:
+        columns = [[str(value) for value in column.to_pylist()] for column in batch.columns]
+        found.update(zip(*columns, strict=True))
+    return found
+
+
+def at_once(physical: Physical, block: pa.Table) -> Counter[tuple[Any, ...]]:
+    operator = PatternOperator(physical.spec)  # type: ignore[arg-type]
+    assert not rows(operator.process(block, MIN_US))
+    return rows(operator.finish())
+
+
+def check_in_pieces(case: PatternCase, data: Any) -> None:
+    """Events come in any batches that keep within the watermark; between batches the state moves house."""
+    physical = plan_of(case)
+    block = block_of(case, physical)
+    expected = at_once(physical, block)
+    operator = PatternOperator(physical.spec)  # type: ignore[arg-type]
+    found: Counter[tuple[Any, ...]] = Counter()
+    left = block.sort_by("ts")
+    while left.num_rows:
+        size = data.draw(st.integers(1, left.num_rows))
+        batch, left = left.slice(0, size), left.slice(size)
+        batch = batch.take(pa.array(data.draw(st.permutations(range(size)))))
+        earliest_left = left.column("ts")[0].as_py() // SECOND if left.num_rows else EPOCH_US // SECOND + 40
+        watermark = data.draw(st.integers(EPOCH_US // SECOND - 1, earliest_left - 1)) * SECOND
+        found += rows(operator.process(batch, watermark))
+        pending_us, later_us = operator.pending_us(), earliest_left * SECOND - 1
+        if data.draw(st.booleans()):
+            more = rows(operator.process(None, later_us))
+            assert not more or (pending_us is not None and pending_us <= later_us), "nothing was pending"
+            found += more
+        snapshot = operator.snapshot()
+        operator = PatternOperator(physical.spec)  # type: ignore[arg-type]
+        operator.restore(snapshot)
+    found += rows(operator.finish())
+    assert operator.late_events() == 0
+    assert found == expected
+
+
+@settings(max_examples=300 if WITHOUT_JIT else 5, **QUICK)
+@given(pattern_cases(kinds=PLAIN, bounded=True), st.data())
+def test_batches_with_restarts_give_the_same_matches(case: PatternCase, data: Any) -> None:
+    check_in_pieces(case, data)
+
+
+@settings(max_examples=100 if WITHOUT_JIT else 3, **QUICK)
+@given(pattern_cases(bounded=True, max_per_group=6), st.data())
+def test_batches_give_the_same_matches_with_and(case: PatternCase, data: Any) -> None:
+    check_in_pieces(case, data)
+
+
+@settings(max_examples=100 if WITHOUT_JIT else 3, **QUICK)
+@given(pattern_cases(), st.integers(1, 3))
+def test_small_arrays_pause_and_resume(case: PatternCase, capacity: int) -> None:
+    """Results leave in bounded memory, and stacks grow from one place each."""
+    physical = plan_of(case)
+    block = block_of(case, physical)
+    expected = at_once(physical, block)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("eventide.operators.patterns.walk.MATCHES_PER_BATCH", capacity)
+        patch.setattr("eventide.operators.patterns.walk._FIRST_STACK", 1)
+        assert at_once(physical, block) == expected
+
+
+# --- words: one event a second --------------------------------------------------------------------------------
+
+
+def stream(word: str) -> list[dict[str, Any]]:
+    return [{"ts": i, "kind": letter, "n": i} for i, letter in enumerate(word)]
+
+
+def query(text: str, **options: Any) -> ev.Query:
+    return ev.query(text, ts="ts", ts_unit="s", type="kind", **options)
+
+
+def operator_of(text: str) -> tuple[PatternOperator, Physical]:
+    physical = query(text).plan(pa.schema({"ts": pa.int64(), "kind": pa.string(), "n": pa.int64()}))
+    return PatternOperator(physical.spec), physical  # type: ignore[arg-type]
+
+
+def pieces(word: str, physical: Physical) -> pa.Table:
+    items = ", ".join(f"{column.duckdb} AS {column.name}" for column in physical.select)
+    events = pa.Table.from_pylist(stream(word))
+    with duckdb.connect() as connection:
+        connection.register("events", events)
+        return take_in(connection.sql(f"SELECT {items} FROM events").to_arrow_table(), physical.intake)[0]
+
+
+def test_a_trailing_not_is_decided_at_the_end_of_its_window() -> None:
+    operator, physical = operator_of("PATTERN SEQ(A, NOT B) WITHIN 5 seconds RETURN A.n")
+    block = pieces("AZ", physical)
+    assert not rows(operator.process(block, 3 * SECOND))
+    assert operator.pending_us() == 5 * SECOND - 1
+    assert not rows(operator.process(None, 4 * SECOND))
+    assert rows(operator.process(None, 5 * SECOND - 1)) == {("0", "5"): 1}
+    assert not rows(operator.finish())
+
+
+def test_an_event_behind_the_match_can_undo_it_until_then() -> None:
+    operator, physical = operator_of("PATTERN SEQ(A, NOT B) WITHIN 5 seconds RETURN A.n")
+    block = pieces("AZZZBZ", physical)
+    assert not rows(operator.process(block.slice(0, 1), 3 * SECOND))
+    assert not rows(operator.process(block.slice(1), 20 * SECOND))
+    assert not rows(operator.finish())
+
+
+def test_a_trailing_not_with_sliding_windows_is_detected_at_the_end_of_each() -> None:
+    text = "PATTERN SEQ(A, NOT B) WITHIN 4 seconds SLIDE 2 seconds RETURN A.n"
+    found = query(text).run(stream("ZZAZB")).to_pylist()
+    assert found == [{"A_n": 2, "window_start": 0, "window_end": 4, "detected_at": 4}]
+
+
+def test_more_matches_than_one_batch_holds_all_arrive() -> None:
+    table = query("PATTERN A+ RETURN A.n").run(stream("A" * 15))
+    assert table.num_rows == 2**15 - 1
+    assert len({tuple(row) for row in table.column("A_n").to_pylist()}) == 2**15 - 1
+
+
+@pytest.mark.parametrize("strategy", ["next", "contiguous"])
+def test_a_chain_may_be_as_long_as_the_partition(strategy: str) -> None:
+    table = query(f"PATTERN SEQ(A a+, B b) SEMANTICS {strategy} MIN LENGTH 3000 RETURN a.n, b.n").run(
+        stream("A" * 3000 + "B")
+    )
+    assert [len(row) for row in table.column("a_n").to_pylist()] == [3000, 2999]
+
+
+def test_what_cannot_end_is_not_walked() -> None:
+    """Without the index of completions this would take 2^200 steps."""
+    assert query("PATTERN SEQ(A+, B) RETURN B.n").run(stream("A" * 200)).num_rows == 0
+
+
+def test_an_absent_symbol_is_null_and_an_absent_repeated_one_is_empty() -> None:
+    found = query("PATTERN SEQ(A a, B b?, C c*, D d) SEMANTICS contiguous RETURN a.n, b.n, c.n, d.ts").run(stream("AD"))
+    assert found.to_pylist() == [{"a_n": 0, "b_n": None, "c_n": [], "d_ts": 1, "detected_at": 1}]
+    assert found.schema.field("c_n").type == pa.list_(pa.int64())
+
+
+def test_two_branches_that_find_one_binding_return_it_once() -> None:
+    for strategy in ("any", "next", "contiguous"):
+        text = f"PATTERN OR(SEQ(A, B), SEQ(A, B?)) SEMANTICS {strategy} RETURN detected_at_is"
+        with pytest.raises(ev.QueryError):
+            query(text).run(stream("AB"))
+        table = query(text.replace("RETURN detected_at_is", "")).run(stream("AB"))
+        assert table.num_rows == 2
+
+
+def test_ids_of_matches_are_stable_and_their_own() -> None:
+    text = "PATTERN SEQ(A a+, B b) RETURN a.n, b.n OPTIONS (match_id = 'true')"
+    events = stream("AAABB")
+    first = query(text).run(events).to_pylist()
+    again = query(text).run(events[::-1]).to_pylist()
+    by_id = {row["match_id"]: row for row in first}
+    assert len(by_id) == len(first) == 14
+    assert by_id == {row["match_id"]: row for row in again}

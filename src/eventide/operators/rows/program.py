@@ -7,18 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eventide.kernels import rows as kernel
 from eventide.kernels.arrays import IndexArray
+from eventide.kernels.rows import ACCEPT, CHECK, END, JUMP, LABEL, MARK, SPLIT, START
+
+__all__ = ["ACCEPT", "CHECK", "END", "JUMP", "LABEL", "MARK", "SPLIT", "START", "Program"]
 
 _NAMES = {
-    kernel.LABEL: "label",
-    kernel.SPLIT: "split",
-    kernel.JUMP: "jump",
-    kernel.START: "start",
-    kernel.END: "end",
-    kernel.MARK: "mark",
-    kernel.CHECK: "check",
-    kernel.ACCEPT: "accept",
+    LABEL: "label",
+    SPLIT: "split",
+    JUMP: "jump",
+    START: "start",
+    END: "end",
+    MARK: "mark",
+    CHECK: "check",
+    ACCEPT: "accept",
 }
 
 
@@ -55,17 +57,17 @@ class Program:
     def successors(self, pc: int) -> tuple[int, ...]:
         """Where control may go next.
 
-        >>> Program((), ((kernel.SPLIT, 1, 2), (kernel.JUMP, 0, 0), (kernel.ACCEPT, 0, 0))).successors(0)
+        >>> Program((), ((SPLIT, 1, 2), (JUMP, 0, 0), (ACCEPT, 0, 0))).successors(0)
         (1, 2)
         """
         op, a, b = self.instructions[pc]
-        if op == kernel.SPLIT:
+        if op == SPLIT:
             return a, b
-        if op == kernel.JUMP:
+        if op == JUMP:
             return (a,)
-        if op == kernel.CHECK:
+        if op == CHECK:
             return pc + 1, b
-        return () if op == kernel.ACCEPT else (pc + 1,)
+        return () if op == ACCEPT else (pc + 1,)
 
     def _reaches(self, wanted: Sequence[bool]) -> list[bool]:
         """For each point whether a label of `wanted` may still be tried from it."""
@@ -74,7 +76,7 @@ class Program:
         for pc in range(n):
             for target in self.successors(pc):
                 preceding[target].append(pc)
-        found = [op == kernel.LABEL and wanted[a] for op, a, _ in self.instructions]
+        found = [op == LABEL and wanted[a] for op, a, _ in self.instructions]
         waiting = [pc for pc in range(n) if found[pc]]
         while waiting:
             for pc in preceding[waiting.pop()]:
@@ -86,7 +88,7 @@ class Program:
     def dump(self) -> str:
         """The program as text, an instruction a line.
 
-        >>> print(Program(("A",), ((kernel.LABEL, 0, 0), (kernel.SPLIT, 0, 2), (kernel.ACCEPT, 0, 0))).dump())
+        >>> print(Program(("A",), ((LABEL, 0, 0), (SPLIT, 0, 2), (ACCEPT, 0, 0))).dump())
         0  label A
         1  split 0, 2
         2  accept
@@ -96,12 +98,12 @@ class Program:
         return "\n".join(lines)
 
     def _describe(self, op: int, a: int, b: int) -> str:
-        if op == kernel.LABEL:
+        if op == LABEL:
             return f"label {self.labels[a]}{' excluded' if b else ''}"
         operands = {
-            kernel.SPLIT: f" {a}, {b}",
-            kernel.JUMP: f" {a}",
-            kernel.MARK: f" r{a}",
-            kernel.CHECK: f" r{a}, {b}",
+            SPLIT: f" {a}, {b}",
+            JUMP: f" {a}",
+            MARK: f" r{a}",
+            CHECK: f" r{a}, {b}",
         }
         return _NAMES[op] + operands.get(op, "")

@@ -8,14 +8,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError, did_you_mean
-from eventide.kernels.rows import LABEL
 from eventide.lang.rows.tree import LabelDefinition, Measure, RowQuery, Rows, SkipTo
 from eventide.lang.rows.write import write_clause
 from eventide.lang.tree import Name, Scalar, Span
 from eventide.operators.block import SEQUENCE, TS
 from eventide.operators.computed import Computed
 from eventide.operators.rows.measures import NUMBER
-from eventide.operators.rows.program import Program
+from eventide.operators.rows.program import LABEL, Program
 from eventide.operators.rows.spec import Interpreted, RowOrder, RowsSpec
 from eventide.operators.times import TimeType
 from eventide.plan.expressions.split import EventValue

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from eventide.errors import QueryError
-from eventide.kernels import rows as kernel
 from eventide.lang.rows.tree import (
     Anchor,
     Choice,
@@ -18,7 +17,7 @@ from eventide.lang.rows.tree import (
     RowPattern,
 )
 from eventide.lang.tree import Span
-from eventide.operators.rows.program import Program
+from eventide.operators.rows.program import ACCEPT, CHECK, END, JUMP, LABEL, MARK, SPLIT, START, Program
 
 MAX_INSTRUCTIONS = 200_000
 
@@ -37,7 +36,7 @@ def compile_pattern(pattern: RowPattern, text: str = "") -> Program:
     writer = _Writer(text)
     writer.labels = {name: i for i, name in enumerate(dict.fromkeys(walk_labels(pattern)))}
     writer.write(pattern, excluded=False, guarded=False)
-    writer.add(kernel.ACCEPT, span=pattern.span, guarded=False)
+    writer.add(ACCEPT, span=pattern.span, guarded=False)
     return Program(
         tuple(writer.labels),
         tuple((op, a, b) for op, a, b in writer.code),
@@ -104,7 +103,7 @@ class _Writer:
     def write(self, pattern: RowPattern, *, excluded: bool, guarded: bool) -> None:
         match pattern:
             case Label():
-                self.add(kernel.LABEL, self.labels[pattern.name], int(excluded), span=pattern.span, guarded=guarded)
+                self.add(LABEL, self.labels[pattern.name], int(excluded), span=pattern.span, guarded=guarded)
             case Concat():
                 for part in pattern.parts:
                     self.write(part, excluded=excluded, guarded=guarded)
@@ -114,7 +113,7 @@ class _Writer:
                 orders = [Concat(order) for order in permutations(pattern.parts)]
                 self._choice(tuple(orders), pattern.span, excluded, guarded)
             case Anchor():
-                self.add(kernel.END if pattern.at_end else kernel.START, span=pattern.span, guarded=guarded)
+                self.add(END if pattern.at_end else START, span=pattern.span, guarded=guarded)
             case Excluded():
                 self.write(pattern.part, excluded=True, guarded=guarded)
             case Quantified():
@@ -123,10 +122,10 @@ class _Writer:
     def _choice(self, parts: tuple[RowPattern, ...], span: Span, excluded: bool, guarded: bool) -> None:
         exits = []
         for part in parts[:-1]:
-            split = self.add(kernel.SPLIT, span=span, guarded=guarded)
+            split = self.add(SPLIT, span=span, guarded=guarded)
             self.code[split][1] = len(self.code)
             self.write(part, excluded=excluded, guarded=guarded)
-            exits.append(self.add(kernel.JUMP, span=span, guarded=guarded))
+            exits.append(self.add(JUMP, span=span, guarded=guarded))
             self.code[split][2] = len(self.code)
         self.write(parts[-1], excluded=excluded, guarded=guarded)
         for jump in exits:
@@ -149,13 +148,13 @@ class _Writer:
         split, side = self._split(pattern, guarded)
         exits = [(split, side)]
         self._iteration(pattern, excluded, guarded, exits)
-        self.add(kernel.JUMP, split, span=pattern.span, guarded=guarded)
+        self.add(JUMP, split, span=pattern.span, guarded=guarded)
         for at, operand in exits:
             self.code[at][operand] = len(self.code)
 
     def _split(self, pattern: Quantified, guarded: bool) -> tuple[int, int]:
         """A choice between one more iteration, which follows, and the end: the operand to fill in later."""
-        split = self.add(kernel.SPLIT, span=pattern.span, guarded=guarded)
+        split = self.add(SPLIT, span=pattern.span, guarded=guarded)
         self.code[split][2 if pattern.reluctant else 1] = split + 1
         return split, 1 if pattern.reluctant else 2
 
@@ -166,6 +165,6 @@ class _Writer:
             return
         register = self.n_registers
         self.n_registers += 1
-        self.add(kernel.MARK, register, span=pattern.span, guarded=guarded)
+        self.add(MARK, register, span=pattern.span, guarded=guarded)
         self.write(pattern.part, excluded=excluded, guarded=True)
-        exits.append((self.add(kernel.CHECK, register, span=pattern.span, guarded=True), 2))
+        exits.append((self.add(CHECK, register, span=pattern.span, guarded=True), 2))

@@ -15,7 +15,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "bench"
 ROLES = ("limit", "subject", "peer")
-MODULES = ("benchmarks.sequence", "benchmarks.stream", "benchmarks.extremes")
+MODULES = ("benchmarks.sequence", "benchmarks.stream", "benchmarks.extremes", "benchmarks.rows")
 
 
 class UnavailableError(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -87,7 +88,17 @@ class Recognizer:
         self.clause = clause
         self._ts_unit = ts_unit
 
-    def __call__(self, events: Any) -> Any:
+    def __call__(self, events: Any, *, engine: str | None = None, spark: Any = None) -> Any:
+        """The result: a Spark DataFrame for one, a pyarrow Table for anything else.
+
+        `engine="spark"` with a path lets Spark tasks read the files themselves.
+        """
+        if engine == "spark" and isinstance(events, str | os.PathLike):
+            if spark is None:
+                raise InputError("engine='spark' with a path needs a session", hint="pass spark=spark")
+            from eventide.engines.spark.statement import recognize_path
+
+            return recognize_path(os.fspath(events), self.clause, spark, self._ts_unit)
         if not is_local(events):
             from eventide.engines.spark.statement import recognize
 

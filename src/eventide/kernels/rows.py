@@ -113,13 +113,15 @@ def match_rows(
 
     Returns how many matches were written. Finished when state[PARTITION] reaches `stop_partition`. `joins[pc]` numbers
     the points that remember failures, -1 elsewhere; `bits[label]` is the label's bit in `masks`, -1: any row;
-    `tested[label]` whether `holds` decides, too; `tried` has room for every join and row of the largest partition.
+    `tested[label]` whether `holds` decides, too; `ts_us` is empty without a window; `tried` has room for every join
+    and row of the largest partition.
     `path` (rows: label, last row of the label before, instruction), `stack` and `trail` are room to work in: the
     caller makes them larger when the state says so. Arrays that the kernel itself replaced would cost more in every
     step, for counting references, than the step.
     """
     n_labels = bits.size
     window_us, memo = limits[WINDOW_US], limits[MEMO]
+    has_window = ts_us.size > 0
     span = np.zeros(4, dtype=np.int64)
     first = np.full(n_labels, -1, dtype=np.int32)
     last = np.full(n_labels, -1, dtype=np.int32)
@@ -168,8 +170,8 @@ def match_rows(
                         label = program[pc, 1]
                         bit = bits[label]
                         failed = row >= hi or (bit >= 0 and not (masks[bit >> 6, row] >> (bit & 63)) & 1)
-                        if not failed and ts_us[row] - ts_us[start] >= window_us:
-                            failed = True
+                        if not failed and has_window:
+                            failed = ts_us[row] - ts_us[start] >= window_us
                         if not failed:
                             codes[depth] = pc
                             labels[depth] = label

@@ -1,4 +1,4 @@
-"""Partition values to dense codes: equal values, NULLs among themselves, get one code."""
+"""Partition values to codes from 0 on: equal values, NULLs among themselves, get one code."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from eventide.kernels.arrays import IntArray
 
 
 def encode_partitions(block: pa.Table, columns: Sequence[str]) -> tuple[IntArray, int]:
-    """One dense code per row and their number; without columns, everything is one partition.
+    """One code per row and how many codes there may be; without columns, everything is one partition.
 
     >>> codes, n = encode_partitions(pa.table({"p0": ["a", None, "a"], "p1": [1, 1, 2]}), ["p0", "p1"])
     >>> codes.tolist(), n
-    ([0, 1, 2], 3)
+    ([0, 2, 1], 3)
     """
     if block.num_rows == 0:
         return np.empty(0, dtype=np.int64), 0
@@ -33,6 +33,9 @@ def encode_partitions(block: pa.Table, columns: Sequence[str]) -> tuple[IntArray
 def _encode(column: pa.ChunkedArray) -> tuple[IntArray, int]:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    near = _near_integers(column)
+    if near is not None:
+        return near
     if pa.types.is_floating(column.type):
         column = pc.add(column, 0.0)  # -0.0 joins 0.0
     encoded = pc.dictionary_encode(column).unify_dictionaries()
@@ -42,3 +45,14 @@ def _encode(column: pa.ChunkedArray) -> tuple[IntArray, int]:
         return indices.to_numpy().astype(np.int64, copy=False), n_values
     # NULL is a partition of its own, as in GROUP BY.
     return pc.fill_null(indices, n_values).to_numpy().astype(np.int64, copy=False), n_values + 1
+
+
+def _near_integers(column: pa.ChunkedArray) -> tuple[IntArray, int] | None:
+    """Integers that lie close together are codes already, some of them unused; None for anything else."""
+    if not pa.types.is_integer(column.type) or column.null_count or not len(column):
+        return None
+    ends = pc.min_max(column)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    if high - low >= len(column):
+        return None
+    return column.to_numpy().astype(np.int64, copy=False) - low, high - low + 1

@@ -12,7 +12,7 @@ import sqlglot
 from sqlglot import exp
 
 from eventide.engines.local import run as local
-from eventide.engines.local.sources import Source, attach, connect, reason, source_schema
+from eventide.engines.local.sources import Attached, Source, attach, connect, reason, source_schema
 from eventide.engines.statements import (
     Edit,
     called,
@@ -40,8 +40,10 @@ class _Statement:
         self.ts_unit = ts_unit
         self.connection = connect()
         self.tables: dict[str, str] = {}  # name in the statement -> what stands in FROM
+        self.attached: dict[str, Attached] = {}
         for i, (name, events) in enumerate(tables.items()):
-            self.tables[name], _, _ = attach(self.connection, f"table_{i}", events)
+            self.attached[name] = attach(self.connection, f"table_{i}", events)
+            self.tables[name] = self.attached[name][0]
         self.n_results = 0
 
     def run(self) -> pa.Table:
@@ -62,18 +64,26 @@ class _Statement:
         relation = self._filled(
             start, start + len(recognition.relation), inner_recognitions(self.statement, recognition)
         )
-        rows = self._query(f"SELECT * FROM {relation}")
         name = f"result_{self.n_results}"
         self.n_results += 1
-        self.connection.register(f"{name}_rows", rows)
-        schema = source_schema(self.connection, f"{name}_rows", rows.schema)
-        clause = without_subqueries(recognition.clause, lambda text: self._rows(text))
-        physical = prepare_rows(clause, schema, engine="local", ts_unit=self.ts_unit)
-        source = Source(self.connection, f"{name}_rows", schema, rows.num_rows, rows.schema)
+        source = self._source(relation, f"{name}_rows")
+        clause = without_subqueries(recognition.clause, self._rows)
+        physical = prepare_rows(clause, source.schema, engine="local", ts_unit=self.ts_unit)
         table, _ = local.run(physical, source)
         self.connection.register(name, table)
         self.tables[name] = name
         return name
+
+    def _source(self, relation: str, name: str) -> Source:
+        """What a relation holds; a table that was passed is read as it is, only the columns that are needed."""
+        passed = {known.lower(): known for known in self.attached}.get(relation.strip().strip("`").lower())
+        if passed is not None:
+            sql, n_rows, given = self.attached[passed]
+        else:
+            rows = self._query(f"SELECT * FROM {relation}")
+            self.connection.register(name, rows)
+            sql, n_rows, given = name, rows.num_rows, rows.schema
+        return Source(self.connection, sql, source_schema(self.connection, sql, given), n_rows, given)
 
     def _rows(self, text: str) -> list[tuple[Any, ...]]:
         table = self._query(text)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from eventide.engines.spark.run import run_frame
+from eventide.engines.spark.run import run_frame, run_path
 from eventide.engines.statements import (
     Edit,
     called,
@@ -34,6 +34,11 @@ def run_statement(
 def recognize(frame: DataFrame, clause: RowQuery, ts_unit: str | None = None) -> DataFrame:
     """One MATCH_RECOGNIZE over a DataFrame."""
     return run_frame(frame, lambda schema: prepare_rows(clause, schema, engine="spark", ts_unit=ts_unit)).rows
+
+
+def recognize_path(path: str, clause: RowQuery, spark: SparkSession, ts_unit: str | None = None) -> DataFrame:
+    """One MATCH_RECOGNIZE over files, which the tasks read themselves where they can."""
+    return run_path(path, lambda schema: prepare_rows(clause, schema, engine="spark", ts_unit=ts_unit), spark).rows
 
 
 class _Statement:

@@ -76,7 +76,7 @@ class RowsOperator:
 
     def _run(self, block: pa.Table) -> Results:
         spec = self.spec
-        ordered = order_rows(block, spec.layout.partition, spec.order, spec.tie_columns)
+        ordered = order_rows(block, spec.layout.partition, spec.order, spec.tie_columns, self._n_threads)
         measures = Measures(spec, block, ordered)
         matched = np.zeros(ordered.order.size, dtype=np.bool_)
         keeps = spec.rows == "all with unmatched"
@@ -154,7 +154,7 @@ class _Search:
             spec.program.n_registers,
         ]
         return _Search(
-            ts_us=rearrange(numpy_int64(block.column(TS)), order, n_threads),
+            ts_us=_times(spec, block, order, n_threads),
             masks=masks,
             program=spec.program.arrays(),
             joins=spec.program.joins(spec.depends_on_path),
@@ -165,6 +165,12 @@ class _Search:
             n_folds=spec.n_folds,
             cols=encode_columns(block, spec.encodings, order, n_threads),
         )
+
+
+def _times(spec: RowsSpec, block: pa.Table, order: IntArray, n_threads: int) -> IntArray:
+    if spec.window_us is None:
+        return np.empty(0, np.int64)
+    return rearrange(numpy_int64(block.column(TS)), order, n_threads)
 
 
 class _Walk:

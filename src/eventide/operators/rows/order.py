@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from eventide.kernels.arrays import IntArray
 from eventide.kernels.order import has_ties, is_sorted, scatter_by_code
 from eventide.operators.partitions import encode_partitions
 from eventide.operators.rows.spec import RowOrder
+from eventide.operators.shares import share_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,11 @@ class OrderedRows:
 
 
 def order_rows(
-    block: pa.Table, partition: Sequence[str], keys: Sequence[RowOrder], tie_columns: Sequence[str]
+    block: pa.Table,
+    partition: Sequence[str],
+    keys: Sequence[RowOrder],
+    tie_columns: Sequence[str],
+    n_threads: int = 1,
 ) -> OrderedRows:
     """Sort a block. Without keys the rows keep their order; `tie_columns` are asked only where keys are equal.
 
@@ -35,7 +41,7 @@ def order_rows(
     """
     codes, n_codes = encode_partitions(block, partition)
     order = _scattered(codes, n_codes, _by_keys(block, keys))
-    if keys and tie_columns and _has_ties(block, keys, order.order, order.offsets):
+    if keys and tie_columns and _has_ties(block, keys, order, n_threads):
         more = [*keys, *(RowOrder(name, False, True) for name in tie_columns)]
         order = _scattered(codes, n_codes, _sorted(block, more))
     return order
@@ -86,17 +92,20 @@ def _sorted(block: pa.Table, keys: Sequence[RowOrder]) -> IntArray:
     return indices.to_numpy().astype(np.int64)  # type: ignore[no-any-return]
 
 
-def _has_ties(block: pa.Table, keys: Sequence[RowOrder], order: IntArray, offsets: IntArray) -> bool:
+def _has_ties(block: pa.Table, keys: Sequence[RowOrder], ordered: OrderedRows, n_threads: int) -> bool:
     """Whether two neighbours of one partition have equal keys."""
+    order, offsets = ordered.order, ordered.offsets
     columns = [_codes(block.column(key.column)) for key in keys]
     if len(columns) == 1:
-        return bool(has_ties(offsets, columns[0], order))
+        with ThreadPoolExecutor(max_workers=n_threads) as pool:
+            shares = [offsets[start : stop + 1] for start, stop in share_out(offsets, n_threads)]
+            return any(pool.map(lambda share: has_ties(share, columns[0], order), shares))
     equal = np.ones(max(order.size - 1, 0), dtype=np.bool_)
     borders = offsets[1:-1]
     equal[borders[(borders > 0) & (borders < order.size)] - 1] = False
     for values in columns:
-        ordered = values[order]
-        equal &= ordered[1:] == ordered[:-1]
+        sorted_values = values[order]
+        equal &= sorted_values[1:] == sorted_values[:-1]
     return bool(equal.any())
 
 

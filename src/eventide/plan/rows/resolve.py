@@ -136,7 +136,9 @@ class _Resolver:
             inner = inner.expressions[0]
         self._check_inside(inner, node)
         label = self._one_label(inner, node)
-        slot = Slot(self._slot(label).members, from_first, offset, shift, mode == "FINAL")
+        # Only the last row of the label that a DEFINE condition is about is known without a look back.
+        members = self._members(label) if from_first or offset else self._slot(label).members
+        slot = Slot(members, from_first, offset, shift, mode == "FINAL")
         return self._read(inner, slot, node)
 
     def _read(self, inner: exp.Expression, slot: Slot, node: exp.Expression) -> exp.Expression:

@@ -29,8 +29,12 @@ from tests.lang.test_fuzz_parse import (
     test_random_expressions,
     test_token_soup,
 )
+from tests.rows.cases import Case as RowsCase
+from tests.rows.cases import cases as rows_cases
+from tests.rows.test_same_rows import check as check_rows
+from tests.rows.test_same_rows import embedded as run_rows
 
-Check = Callable[[Case], None]
+Check = Callable[[Any], None]
 MANY = [*range(12), None]
 
 
@@ -41,7 +45,7 @@ class Tally:
         self.cases: Counter[tuple[str, str]] = Counter()
         self.filled: Counter[tuple[str, str]] = Counter()
 
-    def add(self, engine: str, case: Case, has_rows: bool) -> None:
+    def add(self, engine: str, case: Case | RowsCase, has_rows: bool) -> None:
         for feature in {"all", *case.features}:
             self.cases[engine, feature] += 1
             self.filled[engine, feature] += has_rows
@@ -57,6 +61,14 @@ def compare(engine: str, tally: Tally, run: Callable[[Case], Any]) -> Check:
         expected = case.expected()
         tally.add(engine, case, bool(expected))
         assert case.found(run(case)) == expected
+
+    return check
+
+
+def compare_rows(engine: str, tally: Tally, run: Callable[[RowsCase], Any]) -> Callable[[RowsCase], None]:
+    def check(case: RowsCase) -> None:
+        tally.add(engine, case, bool(case.expected()))
+        check_rows(case, run)
 
     return check
 
@@ -85,6 +97,9 @@ def spark_runs(tally: Tally) -> dict[str, tuple[Check, int]]:
             pq.write_table(case.table(), file, row_group_size=7)
             return ev.query(case.text, **case.options).run(file, engine="spark", spark=spark).toArrow()
 
+    def rows(case: RowsCase) -> Any:
+        return ev.sql(case.sql, t=spark.createDataFrame(case.table()), ts_unit="s").toArrow()
+
     def stream(case: Case) -> Any:
         with tempfile.TemporaryDirectory() as folder:
             return run_case_as_stream(case, Path(folder), spark)
@@ -93,6 +108,7 @@ def spark_runs(tally: Tally) -> dict[str, tuple[Check, int]]:
         "spark frame": (compare("spark frame", tally, frame), 20),
         "spark path": (compare("spark path", tally, path), 20),
         "spark stream": (compare("spark stream", tally, stream), 8),
+        "rows on spark": (compare_rows("rows on spark", tally, rows), 15),
     }
 
 
@@ -104,15 +120,15 @@ def fuzz_parser(number: int) -> int:
     return len(tests) * FUZZ.max_examples
 
 
-def fuzz_round(check: Check, n_examples: int, number: int, *, stream: bool, shrink: bool) -> None:
+def fuzz_round(check: Check, n_examples: int, number: int, *, stream: bool, rows: bool, shrink: bool) -> None:
     phases = [Phase.explicit, Phase.generate, *([Phase.shrink] if shrink else [])]
 
     @seed(number)
     @settings(
         max_examples=n_examples, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=phases
     )
-    @given(cases(groups=MANY, stream=stream))
-    def body(case: Case) -> None:
+    @given(rows_cases() if rows else cases(groups=MANY, stream=stream))
+    def body(case: Any) -> None:
         check(case)
 
     body()
@@ -128,6 +144,7 @@ def main() -> int:
     rounds: dict[str, tuple[Check, int]] = {}
     if arguments.engine != "spark":
         rounds["local"] = compare("local", tally, run_local), 100
+        rounds["rows"] = compare_rows("rows", tally, run_rows), 100
         rounds["local spilled"] = compare("local spilled", tally, run_spilled), 50
     if arguments.engine != "local":
         rounds |= spark_runs(tally)
@@ -138,8 +155,8 @@ def main() -> int:
         n_texts += fuzz_parser(number)
         for name, (check, n_examples) in rounds.items():
             if time.monotonic() < end:
-                stream = name == "spark stream"
-                fuzz_round(check, n_examples, number, stream=stream, shrink=not name.startswith("spark"))
+                stream, rows, on_spark = name == "spark stream", name.startswith("rows"), "spark" in name
+                fuzz_round(check, n_examples, number, stream=stream, rows=rows, shrink=not on_spark)
         number += 1
         print(f"  {sum(n for (_, feature), n in tally.cases.items() if feature == 'all')} cases", flush=True)
     tally.report()

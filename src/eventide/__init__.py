@@ -1,16 +1,21 @@
 """Complex event queries on Apache Spark, from Python: one query, embedded, batch and streaming."""
 
 from eventide.api import Query, query, stream_metrics
+from eventide.builder import Pattern
+from eventide.detection import Detection, detect
 from eventide.errors import EventideError, InputError, QueryError, UnsupportedError
 from eventide.generate import generate, sample
 from eventide.recognition import match_recognize, sql
 
 __all__ = [
+    "Detection",
     "EventideError",
     "InputError",
+    "Pattern",
     "Query",
     "QueryError",
     "UnsupportedError",
+    "detect",
     "generate",
     "match_recognize",
     "query",

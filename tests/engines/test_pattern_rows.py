@@ -8,13 +8,17 @@ import sys
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import HealthCheck, assume, given, settings
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
 
 import eventide as ev
 from tests.engines.pattern_cases import ALL, PatternCase, pattern_cases
+from tests.engines.test_same_rows import run_case_as_stream
 
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+# Shrinking on Spark takes longer than reading a large example.
+ON_SPARK = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 # Not what every query needs: an AND makes the oracle slow.
 PLAIN = [kind for kind in ALL if kind != "and"]
 
@@ -62,3 +66,73 @@ def test_patterns_return_the_oracles_rows_without_jit() -> None:
     ]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:]
+
+
+@pytest.mark.spark
+@settings(max_examples=6, **ON_SPARK)
+@given(pattern_cases(max_per_group=6, groups=[*range(6), None]))
+def test_a_spark_dataframe_returns_the_rows_of_the_oracle(spark: Any, case: PatternCase) -> None:
+    assume(case.expected())
+    frame = spark.createDataFrame(case.table())
+    try:
+        rows = ev.query(case.text, **case.options).run(frame)
+    except ev.QueryError:
+        assume(False)
+    check(case, rows.toArrow())
+
+
+@pytest.mark.spark
+@settings(max_examples=3, **ON_SPARK)
+@given(pattern_cases(max_per_group=6, groups=[*range(6), None], bounded=True))
+def test_a_stream_returns_the_rows_of_the_oracle(spark: Any, tmp_path_factory: Any, case: PatternCase) -> None:
+    """Micro-batches in disorder; a last event far away decides all others, absence too."""
+    assume(case.expected())
+    try:
+        ev.query(case.text, **case.options).plan(case.table().schema)
+    except ev.QueryError:
+        assume(False)
+    check(case, run_case_as_stream(case, tmp_path_factory.mktemp("stream"), spark))  # type: ignore[arg-type]
+
+
+# --- the worked examples of the semantics ---------------------------------------------------------------------
+
+NEGATED = "a1 b2 c2 a3 e3 a4 c5 d6 b7 a8 b9"
+
+
+def stream(text: str) -> list[dict[str, Any]]:
+    return [{"ts": int(word[1:]), "kind": word[0].upper(), "id": word} for word in text.split()]
+
+
+def rows_of(text: str, events: str) -> list[dict[str, Any]]:
+    return ev.query(text, ts="ts", ts_unit="s", type="kind").run(stream(events)).to_pylist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "strategy", "events", "n_matches"),
+    [
+        ("(SEQ(A+, B))+", "any", "a1 b2 a3 a4 c5 b6 a7 b8", 43),
+        ("(SEQ(A+, B))+", "next", "a1 b2 a3 a4 c5 b6 a7 b8", 8),
+        ("(SEQ(A+, B))+", "contiguous", "a1 b2 a3 a4 c5 b6 a7 b8", 2),
+        ("(SEQ(A+, B))+", "any", "a1 b2 a3 a4 b7", 11),
+        ("(SEQ(A+, NOT SEQ(C, NOT E, D), B))+", "any", NEGATED, 13),
+        ("SEQ(A+, NOT E)", "any", NEGATED, 14),
+        ("SEQ(NOT E, A+)", "any", NEGATED, 12),
+        ("SEQ(A, B, C, D)", "any", "a1 b2 a3 c3 b4 b5 d5 c7 d8", 7),
+    ],
+)
+def test_worked_examples(pattern: str, strategy: str, events: str, n_matches: int) -> None:
+    assert len(rows_of(f"PATTERN {pattern} SEMANTICS {strategy} RETURN A.id", events)) == n_matches
+
+
+@pytest.mark.parametrize(
+    ("strategy", "found"),
+    [
+        ("contiguous", ["a3c4"]),
+        ("next", ["a1b2c4", "a3c4"]),
+        ("any", ["a1b2b5c6", "a1b2c4", "a1b2c6", "a1b5c6", "a1c4", "a1c6", "a3b5c6", "a3c4", "a3c6"]),
+    ],
+)
+def test_the_worked_example_of_an_optional_repetition(strategy: str, found: list[str]) -> None:
+    text = f"PATTERN SEQ(A, B*, C) SEMANTICS {strategy} RETURN A.id, B.id, C.id"
+    rows = rows_of(text, "a1 b2 a3 c4 b5 c6")
+    assert sorted(row["A_id"] + "".join(row["B_id"]) + row["C_id"] for row in rows) == found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ class Case:
 
     clause: str
     rows: tuple[tuple[Any, ...], ...]
+    features: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def sql(self) -> str:
@@ -169,4 +170,6 @@ def cases(draw: st.DrawFn, *, max_rows: int = 9) -> Case:
         )
         for i in ids
     ]
-    return Case("\n".join(line for line in lines if line), tuple(made))
+    features = [rows or "ONE ROW PER MATCH", " ".join(skip.split()[2:5]), "WITHIN" if within else "no window"]
+    features += ["interpreted" if set(define.values()) & set(INTERPRETED) else "compiled"]
+    return Case("\n".join(line for line in lines if line), tuple(made), tuple(f for f in features if f))

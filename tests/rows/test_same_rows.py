@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 
 import eventide as ev
 from tests.rows.cases import Case, cases
 from tests.rows.conformance import comparable
 
+WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+ON_SPARK = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 
-def check(case: Case, run: Any) -> None:
+
+def check(case: Case, run: Callable[[Case], pa.Table]) -> None:
     expected = case.expected()
     if expected is None:
         with pytest.raises(Exception, match="AFTER MATCH SKIP"):
             run(case)
         return
-    result: pa.Table = run(case)
+    result = run(case)
     assert comparable(list(zip(*(column.to_pylist() for column in result.columns), strict=True))) == expected
 
 
@@ -27,7 +37,41 @@ def embedded(case: Case) -> pa.Table:
     return ev.sql(case.sql, t=case.table(), ts_unit="s")
 
 
-@settings(deadline=None)
-@given(case=cases())
+@settings(max_examples=300 if WITHOUT_JIT else 12, **QUICK)
+@given(cases())
 def test_the_embedded_engine_returns_the_oracles_rows(case: Case) -> None:
     check(case, embedded)
+
+
+def test_the_embedded_engine_returns_the_oracles_rows_without_jit() -> None:
+    """The same body on many more cases: the kernels as plain Python, so that no clause is compiled."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    chosen = "embedded_engine_returns_the_oracles_rows and not without_jit"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", chosen]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
+@pytest.mark.spark
+@settings(max_examples=10, **ON_SPARK)
+@given(cases())
+def test_a_spark_dataframe_returns_the_oracles_rows(spark: Any, case: Case) -> None:
+    assume(case.expected())
+    check(case, lambda case: ev.sql(case.sql, t=spark.createDataFrame(case.table()), ts_unit="s").toArrow())
+
+
+@pytest.mark.spark
+@settings(max_examples=6, **ON_SPARK)
+@given(cases())
+def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_factory: Any, case: Case) -> None:
+    assume(case.expected())
+    path: Path = tmp_path_factory.mktemp("rows") / "rows.parquet"
+    pq.write_table(case.table(), path, row_group_size=3)
+    check(case, lambda case: run_path(case, path, spark))
+
+
+def run_path(case: Case, path: Path, spark: Any) -> pa.Table:
+    from eventide.engines.spark.statement import recognize_path
+    from eventide.lang.rows import parse_clause
+
+    return recognize_path(str(path), parse_clause(case.clause), spark, "s").toArrow()

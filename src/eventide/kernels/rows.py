@@ -56,6 +56,16 @@ def holds(
 # </generated>
 
 
+# <generated: near>
+@njit(cache=True, nogil=True)
+def near(which: int, row: int, span: IntArray, cols: Any) -> bool:
+    """Whether a condition that looks at the row and its neighbours holds; replaced per query."""
+    return True
+
+
+# </generated>
+
+
 # <generated: fold>
 @njit(cache=True, nogil=True)
 def fold(depth: int, row: int, label: int, span: IntArray, folds: Any, cols: Any) -> None:
@@ -88,6 +98,23 @@ def find_first(labels: IndexArray, depth: int, members: IndexArray, offset: int)
 
 
 @njit(cache=True, nogil=True)
+def mark_near(
+    offsets: IntArray, start: int, stop: int, n_near: int, first_word: int, masks: IntArray, cols: Any
+) -> None:
+    """Set a bit for each row and condition that looks at no more than its neighbours: 64 conditions to a mask."""
+    span = np.zeros(4, dtype=np.int64)
+    for partition in range(start, stop):
+        span[LOW], span[HIGH] = offsets[partition], offsets[partition + 1]
+        for row in range(span[LOW], span[HIGH]):
+            for word in range((n_near + 63) // 64):
+                found = np.int64(0)
+                for which in range(64 * word, min(n_near, 64 * word + 64)):
+                    if near(which, row, span, cols):
+                        found |= np.int64(1) << np.int64(which & 63)
+                masks[first_word + word, row] = found
+
+
+@njit(cache=True, nogil=True)
 def match_rows(
     offsets: IntArray,
     stop_partition: int,
@@ -96,6 +123,7 @@ def match_rows(
     program: IndexArray,
     joins: IndexArray,
     bits: IndexArray,
+    near_bits: IndexArray,
     tested: IndexArray,
     skip_members: IndexArray,
     limits: IntArray,
@@ -112,7 +140,8 @@ def match_rows(
     """Write matches to `out`: (partition, first row, number, end in `out_path`), and their instructions to `out_path`.
 
     Returns how many matches were written. Finished when state[PARTITION] reaches `stop_partition`. `joins[pc]` numbers
-    the points that remember failures, -1 elsewhere; `bits[label]` is the label's bit in `masks`, -1: any row;
+    the points that remember failures, -1 elsewhere; `bits[label]` and `near_bits[label]` are bits in `masks` that must be
+    set, -1: none;
     `tested[label]` whether `holds` decides, too; `ts_us` is empty without a window; `tried` has room for every join
     and row of the largest partition.
     `path` (rows: label, last row of the label before, instruction), `stack` and `trail` are room to work in: the
@@ -170,6 +199,9 @@ def match_rows(
                         label = program[pc, 1]
                         bit = bits[label]
                         failed = row >= hi or (bit >= 0 and not (masks[bit >> 6, row] >> (bit & 63)) & 1)
+                        if not failed and near_bits[label] >= 0:
+                            bit = near_bits[label]
+                            failed = not (masks[bit >> 6, row] >> (bit & 63)) & 1
                         if not failed and has_window:
                             failed = ts_us[row] - ts_us[start] >= window_us
                         if not failed:

@@ -29,7 +29,7 @@ _FOREIGN = {
     "ORDER": "there is no ORDER BY clause; sort the result",
     "LIMIT": "there is no LIMIT clause; limit the result",
     "JOIN": "a query reads one source; relate events in WHERE",
-    "MATCH_RECOGNIZE": "MATCH_RECOGNIZE is SQL and cannot run yet; write PATTERN SEQ(...) here",
+    "MATCH_RECOGNIZE": "MATCH_RECOGNIZE is SQL: run the statement with ev.sql(...), or write PATTERN SEQ(...) here",
     "EMIT": "EMIT belongs to situation queries, which relate symbols by 'before', 'during', ...",
     "FOR": "FOR belongs to situation queries, which relate symbols by 'before', 'during', ...",
 }

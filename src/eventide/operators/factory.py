@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from eventide.operators.computed import Compute, cannot_compute
+from eventide.operators.detection.operator import DetectionOperator
+from eventide.operators.detection.operator import warm as warm_detection
+from eventide.operators.detection.spec import DetectionSpec
 from eventide.operators.patterns.operator import PatternOperator
 from eventide.operators.patterns.operator import warm as warm_pattern
 from eventide.operators.patterns.spec import PatternSpec
@@ -15,13 +18,15 @@ from eventide.operators.rows.spec import RowsSpec
 from eventide.operators.sequence import SequenceOperator, SequenceSpec
 from eventide.operators.sequence import warm as warm_sequence
 
-Spec: TypeAlias = SequenceSpec | PatternSpec | RowsSpec
+Spec: TypeAlias = SequenceSpec | PatternSpec | RowsSpec | DetectionSpec
 
 
 def make_operator(spec: Spec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
     """A new operator without state; `compute` is the engine's way to compute columns."""
     if isinstance(spec, RowsSpec):
         return RowsOperator(spec, n_threads, compute)
+    if isinstance(spec, DetectionSpec):
+        return DetectionOperator(spec, n_threads)
     if isinstance(spec, PatternSpec):
         return PatternOperator(spec, n_threads)
     return SequenceOperator(spec, n_threads)
@@ -31,6 +36,8 @@ def warm_operator(spec: Spec) -> None:
     """Compile what the operator needs before work fans out to processes that share the cache."""
     if isinstance(spec, RowsSpec):
         warm_rows(spec)
+    elif isinstance(spec, DetectionSpec):
+        warm_detection(spec)
     elif isinstance(spec, PatternSpec):
         warm_pattern(spec)
     else:

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from eventide.kernels.arrays import HashArray, IntArray
 from eventide.kernels.bindings import hash_bindings
-from eventide.kernels.patterns import NEVER
+from eventide.kernels.pattern_places import NEVER
 from eventide.operators.block import TS
 from eventide.operators.identity import match_ids
 from eventide.operators.ordered import Ordered

@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from eventide.kernels import patterns as kernel_places
+from eventide.kernels import pattern_places as places
 from eventide.kernels.arrays import IntArray
 from eventide.operators.patterns.program import Conjunction
 from eventide.operators.patterns.walk import Found, Setting, Walk
@@ -68,7 +68,7 @@ def _arrays(offers: list[_Offer]) -> tuple[IntArray, ...]:
 
 def _pairs(setting: Setting, conjunction: Conjunction) -> list[tuple[int, tuple[Entry, ...], tuple[Gap, ...]]]:
     sides = [_ways(setting, branches) for branches in conjunction.sides]
-    tests = np.array(conjunction.closes, dtype=np.int64)
+    closing = np.array(conjunction.closes, dtype=np.int64)
     ts_us = setting.events[0]
     result = []
     for scope in range(len(setting.scopes)):
@@ -78,7 +78,7 @@ def _pairs(setting: Setting, conjunction: Conjunction) -> list[tuple[int, tuple[
                 continue
             rows = np.array([row for row, _ in entries], dtype=np.int64)
             symbols = np.array([symbol for _, symbol in entries], dtype=np.int64)
-            if setting.kernel.all_hold(symbols, rows, tests, setting.cols):
+            if setting.kernel.all_hold(symbols, rows, closing, setting.tests, setting.cols):
                 gaps = dict.fromkeys(gap for _, own in combination for gap in own)
                 result.append((scope, entries, tuple(gaps)))
     return result
@@ -87,7 +87,7 @@ def _pairs(setting: Setting, conjunction: Conjunction) -> list[tuple[int, tuple[
 def _ways(setting: Setting, branches: tuple[int, ...]) -> dict[int, list[tuple[tuple[Entry, ...], tuple[Gap, ...]]]]:
     """All ways to match one side, by scope."""
     ways: dict[int, dict[tuple[tuple[Entry, ...], tuple[Gap, ...]], None]] = {}
-    for found in Walk(setting, branches, kernel_places.WAYS, 0, len(setting.scopes)):
+    for found in Walk(setting, branches, places.WAYS, 0, len(setting.scopes)):
         for i, scope in enumerate(found.scope.tolist()):
             ways.setdefault(scope, {})[_way(found, i)] = None
     return {scope: list(known) for scope, known in ways.items()}

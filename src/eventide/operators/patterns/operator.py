@@ -18,13 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.errors import EventideError, InputError
-from eventide.kernels import patterns as plain_kernel
 from eventide.kernels.arrays import IntArray
 from eventide.kernels.completions import index_completions
+from eventide.kernels.pattern_places import MATCHES, SCOPE_SIZE
 from eventide.operators.block import MAX_US, MIN_US, TS
 from eventide.operators.buffer import EventBuffer
 from eventide.operators.encode import encode_columns
-from eventide.operators.generated import load_module, specialize
+from eventide.operators.generated import load_module
 from eventide.operators.hashes import hash_rows
 from eventide.operators.ordered import Ordered, order_events
 from eventide.operators.patterns.distinct import distinct
@@ -46,7 +46,7 @@ class PatternOperator:
     def __init__(self, spec: PatternSpec, n_threads: int = 1) -> None:
         self.spec = spec
         self._n_threads = n_threads
-        self._kernel = _load_kernel(spec)
+        self._kernel, self._tests = load_kernel(spec)
         self._buffer = EventBuffer()
         self._watermark_us = MIN_US
         self._n_late = 0
@@ -148,6 +148,7 @@ class PatternOperator:
         )
         return Setting(
             kernel=self._kernel,
+            tests=self._tests,
             program=spec.program,
             events=events,
             offers=no_offers(),
@@ -170,7 +171,7 @@ class PatternOperator:
 
     def _walk(self, setting: Setting) -> Iterator[Found]:
         shares = _share_out(setting.scopes, self._n_threads)
-        walks = [Walk(setting, self.spec.program.main, plain_kernel.MATCHES, start, stop) for start, stop in shares]
+        walks = [Walk(setting, self.spec.program.main, MATCHES, start, stop) for start, stop in shares]
         with ThreadPoolExecutor(max_workers=len(walks) or 1) as pool:
             while walks:
                 found = [walks[0].fill()] if len(walks) == 1 else list(pool.map(Walk.fill, walks))
@@ -222,16 +223,17 @@ def _share_out(scopes: IntArray, n_shares: int) -> list[tuple[int, int]]:
 
 def warm(spec: PatternSpec) -> None:
     """Compile the spec's kernel into the cache, so that workers that share it only load it."""
-    operator = PatternOperator(spec)
+    kernel, tests = load_kernel(spec)
     nothing, index = np.empty(0, np.int64), np.empty(0, np.int32)
     ordered = Ordered(nothing, np.zeros(1, np.int64), nothing, nothing, index, index)
     cols = np.empty((0, 0), np.int64), np.empty((0, 0), np.float64), np.empty((0, 0), np.bool_)
     setting = Setting(
-        kernel=operator._kernel,
+        kernel=kernel,
+        tests=tests,
         program=spec.program,
         events=(nothing, nothing, index, index, _completions(spec.program, ordered)),
         offers=no_offers(),
-        scopes=np.empty((0, plain_kernel.SCOPE_SIZE), np.int64),
+        scopes=np.empty((0, SCOPE_SIZE), np.int64),
         cols=cols,
         reach_us=spec.reach_us,
         newer_than_us=MIN_US,
@@ -239,11 +241,15 @@ def warm(spec: PatternSpec) -> None:
         min_length=1,
         max_matches=MAX_US,
     )
-    Walk(setting, spec.program.main, plain_kernel.MATCHES, 0, 0).fill()
+    Walk(setting, spec.program.main, MATCHES, 0, 0).fill()
 
 
-def _load_kernel(spec: PatternSpec) -> ModuleType | Any:
+def load_kernel(spec: PatternSpec) -> tuple[ModuleType, tuple[Any, Any, Any]]:
+    """The kernel, and the tests of the query."""
+    # Importing it compiles it, once per machine: not before a query needs it.
+    from eventide.kernels import patterns
+
     if spec.tests_source is None:
-        return plain_kernel
-    source = plain_kernel.__loader__.get_source(plain_kernel.__name__)  # type: ignore[union-attr]
-    return load_module(specialize(source, {"tests": spec.tests_source}))
+        return patterns, patterns.NO_TESTS
+    tests = load_module(spec.tests_source)
+    return patterns, (tests.bound_holds, tests.adjacent_holds, tests.closes)

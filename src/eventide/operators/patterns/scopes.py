@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from eventide.kernels.arrays import IntArray
-from eventide.kernels.patterns import NEVER, SCOPE_SIZE
+from eventide.kernels.pattern_places import NEVER, SCOPE_SIZE
 from eventide.operators.ordered import Ordered
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.windows import Slide
@@ -16,11 +16,12 @@ from eventide.operators.windows import Slide
 
 def make_scopes(spec: PatternSpec, ordered: Ordered, newer_than_us: int) -> IntArray:
     """One row per scope in which something may be decided after `newer_than_us`; see SCOPE_SIZE for its columns."""
-    lo, hi = ordered.offsets[:-1], ordered.offsets[1:]
-    partition = np.arange(lo.size, dtype=np.int64)
+    # A dictionary may hold partitions that have no event here.
+    partition = np.flatnonzero(np.diff(ordered.offsets))
+    lo, hi = ordered.offsets[partition], ordered.offsets[partition + 1]
     ends = np.full(lo.size, NEVER, dtype=np.int64)
     if spec.slide is not None:
-        lo, hi, ends, partition = _windows(spec.slide, ordered)
+        lo, hi, ends, partition = _windows(spec.slide, ordered, partition.tolist())
     newest_us = ordered.ts_us[hi - 1] if hi.size else np.empty(0, np.int64)
     last_us = newest_us + min(spec.delay_us, NEVER // 2)
     if spec.slide is not None and spec.program.waits:
@@ -32,10 +33,10 @@ def make_scopes(spec: PatternSpec, ordered: Ordered, newer_than_us: int) -> IntA
     return scopes
 
 
-def _windows(slide: Slide, ordered: Ordered) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+def _windows(slide: Slide, ordered: Ordered, partitions: list[int]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """First row, end, end of window, partition of every window that holds an event."""
     found: list[tuple[IntArray, IntArray, IntArray, IntArray]] = []
-    for p in range(ordered.n_partitions):
+    for p in partitions:
         start, stop = int(ordered.offsets[p]), int(ordered.offsets[p + 1])
         ts_us = ordered.ts_us[start:stop]
         newest = (ts_us - slide.origin_us) // slide.slide_us

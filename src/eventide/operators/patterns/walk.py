@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eventide.errors import InputError
-from eventide.kernels import patterns as kernel_places
+from eventide.kernels import pattern_places as places
 from eventide.kernels.arrays import IntArray
 from eventide.operators.patterns.program import PatternProgram
 
@@ -39,6 +39,7 @@ class Setting:
     """What all walks over one block share."""
 
     kernel: Any
+    tests: tuple[Any, Any, Any]
     program: PatternProgram
     events: tuple[Any, ...]
     offers: tuple[IntArray, ...]
@@ -67,11 +68,12 @@ class Walk:
         self._branches = np.array(branches, dtype=np.int64)
         self._stop = stop
         self._job = _new_job(setting, mode)
-        self._job[kernel_places.SCOPE] = start
+        self._job[places.SCOPE] = start
+        self._job[places.STOP] = stop
         self._stacks: Stacks = tuple(  # type: ignore[assignment]
             np.empty(shape, dtype=np.int64)
             for shape in (
-                (_FIRST_STACK, kernel_places.FRAME_SIZE),
+                (_FIRST_STACK, places.FRAME_SIZE),
                 (2, _FIRST_STACK),
                 (3, _FIRST_STACK),
                 (3, _FIRST_STACK),
@@ -79,14 +81,14 @@ class Walk:
         )
         # A match of any length fits into some array: they grow when not even one does.
         self._out = (
-            np.empty((MATCHES_PER_BATCH, kernel_places.HEAD_SIZE), dtype=np.int64),
+            np.empty((MATCHES_PER_BATCH, places.HEAD_SIZE), dtype=np.int64),
             np.empty((2, min(_ENTRIES_PER_BATCH, 16 * MATCHES_PER_BATCH)), dtype=np.int64),
             np.empty((3, _FIRST_STACK), dtype=np.int64),
         )
 
     @property
     def ended(self) -> bool:
-        return bool(self._job[kernel_places.SCOPE] >= self._stop)
+        return bool(self._job[places.SCOPE] >= self._stop)
 
     def __iter__(self) -> Iterator[Found]:
         while not self.ended:
@@ -97,29 +99,29 @@ class Walk:
     def fill(self) -> Found:
         """Walk on until the result arrays are full or the end is reached."""
         job, setting = self._job, self._setting
-        job[kernel_places.N_OUT : kernel_places.N_OUT_GAPS + 1] = 0
+        job[places.N_OUT : places.N_OUT_GAPS + 1] = 0
         while True:
             status = self._run()
-            if status == kernel_places.SPACE:
+            if status == places.SPACE:
                 self._stacks = tuple(_doubled(stack) for stack in self._stacks)  # type: ignore[assignment]
-            elif status == kernel_places.FULL and job[kernel_places.N_OUT] == 0:
+            elif status == places.FULL and job[places.N_OUT] == 0:
                 self._out = tuple(_doubled(array) for array in self._out)  # type: ignore[assignment]
-            elif status == kernel_places.LIMIT:
-                raise TooManyMatchesError(int(job[kernel_places.SCOPE]))
+            elif status == places.LIMIT:
+                raise TooManyMatchesError(int(job[places.SCOPE]))
             else:
                 break
-        n, n_entries, n_gaps = (int(job[i]) for i in range(kernel_places.N_OUT, kernel_places.N_OUT_GAPS + 1))
+        n, n_entries, n_gaps = (int(job[i]) for i in range(places.N_OUT, places.N_OUT_GAPS + 1))
         head, entries, gaps = self._out
-        assert setting.scopes.shape[1] == kernel_places.SCOPE_SIZE
-        columns = [head[:n, k].copy() for k in range(kernel_places.HEAD_SIZE)]
+        assert setting.scopes.shape[1] == places.SCOPE_SIZE
+        columns = [head[:n, k].copy() for k in range(places.HEAD_SIZE)]
         return Found(
-            ends=columns[kernel_places.OUT_ENTRIES],
+            ends=columns[places.OUT_ENTRIES],
             symbols=entries[0, :n_entries].copy(),
             rows=entries[1, :n_entries].copy(),
-            scope=columns[kernel_places.OUT_SCOPE],
-            decided_us=columns[kernel_places.OUT_DECIDED],
-            waited=columns[kernel_places.OUT_WAITED],
-            gap_ends=columns[kernel_places.OUT_GAPS],
+            scope=columns[places.OUT_SCOPE],
+            decided_us=columns[places.OUT_DECIDED],
+            waited=columns[places.OUT_WAITED],
+            gap_ends=columns[places.OUT_GAPS],
             gaps=gaps[:, :n_gaps].copy(),
         )
 
@@ -129,12 +131,12 @@ class Walk:
             status: int = setting.kernel.match_scopes(
                 setting.scopes,
                 self._branches,
-                self._stop,
                 self._job,
                 setting.program.tables,
                 setting.events,
                 setting.offers,
                 self._stacks,
+                setting.tests,
                 setting.cols,
                 self._out,
             )
@@ -148,25 +150,25 @@ class Walk:
 
 def _new_job(setting: Setting, mode: int) -> IntArray:
     program = setting.program
-    job = np.zeros(kernel_places.JOB_SIZE, dtype=np.int64)
+    job = np.zeros(places.JOB_SIZE, dtype=np.int64)
     sources = [position.edges for position in program.positions] + [branch.starts for branch in program.branches]
     member_lo, member_gap_lo, entry_lo = setting.offers[5], setting.offers[7], setting.offers[2]
     n_members = _widest(member_lo)
     moves = [edge.negations for source in sources for edge in source]
     moves += [ending.negations for position in program.positions for ending in position.endings]
     for place, value in (
-        (kernel_places.MODE, mode),
-        (kernel_places.DEPTH, -1),
-        (kernel_places.REACH, setting.reach_us),
-        (kernel_places.NEWER_THAN, setting.newer_than_us),
-        (kernel_places.UP_TO, setting.up_to_us),
-        (kernel_places.N_WINDOWS, program.n_windows),
-        (kernel_places.MIN_LENGTH, setting.min_length),
-        (kernel_places.MAX_MATCHES, setting.max_matches),
-        (kernel_places.FAN_OUT, max((len(source) for source in sources), default=0) * n_members),
-        (kernel_places.MAX_ENDS, max((len(position.endings) for position in program.positions), default=0)),
-        (kernel_places.MAX_ENTRIES, _widest(entry_lo)),
-        (kernel_places.MAX_GAPS, max(map(len, moves), default=0) + _widest(member_gap_lo, 0)),
+        (places.MODE, mode),
+        (places.DEPTH, -1),
+        (places.REACH, setting.reach_us),
+        (places.NEWER_THAN, setting.newer_than_us),
+        (places.UP_TO, setting.up_to_us),
+        (places.N_WINDOWS, program.n_windows),
+        (places.MIN_LENGTH, setting.min_length),
+        (places.MAX_MATCHES, setting.max_matches),
+        (places.FAN_OUT, max((len(source) for source in sources), default=0) * n_members),
+        (places.MAX_ENDS, max((len(position.endings) for position in program.positions), default=0)),
+        (places.MAX_ENTRIES, _widest(entry_lo)),
+        (places.MAX_GAPS, max(map(len, moves), default=0) + _widest(member_gap_lo, 0)),
     ):
         job[place] = value
     return job
@@ -178,7 +180,7 @@ def _widest(offsets: IntArray, least: int = 1) -> int:
 
 def _doubled(stack: IntArray) -> IntArray:
     """The same content in twice the room, along the longer side."""
-    axis = 0 if stack.shape[1] in (kernel_places.FRAME_SIZE, kernel_places.HEAD_SIZE) else 1
+    axis = 0 if stack.shape[1] in (places.FRAME_SIZE, places.HEAD_SIZE) else 1
     shape = tuple(2 * size if i == axis else size for i, size in enumerate(stack.shape))
     wider = np.empty(shape, dtype=np.int64)
     wider[tuple(slice(size) for size in stack.shape)] = stack

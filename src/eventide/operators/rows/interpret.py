@@ -33,7 +33,8 @@ def interpreted_kernel(kernel: Any, spec: RowsSpec, block: pa.Table, ordered: Or
 
     compiled = kernel.match_rows
     plain = getattr(compiled, "py_func", compiled)
-    return SimpleNamespace(match_rows=FunctionType(plain.__code__, {**plain.__globals__, "holds": holds}))
+    match_rows = FunctionType(plain.__code__, {**plain.__globals__, "holds": holds})
+    return SimpleNamespace(match_rows=match_rows, mark_near=kernel.mark_near)
 
 
 class _Condition:

@@ -130,16 +130,20 @@ class _Search:
     program: IndexArray
     joins: IndexArray
     bits: IndexArray
+    near_bits: IndexArray
     tested: IndexArray
     skip_members: IndexArray
     limits: IntArray
     n_folds: tuple[int, int, int]
+    n_mask_columns: int
+    n_near: int
     cols: Any
 
     @staticmethod
     def of(spec: RowsSpec, block: pa.Table, ordered: OrderedRows, n_threads: int) -> _Search:
         order = ordered.order
-        masks = np.empty((len(spec.mask_columns), order.size), dtype=np.int64)
+        n_columns, n_near = len(spec.mask_columns), max(spec.nears, default=-1) + 1
+        masks = np.empty((n_columns + -(-n_near // 64), order.size), dtype=np.int64)
         for i, name in enumerate(spec.mask_columns):
             masks[i] = rearrange(numpy_int64(block.column(name)), order, n_threads)
         n_labels = len(spec.program.labels)
@@ -159,10 +163,13 @@ class _Search:
             program=spec.program.arrays(),
             joins=spec.program.joins(spec.depends_on_path),
             bits=np.array(spec.bits, dtype=np.int32),
+            near_bits=np.array([-1 if i < 0 else 64 * n_columns + i for i in spec.nears], dtype=np.int32),
             tested=np.array(spec.tested, dtype=np.int32),
             skip_members=skip_members,
             limits=np.array(limits, dtype=np.int64),
             n_folds=spec.n_folds,
+            n_mask_columns=n_columns,
+            n_near=n_near,
             cols=encode_columns(block, spec.encodings, order, n_threads),
         )
 
@@ -179,7 +186,8 @@ class _Walk:
     def __init__(self, search: _Search, offsets: IntArray, start: int, stop: int) -> None:
         self._search = search
         self._offsets = offsets
-        self._stop = stop
+        self._start, self._stop = start, stop
+        self._is_marked = False
         self._state = np.array([start, -1, 1, 0, 0], dtype=np.int64)
         largest = int(np.diff(offsets[start : stop + 1]).max(initial=0))
         self._tried = np.zeros((int(search.joins.max(initial=-1)) + 1) * (largest + 1), dtype=np.int32)
@@ -211,6 +219,11 @@ class _Walk:
     def step(self, kernel: Any) -> Found | None:
         """The next matches; None when a call found none."""
         search = self._search
+        if not self._is_marked:
+            self._is_marked = True
+            kernel.mark_near(
+                self._offsets, self._start, self._stop, search.n_near, search.n_mask_columns, search.masks, search.cols
+            )
         n: int = kernel.match_rows(
             self._offsets,
             self._stop,
@@ -219,6 +232,7 @@ class _Walk:
             search.program,
             search.joins,
             search.bits,
+            search.near_bits,
             search.tested,
             search.skip_members,
             search.limits,
@@ -249,12 +263,11 @@ class _Walk:
 
 def load_kernel(spec: RowsSpec) -> ModuleType | Any:
     """The matcher, with the query's conditions compiled in."""
-    if spec.holds_source is None:
+    generated = {"holds": spec.holds_source, "fold": spec.fold_source, "near": spec.near_source}
+    replaced = {name: text for name, text in generated.items() if text is not None}
+    if not replaced:
         return plain_kernel
     source = plain_kernel.__loader__.get_source(plain_kernel.__name__)  # type: ignore[union-attr]
-    replaced = {"holds": spec.holds_source}
-    if spec.fold_source is not None:
-        replaced["fold"] = spec.fold_source
     return load_module(specialize(source, replaced))
 
 

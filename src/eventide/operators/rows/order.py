@@ -114,5 +114,7 @@ def _codes(column: pa.ChunkedArray) -> IntArray:
     values = _integers(column)
     if values is not None:
         return values
-    encoded = pc.dictionary_encode(column, null_encoding="encode").unify_dictionaries()
-    return pa.chunked_array([chunk.indices for chunk in encoded.chunks], pa.int32()).to_numpy().astype(np.int64)  # type: ignore[no-any-return]
+    # Joined first: Arrow does not unify dictionaries that hold a NULL.
+    joined = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    encoded = pc.dictionary_encode(joined, null_encoding="encode")
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)  # type: ignore[no-any-return]

@@ -90,6 +90,7 @@ class RowsSpec:
     tie_columns: tuple[str, ...]  # tell rows with equal keys apart
     mask_columns: tuple[str, ...]
     bits: tuple[int, ...]  # per label: its bit in the masks, -1: any row
+    nears: tuple[int, ...]  # per label: its number among the conditions on neighbouring rows, -1: none
     tested: tuple[bool, ...]  # per label: whether `holds` decides, too
     depends_on_path: tuple[bool, ...]  # per label: whether its condition looks at the labels of other rows
     depends_on_start: bool  # whether a condition looks at where the match began
@@ -106,6 +107,7 @@ class RowsSpec:
     encodings: tuple[Encoding, ...] = ()
     holds_source: str | None = None
     fold_source: str | None = None
+    near_source: str | None = None
     n_folds: tuple[int, int, int] = (0, 0, 0)  # rows of integers, of doubles, of counts
     interpreted: tuple[Interpreted, ...] = ()
 

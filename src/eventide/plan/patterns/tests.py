@@ -1,4 +1,4 @@
-"""What relates the events of a match, as source text for the kernel's region "tests"."""
+"""What relates the events of a match, as source text of the functions that the kernel takes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from eventide.operators.encode import Encoding, place
 from eventide.plan.expressions.code_spaces import CodeSpaces
-from eventide.plan.expressions.residue import encoding_of, library_functions
+from eventide.plan.expressions.residue import HEADER, encoding_of, library_functions
 from eventide.plan.expressions.split import EventValue, Test
-from eventide.plan.expressions.write_code import DECORATOR, TestWriter
+from eventide.plan.expressions.write_code import TestWriter
 from eventide.plan.patterns.closing import ClosingTest, ClosingWriter
+
+_TYPES = "from eventide.kernels.pattern_types import ADJACENT_HOLDS, BOUND_HOLDS, CLOSES\n\n\n"
 
 
 def write_pattern_tests(
@@ -40,12 +42,12 @@ def write_pattern_tests(
         texts.append(ClosingWriter(spaces, places, one, called, numbers).closing(f"closing_{k}"))
     parts = [text for name, text in library_functions().items() if name in called]
     texts += [_bound(tests, numbers), _adjacent(tests, numbers), _closes(len(closing))]
-    return "\n\n".join([*parts, *texts]), encodings
+    return HEADER + _TYPES + "\n\n".join([*parts, *texts]), encodings
 
 
 def _bound(tests: Sequence[Test], numbers: Mapping[str, int]) -> str:
     """A new entry against all combinations of the entries of a test's other symbols."""
-    lines = [f"{DECORATOR}def bound_holds(symbol, row, symbols, rows, n, cols):"]
+    lines = [f"{_decorator('BOUND_HOLDS')}def bound_holds(symbol, row, symbols, rows, n, cols):"]
     for k, test in enumerate(tests):
         if any(slot.is_next for slot in test.slots):
             continue
@@ -65,7 +67,7 @@ def _bound(tests: Sequence[Test], numbers: Mapping[str, int]) -> str:
 
 
 def _adjacent(tests: Sequence[Test], numbers: Mapping[str, int]) -> str:
-    lines = [f"{DECORATOR}def adjacent_holds(left, left_row, right, right_row, cols):"]
+    lines = [f"{_decorator('ADJACENT_HOLDS')}def adjacent_holds(left, left_row, right, right_row, cols):"]
     for k, test in enumerate(tests):
         if not any(slot.is_next for slot in test.slots):
             continue
@@ -78,7 +80,11 @@ def _adjacent(tests: Sequence[Test], numbers: Mapping[str, int]) -> str:
 
 
 def _closes(n_tests: int) -> str:
-    lines = [f"{DECORATOR}def closes(test, symbols, rows, base, n, cols):"]
+    lines = [f"{_decorator('CLOSES')}def closes(test, symbols, rows, base, n, cols):"]
     for k in range(n_tests):
         lines += [f"    if test == {k}:", f"        return closing_{k}(symbols, rows, base, n, cols)"]
     return "\n".join([*lines, "    return True"]) + "\n"
+
+
+def _decorator(signature: str) -> str:
+    return f"@njit({signature}, cache=True, nogil=True)\n"

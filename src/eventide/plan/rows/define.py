@@ -29,6 +29,7 @@ from eventide.plan.rows.leaves import (
     leaf_type,
 )
 
+_NEAR_ARGUMENTS = "span, cols"
 _ARGUMENTS = "span, labels, first, last, before, folds, cols"
 
 
@@ -39,6 +40,24 @@ class Condition:
     label: int
     resolved: Resolved
     source: Source
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it looks at the row and those a fixed distance away, whatever match they are in."""
+        leaves = self.resolved.leaves
+        return all(isinstance(leaf, ValueLeaf) and not leaf.slot.depends_on_start for leaf in leaves)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Source text for the matcher's regions, and what it reads; `nears` numbers the labels that `near` knows."""
+
+    holds: str | None = None
+    fold: str | None = None
+    near: str | None = None
+    nears: Mapping[int, int] = field(default_factory=dict)
+    encodings: tuple[Encoding, ...] = ()
+    n_folds: tuple[int, int, int] = (0, 0, 0)  # rows of integers, of doubles, of counts
 
 
 @dataclass(slots=True)
@@ -182,11 +201,8 @@ class ConditionCode:
     def has_folds(self) -> bool:
         return bool(self._folds)
 
-    def write(self, columns: Sequence[str]) -> tuple[str, str | None, tuple[Encoding, ...], tuple[int, int, int]]:
-        """Source of `holds` and `fold`, the encodings, and the sizes of the arrays of folds.
-
-        Value i is read from the block's column `columns[i]`.
-        """
+    def write(self, columns: Sequence[str]) -> Code:
+        """The code; value i is read from the block's column `columns[i]`."""
         trees = [typed for _, typed, _ in self._typed]
         spaces = CodeSpaces(trees)
         encodings = tuple(encoding_of(columns[i], value, spaces, i) for i, value in enumerate(self.values))
@@ -194,17 +210,26 @@ class ConditionCode:
         fold_places, n_folds = self._fold_places(encodings)
         called: set[str] = {"add_int"} if self._folds else set()
         texts = []
-        by_label: dict[int, list[str]] = {}
+        far: dict[int, list[str]] = {}
+        close: dict[int, list[str]] = {}
         for k, (condition, typed, slots) in enumerate(self._typed):
             writer = _RowTestWriter(spaces, places, condition.source, called, fold_places, self._n_labels)
-            texts.append(writer.row_function(f"test_{k}", typed, slots))
-            by_label.setdefault(condition.label, []).append(f"test_{k}(row, {_ARGUMENTS})")
-        lines = [f"    if label == {label}:\n        return {' and '.join(calls)}" for label, calls in by_label.items()]
-        holds = f"{DECORATOR}def holds(label, row, {_ARGUMENTS}):\n" + "\n".join(lines) + "\n    return True\n"
-        parts = [text for name, text in library_functions().items() if name in called]
-        fold = self._fold_source(encodings, fold_places) if self._folds else None
-        # `find_first` and `find_last` stand behind the generated code in the kernel's file; Numba finds them late.
-        return "\n\n".join([*parts, *texts, holds]), fold, encodings, n_folds
+            arguments = _NEAR_ARGUMENTS if condition.is_near else _ARGUMENTS
+            texts.append(writer.row_function(f"test_{k}", typed, slots, arguments))
+            by_label = close if condition.is_near else far
+            by_label.setdefault(condition.label, []).append(f"test_{k}(row, {arguments})")
+        # What one region calls may stand behind it in the kernel's file: Numba looks names up when it compiles.
+        library = [text for name, text in library_functions().items() if name in called]
+        holds = _choose("holds", "label", _ARGUMENTS, far)
+        numbered = {i: calls for i, calls in enumerate(close.values())}
+        return Code(
+            holds="\n\n".join([*library, *texts, holds]),
+            fold=self._fold_source(encodings, fold_places) if self._folds else None,
+            near=_choose("near", "which", _NEAR_ARGUMENTS, numbered) if close else None,
+            nears={label: i for i, label in enumerate(close)},
+            encodings=encodings,
+            n_folds=n_folds,
+        )
 
     def _fold_places(self, encodings: tuple[Encoding, ...]) -> tuple[dict[int, tuple[int, int]], tuple[int, int, int]]:
         places: dict[int, tuple[int, int]] = {}
@@ -261,7 +286,7 @@ class _RowTestWriter(TestWriter):
         self._fold_places = fold_places
         self._n_labels = n_labels
 
-    def row_function(self, name: str, typed: Typed, slots: Sequence[Slot]) -> str:
+    def row_function(self, name: str, typed: Typed, slots: Sequence[Slot], arguments: str) -> str:
         """The source of the function."""
         cause = off_the_list(typed)
         if cause is not None:
@@ -270,7 +295,7 @@ class _RowTestWriter(TestWriter):
             self._find(i, slot)
         value, null = self.write(typed)
         self.line(f"return {value} and not {null}")
-        return f"{DECORATOR}def {name}(row, {_ARGUMENTS}):\n" + "\n".join(self.lines) + "\n"
+        return f"{DECORATOR}def {name}(row, {arguments}):\n" + "\n".join(self.lines) + "\n"
 
     def _find(self, i: int, slot: Slot) -> None:
         """Lines that set `row_i` to the slot's row."""
@@ -315,6 +340,12 @@ class _RowTestWriter(TestWriter):
         self.line(f"{n} = {null}")
         self.line(f"{x} = {text}")
         return x, n
+
+
+def _choose(name: str, which: str, arguments: str, calls: Mapping[int, Sequence[str]]) -> str:
+    """A function that makes the calls of one number."""
+    lines = [f"    if {which} == {i}:\n        return {' and '.join(texts)}" for i, texts in calls.items()]
+    return f"{DECORATOR}def {name}({which}, row, {arguments}):\n" + "\n".join([*lines, "    return True"]) + "\n"
 
 
 def _slot(slots: list[Slot], slot: Slot) -> int:

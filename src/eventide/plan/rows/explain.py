@@ -22,12 +22,12 @@ def _conditions(spec: RowsSpec) -> str:
         parts = []
         if spec.bits[i] >= 0:
             parts.append("the SQL engine decides what its row alone tells")
-        if spec.tested[i]:
-            parts.append(
-                "compiled code looks at other rows of the match"
-                if spec.depends_on_path[i]
-                else "compiled code looks at rows nearby"
-            )
+        if spec.nears[i] >= 0:
+            parts.append("compiled code looks once at each row and its neighbours")
+        if any(item.label == i for item in spec.interpreted):
+            parts.append("DuckDB evaluates it for each row that is tried: about a millisecond each")
+        elif spec.tested[i]:
+            parts.append("compiled code looks at other rows of the match")
         lines.append(f"{label}: {'; '.join(parts) or 'any row'}")
     if any(spec.depends_on_path):
         lines.append(

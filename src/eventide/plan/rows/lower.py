@@ -24,7 +24,7 @@ from eventide.plan.expressions.write_sql import write_spark, write_typed
 from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.references import is_orderable
 from eventide.plan.rows.columns import RowColumns, plain
-from eventide.plan.rows.define import Condition, ConditionCode, conjuncts, event_value, is_local, plain_tree
+from eventide.plan.rows.define import Code, Condition, ConditionCode, conjuncts, event_value, is_local, plain_tree
 from eventide.plan.rows.leaves import LabelLeaf, Leaf, NumberLeaf, Resolved, ValueLeaf
 from eventide.plan.rows.outputs import Outputs
 from eventide.plan.rows.program import compile_pattern
@@ -159,14 +159,14 @@ class _Lowering:
         measures = [self.outputs.over(self._resolve(measure.value)) for measure in query.measures]
         shown = self._shown()
         ties = self._tie_columns()
-        holds, fold, encodings, n_folds = code.write(value_columns) if compiled else (None, None, (), (0, 0, 0))
+        written = code.write(value_columns) if compiled else Code()
         masks = self.columns.masks(local)
         # 62 bits to a mask.
         spread = tuple(bit if bit < 0 else bit // 62 * 64 + bit % 62 for bit in bits)
         tested = [code.has_folds] * len(self.labels)
         on_path, on_start = [False] * len(self.labels), False
         for condition in conditions:
-            tested[condition.label] = True
+            tested[condition.label] |= not condition.is_near or condition not in compiled
             path, start = _dependence(condition.resolved.leaves)
             on_path[condition.label] |= path
             on_start |= start
@@ -181,6 +181,7 @@ class _Lowering:
             tie_columns=ties,
             mask_columns=self.columns.mask_names(len(masks)),
             bits=spread,
+            nears=tuple(written.nears.get(i, -1) for i in range(len(self.labels))),
             tested=tuple(tested),
             depends_on_path=tuple(on_path),
             depends_on_start=on_start,
@@ -194,10 +195,11 @@ class _Lowering:
             picked=tuple(self.outputs.picked),
             folded=tuple(self.outputs.folded),
             listed=tuple(self.outputs.listed),
-            encodings=encodings,
-            holds_source=holds,
-            fold_source=fold,
-            n_folds=n_folds,
+            encodings=written.encodings,
+            holds_source=written.holds,
+            fold_source=written.fold,
+            near_source=written.near,
+            n_folds=written.n_folds,
             interpreted=tuple(interpreted),
         )
         intake = Intake(layout, time_type, ts[0], False, True, self.columns.names())

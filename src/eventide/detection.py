@@ -1,0 +1,136 @@
+"""What users call for builder patterns: `ev.detect(...)`, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.builder import Pattern, checked
+from eventide.engines.intake import microseconds
+from eventide.engines.local import run as local
+from eventide.engines.local.sources import is_local, open_source
+from eventide.errors import EventideError, UnsupportedError
+from eventide.operators.detection.spec import LAST_STEP, TIMED_OUT
+from eventide.plan.detection.lower import DetectionOptions, prepare_detection, with_end
+from eventide.plan.physical import Physical
+
+_SKIPS = ("no_skip", "next", "past_last")
+_SKIPS_TO = ("to_first", "to_last")
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """What a pattern found: matches, partial matches that ran out of time, and events that came too late.
+
+    Late events exist on streams only; of bounded input the table is empty.
+    """
+
+    matches: Any
+    timeouts: Any
+    late: Any
+
+
+def detect(
+    events: Any,
+    pattern: Pattern,
+    *,
+    partition_by: str | Sequence[str] = (),
+    ts: str | None = None,
+    sequence: str | None = None,
+    ts_unit: str | None = None,
+    skip: str | tuple[str, str] = "no_skip",
+    select: Mapping[str, str] | None = None,
+    close_at_end: bool = False,
+    on_bad_event: str = "error",
+) -> Detection:
+    """The matches of a builder pattern: pyarrow Tables, or Spark DataFrames where the events are one.
+
+    A match has match_id, the partition columns, match_start, match_end, and for each step an array of its events;
+    with `select` measures instead of those. Time is at the latest event when the input ends: a `not_followed_by` at the
+    end of the pattern is a match once its time is over by then; `close_at_end` counts all time as over.
+
+    >>> import eventide as ev
+    >>> unpaid = ev.Pattern.begin("order", "kind = 'order'").not_followed_by("pay", "kind = 'pay'").within("15 minutes")
+    >>> events = [{"ts": 0, "user": "ann", "kind": "order"}, {"ts": 300, "user": "ann", "kind": "pay"},
+    ...           {"ts": 480, "user": "bob", "kind": "order"}, {"ts": 1800, "user": "ann", "kind": "order"}]
+    >>> found = ev.detect(events, unpaid, partition_by="user", ts_unit="s")
+    >>> found.matches.drop_columns("match_id").to_pylist()
+    [{'user': 'bob', 'match_start': 480, 'match_end': 480, 'order': [{'ts': 480, 'user': 'bob', 'kind': 'order'}]}]
+    """
+    if not isinstance(pattern, Pattern):
+        raise EventideError(f"detect takes an ev.Pattern, found {type(pattern).__name__}")
+    tree = checked(pattern).tree
+    kind, step = _skip(skip)
+    options = DetectionOptions(
+        partition_by=(partition_by,) if isinstance(partition_by, str) else tuple(partition_by),
+        ts=ts,
+        sequence=sequence,
+        ts_unit=_one_of("ts_unit", ts_unit, (None, "s", "ms", "us")),
+        skip=kind,
+        skip_to=step,
+        select=tuple((select or {}).items()),
+        drop_bad_events=_one_of("on_bad_event", on_bad_event, ("error", "drop")) == "drop",
+    )
+    if not is_local(events):
+        return _detect_on_spark(events, pattern, options, close_at_end)
+    source = open_source(events)
+    source.hold()
+    physical = prepare_detection(tree, source.schema, options, engine="local")
+    if tree.is_bounded and not close_at_end:
+        name = physical.intake.ts_column.replace('"', '""')
+        latest = source.connection.sql(f'SELECT max("{name}") AS ts FROM {source.sql}').to_arrow_table()
+        physical = _until(physical, latest.column(0))
+    rows = local.run(physical, source)[0]
+    timed_out = rows.column(TIMED_OUT)
+    return Detection(
+        rows.filter(pc.invert(timed_out)).drop_columns([LAST_STEP, TIMED_OUT]),
+        rows.filter(timed_out).drop_columns([TIMED_OUT]),
+        source.schema.empty_table(),
+    )
+
+
+def _detect_on_spark(frame: Any, pattern: Pattern, options: DetectionOptions, close_at_end: bool) -> Detection:
+    from eventide.engines.spark.run import run_frame
+
+    if frame.isStreaming:
+        raise UnsupportedError("ev.detect does not run on streams yet", hint="detect in a batch DataFrame")
+
+    def plan(schema: pa.Schema) -> Physical:
+        physical = prepare_detection(pattern.tree, schema, options, engine="spark")
+        if not pattern.tree.is_bounded or close_at_end:
+            return physical
+        name = physical.intake.ts_column.replace("`", "``")
+        return _until(physical, frame.selectExpr(f"max(`{name}`) AS ts").toArrow().column(0))
+
+    rows = run_frame(frame, plan).rows
+    return Detection(
+        rows.where(f"NOT {TIMED_OUT}").drop(LAST_STEP, TIMED_OUT),
+        rows.where(TIMED_OUT).drop(TIMED_OUT),
+        frame.limit(0),
+    )
+
+
+def _until(physical: Physical, latest: pa.ChunkedArray) -> Physical:
+    """The plan with the time of the latest event as the end of time."""
+    end = microseconds(latest, physical.intake)[0].as_py() if len(latest) else None
+    return physical if end is None else with_end(physical, end)
+
+
+def _skip(skip: Any) -> tuple[str, str | None]:
+    if isinstance(skip, str) and skip in _SKIPS:
+        return skip, None
+    if isinstance(skip, tuple | list) and len(skip) == 2 and skip[0] in _SKIPS_TO and isinstance(skip[1], str):
+        return skip[0], skip[1]
+    hint = "'no_skip', 'next', 'past_last', ('to_first', 'b') or ('to_last', 'b')"
+    raise EventideError(f"skip={skip!r} is not possible", hint=hint)
+
+
+def _one_of(option: str, value: str | None, choices: Sequence[str | None]) -> str | None:
+    if value not in choices:
+        known = ", ".join(repr(choice) for choice in choices if choice is not None)
+        raise EventideError(f"{option}={value!r} is not possible", hint=f"one of {known}")
+    return value

@@ -1,0 +1,382 @@
+"""Partial matches of a builder pattern, advanced event by event in sorted partitions.
+
+A partial match is (state, last binding, first row); bindings form a forest in which several partial matches share
+what they have in common. Time moves before the event is looked at. Every step works from one side of the arrays to
+the other, so that a step for which there is no room can be left undone: the caller makes room and calls again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from eventide.kernels.arrays import IndexArray, IntArray
+
+# Edges: (action, target state, step, terms from, terms to, accepting terms from, accepting terms to).
+TAKE, IGNORE = 0, 1
+ACCEPTED, STOPPED = -1, -2  # targets that are no states
+NEVER = 2**62
+
+# Places in `state`.
+PARTITION, ROW, MOVED, SIDE, N_RUNS, N_BINDINGS, N_COMPLETE, PROBLEM = 0, 1, 2, 3, 4, 5, 6, 7
+# state[PROBLEM]: what ended a call before its work was done.
+NO_PROBLEM, OUT_FULL, RUNS_FULL, BINDINGS_FULL, COMPLETE_FULL = 0, 1, 2, 3, 4
+# Places in `limits`.
+WINDOW_US, GAP_US, END_US, SKIP, SKIP_STEP, TIMEOUTS = 0, 1, 2, 3, 4, 5
+NO_SKIP, SKIP_NEXT, SKIP_PAST_LAST, SKIP_TO_FIRST, SKIP_TO_LAST = 0, 1, 2, 3, 4
+# Rows of `out`: partition, what it is, last binding.
+MATCH, TIMEOUT = 0, 1
+
+
+# <generated: holds>
+@njit(cache=True, nogil=True)
+def holds(condition: int, row: int, node: int, bindings: IndexArray, carried: Any, cols: Any) -> bool:
+    """Whether `row` satisfies what a condition says about earlier events; replaced per pattern."""
+    return True
+
+
+# </generated>
+
+
+# <generated: carry>
+@njit(cache=True, nogil=True)
+def carry(node: int, before: int, row: int, step: int, carried: Any, cols: Any) -> None:
+    """Keep at a binding what conditions ask of the events up to it; `before`: the one before it. Replaced, too."""
+
+
+# </generated>
+
+
+@njit(cache=True, nogil=True)
+def find_bound(bindings: IndexArray, node: int, members: IndexArray, from_first: bool, offset: int) -> int:
+    """The row of the last event taken for a member step, or of the one `offset` before it; -1: there is none.
+
+    `from_first`: counted from the first event on.
+    """
+    wanted = offset
+    if from_first:
+        n = 0
+        at = node
+        while at >= 0:
+            n += members[bindings[1, at]]
+            at = bindings[2, at]
+        wanted = n - 1 - offset
+    if wanted < 0:
+        return -1
+    while node >= 0:
+        if members[bindings[1, node]]:
+            if wanted == 0:
+                return int(bindings[0, node])
+            wanted -= 1
+        node = bindings[2, node]
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _is_one_true(
+    first: int,
+    last: int,
+    row: int,
+    node: int,
+    program: Any,
+    tests: IndexArray,
+    masks: IntArray,
+    bindings: IndexArray,
+    carried: Any,
+    cols: Any,
+) -> bool:
+    """Whether one of the terms holds. `tests[c]`: the condition's bit in `masks`, -1: none; whether `holds` decides."""
+    terms, literals = program[2], program[3]
+    for term in range(first, last):
+        true = True
+        for at in range(terms[term], terms[term + 1]):
+            c = literals[at] >> 1
+            bit = tests[c, 0]
+            fact = bit < 0 or (masks[bit >> 6, row] >> (bit & 63)) & 1 != 0
+            if fact and tests[c, 1] != 0:
+                fact = holds(c, row, node, bindings, carried, cols)
+            if fact == (literals[at] & 1 != 0):
+                true = False
+                break
+        if true:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _skip_row(bindings: IndexArray, node: int, limits: IntArray) -> int:
+    """The row before which nothing may begin after a match; -1: anything may."""
+    skip = limits[SKIP]
+    if skip == SKIP_PAST_LAST:
+        return int(bindings[0, node]) + 1
+    found = -1
+    while node >= 0:
+        if skip == SKIP_NEXT:
+            found = bindings[0, node] + 1
+        elif bindings[1, node] == limits[SKIP_STEP]:
+            found = bindings[0, node]
+            if skip == SKIP_TO_LAST:
+                break
+        node = bindings[2, node]
+    return int(found)
+
+
+@njit(cache=True, nogil=True)
+def _leave_out(starts: IndexArray, keep: IndexArray, n: int, row: int) -> int:
+    """Drop what begins before a row: `starts` and what stands beside it in `keep`."""
+    kept = 0
+    for i in range(n):
+        if starts[i] >= row:
+            for k in range(keep.shape[0]):
+                keep[k, kept] = keep[k, i]
+            kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def _settle(
+    runs: IndexArray,
+    n_runs: int,
+    complete: IndexArray,
+    n_complete: int,
+    is_end: bool,
+    partition: int,
+    limits: IntArray,
+    bindings: IndexArray,
+    n_out: int,
+    out: IntArray,
+) -> tuple[int, int, int]:
+    """Give out complete matches, earliest first, as long as no partial match began earlier; each may end others.
+
+    Returns how many partial matches, complete matches and rows of `out` there are; -1 rows: no room.
+    """
+    while n_complete > 0:
+        best = 0
+        for i in range(1, n_complete):
+            if complete[1, i] < complete[1, best]:
+                best = i
+        if not is_end:
+            for i in range(n_runs):
+                if runs[2, i] < complete[1, best]:
+                    return n_runs, n_complete, n_out
+        if n_out == out.shape[0]:
+            return n_runs, n_complete, -1
+        node = complete[0, best]
+        out[n_out, 0], out[n_out, 1], out[n_out, 2] = partition, MATCH, node
+        n_out += 1
+        for i in range(best, n_complete - 1):
+            complete[0, i], complete[1, i] = complete[0, i + 1], complete[1, i + 1]
+        n_complete -= 1
+        row = _skip_row(bindings, node, limits)
+        if row >= 0:
+            n_runs = _leave_out(runs[2], runs, n_runs, row)
+            n_complete = _leave_out(complete[1], complete, n_complete, row)
+    return n_runs, n_complete, n_out
+
+
+@njit(cache=True, nogil=True)
+def advance_matches(
+    offsets: IntArray,
+    stop_partition: int,
+    ts_us: IntArray,
+    masks: IntArray,
+    program: Any,
+    tests: IndexArray,
+    limits: IntArray,
+    state: IntArray,
+    runs: IndexArray,
+    complete: IndexArray,
+    bindings: IndexArray,
+    carried: Any,
+    cols: Any,
+    out: IntArray,
+) -> int:
+    """Write matches and timed out partial matches to `out`; returns how many.
+
+    Finished when state[PARTITION] reaches `stop_partition`. `runs` (two sides; state, last binding, first row),
+    `complete` (two sides; last binding, first row) and `bindings` (row, step, binding before) are room to work in.
+    The last binding of what is in `out` stays in `bindings` until the caller compacts them.
+    """
+    first_edge, edges, pending = program[0], program[1], program[4]
+    window_us, gap_us, skip = limits[WINDOW_US], limits[GAP_US], limits[SKIP]
+    is_timed = window_us < NEVER or gap_us < NEVER
+    n_out = 0
+    while state[PARTITION] < stop_partition:
+        partition = state[PARTITION]
+        lo, hi = offsets[partition], offsets[partition + 1]
+        if state[ROW] < lo:
+            state[ROW], state[MOVED], state[N_RUNS], state[N_COMPLETE] = lo, 0, 0, 0
+        while state[ROW] <= hi:
+            row, side = state[ROW], state[SIDE]
+            is_end = row == hi
+            old, new = runs[side], runs[1 - side]
+            old_complete, new_complete = complete[side], complete[1 - side]
+            n_old, n_new, n_bound, n_before = state[N_RUNS], 0, state[N_BINDINGS], n_out
+            n_complete = state[N_COMPLETE]
+            problem = NO_PROBLEM
+            for i in range(n_complete):
+                new_complete[0, i], new_complete[1, i] = old_complete[0, i], old_complete[1, i]
+            moves = is_end or (is_timed and state[MOVED] == 0)
+            if moves:
+                # Time moves on: what ran out of it leaves.
+                now_us = limits[END_US] if is_end else ts_us[row]
+                for run in range(n_old):
+                    node, start = old[1, run], old[2, run]
+                    is_over = is_timed and (
+                        now_us - ts_us[start] >= window_us or now_us - ts_us[bindings[0, node]] >= gap_us
+                    )
+                    if not is_over:
+                        new[0, n_new], new[1, n_new], new[2, n_new] = old[0, run], node, start
+                        n_new += 1
+                    elif pending[old[0, run]] and skip != NO_SKIP:
+                        if n_complete == new_complete.shape[1]:
+                            problem = COMPLETE_FULL
+                            break
+                        new_complete[0, n_complete], new_complete[1, n_complete] = node, start
+                        n_complete += 1
+                    elif pending[old[0, run]] or limits[TIMEOUTS]:
+                        if n_out == out.shape[0]:
+                            problem = OUT_FULL
+                            break
+                        out[n_out, 0], out[n_out, 2] = partition, node
+                        out[n_out, 1] = MATCH if pending[old[0, run]] else TIMEOUT
+                        n_out += 1
+            else:
+                # The event is looked at; the last run is the one that begins here.
+                for run in range(n_old + 1):
+                    at, node, start = np.int32(0), np.int32(-1), np.int32(row)
+                    if run < n_old:
+                        at, node, start = old[0, run], old[1, run], old[2, run]
+                    n_kept = n_new
+                    is_stopped = False
+                    for e in range(first_edge[at], first_edge[at + 1]):
+                        edge = edges[e]
+                        if not _is_one_true(
+                            edge[3], edge[4], row, node, program, tests, masks, bindings, carried, cols
+                        ):
+                            continue
+                        target, last = edge[1], node
+                        if target == STOPPED:
+                            is_stopped = True
+                            continue
+                        if edge[0] == TAKE:
+                            if n_bound == bindings.shape[1]:
+                                problem = BINDINGS_FULL
+                                break
+                            last = np.int32(n_bound)
+                            bindings[0, last], bindings[1, last], bindings[2, last] = row, edge[2], node
+                            n_bound += 1
+                            carry(last, node, row, edge[2], carried, cols)
+                        is_complete = target == ACCEPTED or (
+                            edge[5] < edge[6]
+                            and _is_one_true(
+                                edge[5], edge[6], row, node, program, tests, masks, bindings, carried, cols
+                            )
+                        )
+                        if target != ACCEPTED:
+                            if n_new == new.shape[1]:
+                                problem = RUNS_FULL
+                                break
+                            new[0, n_new], new[1, n_new], new[2, n_new] = target, last, start
+                            n_new += 1
+                        if is_complete and skip != NO_SKIP:
+                            if n_complete == new_complete.shape[1]:
+                                problem = COMPLETE_FULL
+                                break
+                            new_complete[0, n_complete], new_complete[1, n_complete] = last, start
+                            n_complete += 1
+                        elif is_complete:
+                            if n_out == out.shape[0]:
+                                problem = OUT_FULL
+                                break
+                            out[n_out, 0], out[n_out, 1], out[n_out, 2] = partition, MATCH, last
+                            n_out += 1
+                    if problem != NO_PROBLEM:
+                        break
+                    if is_stopped:
+                        n_new = n_kept
+            if problem == NO_PROBLEM and n_complete > 0:
+                n_new, n_complete, n_out = _settle(
+                    new, n_new, new_complete, n_complete, is_end, partition, limits, bindings, n_out, out
+                )
+                if n_out < 0:
+                    problem = OUT_FULL
+            if problem != NO_PROBLEM:
+                state[PROBLEM] = problem
+                return n_before
+            state[SIDE] = 1 - side
+            state[N_RUNS], state[N_BINDINGS], state[N_COMPLETE] = n_new, n_bound, n_complete
+            state[MOVED] = 1 if moves and not is_end else 0
+            if not moves or is_end:
+                state[ROW] += 1
+        state[PARTITION] += 1
+        state[ROW] = -1
+    return n_out
+
+
+@njit(cache=True, nogil=True)
+def compact_bindings(
+    state: IntArray, runs: IndexArray, complete: IndexArray, bindings: IndexArray, carried: Any
+) -> None:
+    """Forget the bindings that no partial or complete match leads to."""
+    n = state[N_BINDINGS]
+    own, finished = runs[state[SIDE]], complete[state[SIDE]]
+    place = np.full(n, -1, dtype=np.int32)
+    for i in range(state[N_RUNS]):
+        _mark(own[1, i], place, bindings)
+    for i in range(state[N_COMPLETE]):
+        _mark(finished[0, i], place, bindings)
+    kept = 0
+    # A binding stands behind the one before it, so that places are known when they are asked for.
+    for node in range(n):
+        if place[node] >= 0:
+            place[node] = kept
+            before = bindings[2, node]
+            bindings[0, kept], bindings[1, kept] = bindings[0, node], bindings[1, node]
+            bindings[2, kept] = place[before] if before >= 0 else -1
+            for k in range(carried[0].shape[0]):
+                carried[0][k, kept] = carried[0][k, node]
+            for k in range(carried[1].shape[0]):
+                carried[1][k, kept] = carried[1][k, node]
+            for k in range(carried[2].shape[0]):
+                carried[2][k, kept] = carried[2][k, node]
+            for k in range(carried[3].shape[0]):
+                carried[3][k, kept] = carried[3][k, node]
+            kept += 1
+    for i in range(state[N_RUNS]):
+        own[1, i] = place[own[1, i]]
+    for i in range(state[N_COMPLETE]):
+        finished[0, i] = place[finished[0, i]]
+    state[N_BINDINGS] = kept
+
+
+@njit(cache=True, nogil=True)
+def _mark(node: int, place: IndexArray, bindings: IndexArray) -> None:
+    while node >= 0 and place[node] < 0:
+        place[node] = 0
+        node = bindings[2, node]
+
+
+@njit(cache=True, nogil=True)
+def count_events(bindings: IndexArray, nodes: IntArray, out: IntArray) -> None:
+    """How many events lead to each of the bindings."""
+    for i in range(nodes.size):
+        n, node = 0, nodes[i]
+        while node >= 0:
+            n += 1
+            node = bindings[2, node]
+        out[i] = n
+
+
+@njit(cache=True, nogil=True)
+def unwind(bindings: IndexArray, nodes: IntArray, ends: IntArray, out_rows: IntArray, out_steps: IndexArray) -> None:
+    """The rows and steps that lead to each of the bindings, in order; those of the i-th end at `ends[i]`."""
+    for i in range(nodes.size):
+        at, node = ends[i], nodes[i]
+        while node >= 0:
+            at -= 1
+            out_rows[at] = bindings[0, node]
+            out_steps[at] = bindings[1, node]
+            node = bindings[2, node]

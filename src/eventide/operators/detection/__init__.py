@@ -1,0 +1,1 @@
+"""The operator of `ev.detect`: programs, partial matches, rows."""

@@ -1,0 +1,160 @@
+"""One thread's way through partitions: calls the kernel, makes room for it, and reads what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from eventide.errors import InputError
+from eventide.kernels import detection as plain_kernel
+from eventide.kernels.arrays import IndexArray, IntArray
+from eventide.operators.block import TS, numpy_int64
+from eventide.operators.detection.matches import Found
+from eventide.operators.detection.spec import DetectionSpec
+from eventide.operators.encode import encode_columns
+from eventide.operators.generated import load_module, specialize
+from eventide.operators.rearrange import rearrange
+from eventide.operators.rows.order import OrderedRows
+
+MATCHES_PER_CALL = 1 << 14
+EVENTS_PER_BATCH = 1 << 18
+MAX_RUNS = 1 << 24
+_SKIP = {
+    "no_skip": plain_kernel.NO_SKIP,
+    "next": plain_kernel.SKIP_NEXT,
+    "past_last": plain_kernel.SKIP_PAST_LAST,
+    "to_first": plain_kernel.SKIP_TO_FIRST,
+    "to_last": plain_kernel.SKIP_TO_LAST,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The arrays that all threads read."""
+
+    ts_us: IntArray
+    masks: IntArray
+    program: tuple[IndexArray, ...]
+    tests: IndexArray
+    limits: IntArray
+    n_carried: tuple[int, int, int, int]
+    cols: Any
+
+    @staticmethod
+    def of(spec: DetectionSpec, block: pa.Table, ordered: OrderedRows, n_threads: int) -> Search:
+        order = ordered.order
+        masks = np.empty((len(spec.mask_columns), order.size), dtype=np.int64)
+        for i, name in enumerate(spec.mask_columns):
+            masks[i] = rearrange(numpy_int64(block.column(name)), order, n_threads)
+        ts_us = rearrange(numpy_int64(block.column(TS)), order, n_threads) if spec.is_timed else np.empty(0, np.int64)
+        limits = [*spec.spans_us, spec.end_us, _SKIP[spec.skip], spec.skip_step, int(spec.is_timed)]
+        return Search(
+            ts_us=ts_us,
+            masks=masks,
+            program=spec.program.arrays(),
+            tests=np.array(spec.tests, dtype=np.int32).reshape(-1, 2),
+            limits=np.array(limits, dtype=np.int64),
+            n_carried=spec.n_carried,
+            cols=encode_columns(block, spec.encodings, order, n_threads),
+        )
+
+
+class Walk:
+    """The way through partitions `start` to `stop`, with its own room to work in."""
+
+    def __init__(self, search: Search, offsets: IntArray, start: int, stop: int, room: int = 1 << 10) -> None:
+        self._search = search
+        self._offsets = offsets
+        self._stop = stop
+        self._state = np.zeros(8, dtype=np.int64)
+        self._state[plain_kernel.PARTITION], self._state[plain_kernel.ROW] = start, -1
+        self._runs = np.empty((2, 3, room), dtype=np.int32)
+        self._complete = np.empty((2, 2, room), dtype=np.int32)
+        self._bindings = np.empty((3, 4 * room), dtype=np.int32)
+        self._carried = self._make_carried(4 * room)
+        self._out = np.empty((max(MATCHES_PER_CALL, room), 3), dtype=np.int64)
+
+    @property
+    def is_done(self) -> bool:
+        return bool(self._state[plain_kernel.PARTITION] >= self._stop)
+
+    def step(self, kernel: Any) -> None:
+        """Advance; what was found is read by `found`, before the next step."""
+        search = self._search
+        self._n_out: int = kernel.advance_matches(
+            self._offsets,
+            self._stop,
+            search.ts_us,
+            search.masks,
+            search.program,
+            search.tests,
+            search.limits,
+            self._state,
+            self._runs,
+            self._complete,
+            self._bindings,
+            self._carried,
+            search.cols,
+            self._out,
+        )
+
+    def found(self) -> Iterator[Found]:
+        """What the last step found, a bounded number of events at a time; then there is room for the next step."""
+        out = self._out[: self._n_out]
+        counts = np.empty(out.shape[0], dtype=np.int64)
+        plain_kernel.count_events(self._bindings, out[:, 2].copy(), counts)
+        start = 0
+        while start < out.shape[0]:
+            ends = np.cumsum(counts[start:])
+            stop = start + max(1, int(np.searchsorted(ends, EVENTS_PER_BATCH, side="right")))
+            ends = ends[: stop - start]
+            positions, steps = np.empty(ends[-1], dtype=np.int64), np.empty(ends[-1], dtype=np.int32)
+            plain_kernel.unwind(self._bindings, out[start:stop, 2].copy(), ends, positions, steps)
+            yield Found(out[start:stop, 1].copy(), ends, positions, steps)
+            start = stop
+        self._make_room()
+
+    def _make_room(self) -> None:
+        problem = int(self._state[plain_kernel.PROBLEM])
+        self._state[plain_kernel.PROBLEM] = plain_kernel.NO_PROBLEM
+        if problem == plain_kernel.OUT_FULL and self._n_out == 0:
+            self._out = np.empty((2 * self._out.shape[0], 3), dtype=np.int64)
+        elif problem == plain_kernel.RUNS_FULL:
+            self._runs = _doubled(self._runs)
+            if self._runs.shape[2] > MAX_RUNS:
+                hint = "add within(...), use followed_by for followed_by_any, or leave out allow_combinations"
+                raise InputError(f"more than {MAX_RUNS:,} partial matches are open at once", hint=hint)
+        elif problem == plain_kernel.COMPLETE_FULL:
+            self._complete = _doubled(self._complete)
+        elif problem == plain_kernel.BINDINGS_FULL:
+            plain_kernel.compact_bindings(self._state, self._runs, self._complete, self._bindings, self._carried)
+            if 2 * self._state[plain_kernel.N_BINDINGS] > self._bindings.shape[1]:
+                self._bindings = _doubled(self._bindings)
+                self._carried = tuple(_doubled(array) for array in self._carried)
+
+    def _make_carried(self, size: int) -> tuple[Any, ...]:
+        n_lasts, n_integers, n_doubles, n_counts = self._search.n_carried
+        return (
+            np.empty((n_lasts, size), np.int32),
+            np.empty((n_integers, size), np.int64),
+            np.empty((n_doubles, size)),
+            np.empty((n_counts, size), np.int64),
+        )
+
+
+def _doubled(array: Any) -> Any:
+    """The array with twice as much room on its last axis."""
+    return np.concatenate([array, np.empty_like(array)], axis=-1)
+
+
+def load_kernel(spec: DetectionSpec) -> ModuleType | Any:
+    """The kernel, with the pattern's conditions compiled in."""
+    if spec.holds_source is None or spec.carry_source is None:
+        return plain_kernel
+    source = plain_kernel.__loader__.get_source(plain_kernel.__name__)  # type: ignore[union-attr]
+    return load_module(specialize(source, {"holds": spec.holds_source, "carry": spec.carry_source}))

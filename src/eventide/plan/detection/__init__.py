@@ -1,0 +1,1 @@
+"""Patterns of the builder: steps, their automaton, their conditions, and what an engine runs."""

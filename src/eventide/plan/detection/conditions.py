@@ -1,0 +1,364 @@
+"""Conditions of steps: what the event alone decides becomes a bit of a mask, what looks at earlier events code.
+
+A step's name before a dot stands for the last event taken for it so far, in an aggregate for all of them. The event
+that is looked at is not among them yet, not even for its own step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from eventide.errors import QueryError
+from eventide.lang.rows.expressions import read_expression
+from eventide.lang.tokens import tokenize
+from eventide.lang.tree import Scalar
+from eventide.operators.encode import Encoding, place
+from eventide.plan.expressions.code_spaces import CodeSpaces
+from eventide.plan.expressions.residue import encoding_of, library_functions
+from eventide.plan.expressions.split import EventValue, is_simple_cast
+from eventide.plan.expressions.typecheck import bind
+from eventide.plan.expressions.typed import Source, Typed, off_the_list
+from eventide.plan.expressions.types import kind, type_name
+from eventide.plan.expressions.write_code import DECORATOR, TestWriter
+from eventide.plan.rows.define import conjuncts, event_value, is_local, plain_tree
+from eventide.plan.rows.leaves import FoldLeaf, Leaf, Resolved, Slot, ValueLeaf, leaf_type
+from eventide.plan.rows.resolve import resolve
+
+_ARGUMENTS = "row, node, bindings, carried, cols"
+_REFUSED = {
+    "PREV": "look at earlier events by the names of their steps: a.price",
+    "NEXT": "a condition is decided when its event comes",
+    "RUNNING": "leave it out: conditions and aggregates look at the events so far",
+    "FINAL": "a condition is decided when its event comes",
+    "CLASSIFIER": "steps have names: write their conditions where they stand",
+    "MATCH_NUMBER": "matches of a builder pattern have no numbers",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The steps that events are taken for, as expressions may spell them: in any case, or quoted as they are."""
+
+    steps: tuple[str, ...]
+
+    @property
+    def labels(self) -> list[str]:
+        return [name.upper() for name in self.steps]
+
+    @property
+    def quoted(self) -> dict[str, tuple[int, ...]]:
+        return {name: (i,) for i, name in enumerate(self.steps) if name != name.upper()}
+
+    def read(self, text: str, schema: pa.Schema, what: str) -> tuple[Scalar, Resolved]:
+        """An expression, and what it reads of a match."""
+        tokens = tokenize(text)
+        scalar = read_expression(text, tokens[:-1], tokens[-1], what, {*self.labels, *self.quoted})
+        return scalar, self.resolve(scalar, schema, text)
+
+    def resolve(self, scalar: Scalar, schema: pa.Schema, text: str) -> Resolved:
+        return resolve(scalar, self.labels, self.quoted, schema, text)
+
+
+def refuse_rows(tree: exp.Expression, text: str, scalar: Scalar, *, final: bool = False) -> None:
+    """An error about what only MATCH_RECOGNIZE knows; `final`: FINAL and RUNNING say something here."""
+    source = Source(text, scalar.span)
+    for node in tree.walk():
+        name = node.name.upper() if isinstance(node, exp.Anonymous) else ""
+        if name in _REFUSED and not (final and name in ("RUNNING", "FINAL")):
+            raise source.error(f"{name} cannot stand in a pattern of the builder", source.span_of(node), _REFUSED[name])
+        if isinstance(node, exp.Query):
+            message = "a subquery cannot stand in a pattern of the builder"
+            raise source.error(message, source.span_of(node), "join the other table before")
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A conjunct of condition `number` that looks at earlier events."""
+
+    number: int
+    resolved: Resolved
+    source: Source
+
+
+def split_condition(number: int, text: str, names: Names, schema: pa.Schema) -> tuple[list[EventValue], list[Test]]:
+    """What the event alone decides, and the rest.
+
+    >>> schema = pa.schema([("price", pa.float64())])
+    >>> alone, others = split_condition(0, "price > 1 AND price < a.price", Names(("a",)), schema)
+    >>> [value.spark for value in alone], len(others)
+    (['`price` > 1'], 1)
+    """
+    tokens = tokenize(text)
+    labels = {*names.labels, *names.quoted}
+    whole = read_expression(text, tokens[:-1], tokens[-1], "the condition", labels, "begin('a', 'price > 1')")
+    refuse_rows(whole.tree, text, whole)
+    source = Source(text, whole.span)
+    alone: list[EventValue] = []
+    others: list[Test] = []
+    for tree in conjuncts(whole.tree):
+        resolved = names.resolve(Scalar(tree, whole.text, whole.span), schema, text)
+        if not is_local(resolved):
+            others.append(Test(number, resolved, source))
+            continue
+        value = event_value(plain_tree(resolved), schema, source)
+        _check_boolean(value.dtype, source, value.typed)
+        alone.append(value)
+    return alone, others
+
+
+def _check_boolean(dtype: pa.DataType | None, source: Source, typed: Typed) -> None:
+    if dtype is not None and kind(dtype) not in ("boolean", "null"):
+        message = f"a condition must be a boolean, but this is {type_name(dtype)}"
+        raise source.error(message, typed.span, "compare it with something")
+
+
+class TestCode:
+    """The tests as source text of `holds` and `carry`, over `encodings` of the values that they read."""
+
+    __test__ = False  # pytest takes its name for that of tests
+
+    def __init__(self, tests: Sequence[Test], n_steps: int, schema: pa.Schema) -> None:
+        self._n_steps = n_steps
+        self._schema = schema
+        self.values: list[EventValue] = []
+        self._lasts: list[int] = []  # steps whose last event is kept at each binding
+        self._folds: list[tuple[FoldLeaf, int | None]] = []  # with the value that is folded
+        self._typed = [(test, *self._bind(test)) for test in tests]
+
+    def _index(self, value: EventValue) -> int:
+        for i, known in enumerate(self.values):
+            if known.spark == value.spark:
+                return i
+        self.values.append(value)
+        return len(self.values) - 1
+
+    def _bind(self, test: Test) -> tuple[Typed, list[Slot]]:
+        """The test over leaves "value" of (slot, value) and "code", and its slots."""
+        source = test.source
+        resolved = _merge_current(test.resolved)
+        values: dict[int, EventValue] = {}
+        for i, leaf in enumerate(resolved.leaves):
+            if not isinstance(leaf, (ValueLeaf, FoldLeaf)):
+                hint = "count, sum, avg, min and max can stand in conditions"
+                raise source.error("a condition cannot hold this aggregate", source.span, hint)
+            if leaf.tree is not None:
+                values[i] = event_value(leaf.tree, self._schema, Source(source.text, leaf.span))
+
+        def field(column: exp.Column) -> pa.Field:
+            leaf, value = resolved.leaves[int(column.name)], values.get(int(column.name))
+            assert isinstance(leaf, (ValueLeaf, FoldLeaf))
+            dtype = leaf_type(leaf, None if value is None else value.dtype)
+            if dtype is None:
+                span = source.span_of(column)
+                hint = f"name its type: CAST({source.text[span.start : span.end]} AS DOUBLE)"
+                raise source.error("the type of this is not known before the pattern runs", span, hint)
+            return pa.field(column.name, dtype)
+
+        typed = bind(resolved.tree, field, source.text, source.span)
+        _check_boolean(typed.dtype, source, typed)
+        slots: list[Slot] = []
+        return self._leaves(typed, resolved.leaves, values, slots), slots
+
+    def _leaves(self, typed: Typed, leaves: Sequence[Leaf], values: dict[int, EventValue], slots: list[Slot]) -> Typed:
+        cast = typed.op == "cast" and typed.args[0].op == "column"
+        column = typed.args[0] if cast else typed
+        if column.op != "column":
+            args = tuple(self._leaves(arg, leaves, values, slots) for arg in typed.args)
+            return Typed(typed.op, args, typed.dtype, typed.value, typed.span)
+        leaf, value = leaves[int(column.value[0])], values.get(int(column.value[0]))
+        if cast and isinstance(leaf, ValueLeaf) and value is not None and not is_simple_cast(typed):
+            # The SQL engine casts.
+            to = exp.DataType.build(type_name(typed.dtype), dialect="spark")
+            tree = exp.Cast(this=exp.Paren(this=value.expression.copy()), to=to)
+            made = event_value(tree, self._schema, value.source)
+            return Typed("value", (), typed.dtype, (self._slot(slots, leaf.slot), self._index(made)), typed.span)
+        if cast:
+            inner = self._leaves(column, leaves, values, slots)
+            return Typed("cast", (inner,), typed.dtype, typed.value, typed.span)
+        if isinstance(leaf, ValueLeaf):
+            assert value is not None
+            return Typed("value", (), typed.dtype, (self._slot(slots, leaf.slot), self._index(value)), typed.span)
+        assert isinstance(leaf, FoldLeaf)
+        k = self._fold(leaf, value)
+        count = f"(carried[3][{k}, node] if node >= 0 else 0)"
+        if leaf.function == "COUNT":
+            return Typed("code", (), pa.int64(), (count, "False"))
+        return Typed("code", (), typed.dtype, (k, f"{count} == 0"))
+
+    def _slot(self, slots: list[Slot], slot: Slot) -> int:
+        if _is_last(slot) and slot.members is not None and slot.members[0] not in self._lasts:
+            self._lasts.append(slot.members[0])
+        if slot not in slots:
+            slots.append(slot)
+        return slots.index(slot)
+
+    def _fold(self, leaf: FoldLeaf, value: EventValue | None) -> int:
+        index = None if value is None else self._index(value)
+        known = [(f.function, f.members, i) for f, i in self._folds]
+        if (leaf.function, leaf.members, index) not in known:
+            self._folds.append((leaf, index))
+            return len(self._folds) - 1
+        return known.index((leaf.function, leaf.members, index))
+
+    # --- the source -----------------------------------------------------------------------------------------
+
+    def write(self, columns: Sequence[str]) -> tuple[str, str, tuple[Encoding, ...], tuple[int, int, int, int]]:
+        """Source of `holds` and `carry`, the encodings, and how many rows each array of `carried` has.
+
+        Value i is read from the block's column `columns[i]`.
+        """
+        spaces = CodeSpaces([typed for _, typed, _ in self._typed])
+        encodings = tuple(encoding_of(columns[i], value, spaces, i) for i, value in enumerate(self.values))
+        places = {i: (*place(encodings, i), i) for i in range(len(self.values))}
+        folds, sizes = self._fold_places(encodings)
+        called: set[str] = {"add_int"} if self._folds else set()
+        texts = []
+        calls: dict[int, list[str]] = {}
+        for k, (test, typed, slots) in enumerate(self._typed):
+            writer = _BoundTestWriter(spaces, places, test.source, called)
+            writer.prepare(self._lasts, folds, self._n_steps)
+            texts.append(writer.bound_function(f"test_{k}", typed, slots))
+            calls.setdefault(test.number, []).append(f"test_{k}({_ARGUMENTS})")
+        lines = [f"    if condition == {c}:\n        return {' and '.join(made)}" for c, made in calls.items()]
+        holds = f"{DECORATOR}def holds(condition, {_ARGUMENTS}):\n" + "\n".join(lines) + "\n    return True\n"
+        parts = [text for name, text in library_functions().items() if name in called]
+        # `find_bound` stands behind the generated code in the kernel's file; Numba finds it late.
+        return "\n\n".join([*parts, *texts, holds]), self._carry_source(encodings, folds), encodings, sizes
+
+    def _fold_places(
+        self, encodings: tuple[Encoding, ...]
+    ) -> tuple[dict[int, tuple[int, int]], tuple[int, int, int, int]]:
+        """For each fold its array in `carried` and its row there."""
+        places: dict[int, tuple[int, int]] = {}
+        sizes = [0, 0]
+        for k, (_, index) in enumerate(self._folds):
+            array = 0 if index is None else place(encodings, index)[0]
+            places[k] = (array + 1, sizes[array])
+            sizes[array] += 1
+        return places, (len(self._lasts), sizes[0], sizes[1], len(self._folds))
+
+    def _carry_source(self, encodings: tuple[Encoding, ...], places: dict[int, tuple[int, int]]) -> str:
+        lines = [f"{DECORATOR}def carry(node, before, row, step, carried, cols):"]
+        for i, step in enumerate(self._lasts):
+            known = f"(carried[0][{i}, before] if before >= 0 else -1)"
+            lines.append(f"    carried[0][{i}, node] = row if step == {step} else {known}")
+        for k, (leaf, index) in enumerate(self._folds):
+            array, at = places[k]
+            wanted = "True" if leaf.members is None else " or ".join(f"step == {m}" for m in leaf.members)
+            lines += [
+                f"    n{k} = carried[3][{k}, before] if before >= 0 else 0",
+                f"    x{k} = carried[{array}][{at}, before] if before >= 0 else carried[{array}].dtype.type(0)",
+            ]
+            if index is None:
+                lines += [f"    if {wanted}:", f"        n{k} += 1"]
+            else:
+                source, source_row = place(encodings, index)
+                combine = {
+                    "COUNT": "0",
+                    "SUM": f"add_int(x{k}, y{k})" if array == 1 else f"x{k} + y{k}",
+                    "MIN": f"y{k} if y{k} < x{k} or x{k} != x{k} else x{k}",
+                    "MAX": f"y{k} if y{k} > x{k} or y{k} != y{k} else x{k}",
+                }[leaf.function]
+                lines += [
+                    f"    if ({wanted}) and cols[2][{index}, row]:",
+                    f"        y{k} = cols[{source}][{source_row}, row]",
+                    f"        x{k} = y{k} if n{k} == 0 else ({combine})",
+                    f"        n{k} += 1",
+                ]
+            lines += [f"    carried[{array}][{at}, node] = x{k}", f"    carried[3][{k}, node] = n{k}"]
+        return "\n".join([*lines, "    return"]) + "\n"
+
+
+class _BoundTestWriter(TestWriter):
+    """As its base, with rows of earlier events: -1 where there is none, and everything read there is NULL."""
+
+    def prepare(self, lasts: Sequence[int], folds: dict[int, tuple[int, int]], n_steps: int) -> None:
+        self._lasts = list(lasts)
+        self._folds = folds
+        self._n_steps = n_steps
+
+    def bound_function(self, name: str, typed: Typed, slots: Sequence[Slot]) -> str:
+        """The source of the function."""
+        cause = off_the_list(typed)
+        if cause is not None:
+            raise self._unsupported(cause)
+        for i, slot in enumerate(slots):
+            self.line(f"row_{i} = {self._row(slot)}")
+        value, null = self.write(typed)
+        self.line(f"return {value} and not {null}")
+        return f"{DECORATOR}def {name}({_ARGUMENTS}):\n" + "\n".join(self.lines) + "\n"
+
+    def _row(self, slot: Slot) -> str:
+        if slot.is_current:
+            return "row"
+        if _is_last(slot) and slot.members is not None:
+            return f"carried[0][{self._lasts.index(slot.members[0])}, node] if node >= 0 else -1"
+        members = range(self._n_steps) if slot.members is None else slot.members
+        chosen = ", ".join(str(int(m in members)) for m in range(self._n_steps))
+        array = f"np.array([{chosen}], dtype=np.int32)"
+        return f"find_bound(bindings, node, {array}, {slot.from_first}, {slot.offset})"
+
+    def _value(self, typed: Typed) -> tuple[str, str]:
+        slot, i = typed.value
+        array, row, valid_row = self.places[i]
+        x, n = self.variables()
+        truth = " != 0" if typed.dtype == pa.bool_() else ""
+        # Row -1, which is no row, reads the last one, and the value is not looked at.
+        self.line(f"{x} = cols[{array}][{row}, row_{slot}]{truth}")
+        self.line(f"{n} = row_{slot} < 0 or not cols[2][{valid_row}, row_{slot}]")
+        return x, n
+
+    def _code(self, typed: Typed) -> tuple[str, str]:
+        text, null = typed.value
+        if not isinstance(text, str):
+            array, at = self._folds[text]
+            zero = "0.0" if array == 2 else "0"
+            text = f"carried[{array}][{at}, node] if node >= 0 else {zero}"
+        x, n = self.variables()
+        self.line(f"{n} = {null}")
+        self.line(f"{x} = {text}")
+        return x, n
+
+
+def _is_last(slot: Slot) -> bool:
+    return slot.members is not None and len(slot.members) == 1 and not slot.from_first and slot.offset == 0
+
+
+def _merge_current(resolved: Resolved) -> Resolved:
+    """The same test, with every part that the event alone decides as one leaf: the SQL engine computes it."""
+    leaves: list[Leaf] = []
+
+    def add(leaf: Leaf, node: exp.Expression) -> exp.Expression:
+        if leaf not in leaves:
+            leaves.append(leaf)
+        made = exp.Column(this=exp.to_identifier(str(leaves.index(leaf)), quoted=True))
+        made.meta.update(node.meta)
+        return made
+
+    def cut(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Column):
+            return add(resolved.leaves[int(node.name)], node)
+        read = [resolved.leaves[int(column.name)] for column in node.find_all(exp.Column)]
+        is_branch = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
+        whole = isinstance(node, exp.Condition) and not is_branch and not isinstance(node, exp.Paren)
+        if whole and read and all(isinstance(leaf, ValueLeaf) and leaf.slot.is_current for leaf in read):
+            return add(
+                ValueLeaf(Slot(), plain_tree(Resolved(node, resolved.leaves, resolved.span)), resolved.span), node
+            )
+        for child in list(node.iter_expressions()):
+            if isinstance(child, exp.Expression) and not isinstance(child, (exp.DataType, exp.Var, exp.Identifier)):
+                made = cut(child)
+                if made is not child:
+                    child.replace(made)
+        return node
+
+    return Resolved(cut(resolved.tree.copy()), tuple(leaves), resolved.span)
+
+
+def about_step(error: QueryError, step: str) -> QueryError:
+    """The error with the step that its text belongs to."""
+    return QueryError(f"{step}: {error.message}", error.text, error.start, error.end, hint=error.hint)

@@ -1,0 +1,280 @@
+"""A builder pattern over a schema to what an engine runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from sqlglot import exp
+
+from eventide.errors import EventideError, InputError, QueryError, did_you_mean
+from eventide.operators.block import MAX_US, TS
+from eventide.operators.detection.spec import (
+    LAST_STEP,
+    MATCH_END,
+    MATCH_ID,
+    MATCH_START,
+    TIMED_OUT,
+    DetectionSpec,
+)
+from eventide.operators.rows.spec import RowOrder
+from eventide.operators.times import TimeType
+from eventide.plan.detection.automaton import compile_pattern, pattern_conditions
+from eventide.plan.detection.conditions import Names, Test, TestCode, about_step, refuse_rows, split_condition
+from eventide.plan.detection.tree import EventPattern
+from eventide.plan.detection.write import write_pattern
+from eventide.plan.expressions.split import EventValue
+from eventide.plan.expressions.typed import Source
+from eventide.plan.expressions.types import type_name
+from eventide.plan.expressions.write_sql import write_spark, write_typed
+from eventide.plan.physical import Intake, Physical, SqlColumn
+from eventide.plan.references import is_orderable
+from eventide.plan.rows.columns import BITS_PER_MASK, RowColumns, plain
+from eventide.plan.rows.outputs import Outputs
+
+_NO_TIME = TimeType(pa.int64(), "us")
+
+
+@dataclass(frozen=True, slots=True)
+class DetectionOptions:
+    """What `ev.detect` is told besides the pattern."""
+
+    partition_by: tuple[str, ...] = ()
+    ts: str | None = None
+    sequence: str | None = None
+    ts_unit: str | None = None
+    skip: str = "no_skip"
+    skip_to: str | None = None
+    select: tuple[tuple[str, str], ...] = ()
+    drop_bad_events: bool = False
+
+
+def prepare_detection(
+    pattern: EventPattern, schema: pa.Schema, options: DetectionOptions, *, engine: str = "local"
+) -> Physical:
+    """The executable form of a pattern over events of a schema."""
+    return _Lowering(pattern, schema, options, engine).physical()
+
+
+def _find_time(schema: pa.Schema, options: DetectionOptions) -> tuple[str, TimeType] | None:
+    """The time column and its type; None where events have an order by `sequence` and no time."""
+    name = options.ts
+    if name is None and options.sequence is not None:
+        return None
+    if name is None:
+        times = [field.name for field in schema if pa.types.is_timestamp(field.type)]
+        if "ts" not in schema.names and len(times) != 1:
+            found = f"it could be {' or '.join(times)}" if times else "the events have no timestamp column"
+            hint = "pass ts='column', or sequence='column' for an order without times"
+            raise EventideError(f"which column holds the time? {found}", hint=hint)
+        name = "ts" if "ts" in schema.names else times[0]
+    name = _find("ts", name, schema)
+    dtype = schema.field(name).type
+    if pa.types.is_integer(dtype):
+        if options.ts_unit is None:
+            message = f"the time column '{name}' holds integers, and nothing says their unit"
+            raise EventideError(message, hint="give ts_unit='s', 'ms' or 'us'")
+        return name, TimeType(dtype, options.ts_unit)
+    if not (pa.types.is_timestamp(dtype) or pa.types.is_date(dtype)):
+        hint = "it must be a timestamp, a date, or an integer with ts_unit"
+        raise EventideError(f"the time column '{name}' is {type_name(dtype)}", hint=hint)
+    if options.ts_unit is not None:
+        message = f"ts_unit is for integers; the time column '{name}' is {type_name(dtype)}"
+        raise EventideError(message, hint="leave it out")
+    return name, TimeType(dtype)
+
+
+def _find(option: str, name: str, schema: pa.Schema) -> str:
+    known = {column.lower(): column for column in schema.names}
+    if name.lower() not in known:
+        raise InputError(f"{option}: there is no column '{name}'", hint=did_you_mean(name, schema.names))
+    column: str = known[name.lower()]
+    return column
+
+
+class _Lowering:
+    def __init__(self, pattern: EventPattern, schema: pa.Schema, options: DetectionOptions, engine: str) -> None:
+        self.pattern = pattern
+        self.schema = schema
+        self.options = options
+        self.program = compile_pattern(pattern)
+        self.names = Names(self.program.steps)
+        self.partition = tuple(dict.fromkeys(self._orderable("partition_by", name) for name in options.partition_by))
+        self.columns = RowColumns(self.partition, schema, engine)
+        self.time = _find_time(schema, options)
+        if self.time is None and pattern.is_bounded:
+            raise EventideError("within measures time, and no column holds it", hint="pass ts='column'")
+
+    def _orderable(self, option: str, name: str) -> str:
+        column = _find(option, name, self.schema)
+        dtype = self.schema.field(column).type
+        if not is_orderable(dtype):
+            raise InputError(f"{option} cannot take '{column}': it is {type_name(dtype)}", hint="take a plain column")
+        return column
+
+    # --- conditions -----------------------------------------------------------------------------------------
+
+    def _conditions(self) -> tuple[list[list[EventValue]], list[int], list[Test]]:
+        """What events alone decide, by bit; the bit of each condition, -1: none; and the tests on earlier events."""
+        alone: list[list[EventValue]] = []
+        bits: list[int] = []
+        tests: list[Test] = []
+        for number, (step, name, text) in enumerate(pattern_conditions(self.pattern)):
+            try:
+                local, others = split_condition(number, text, self.names, self.schema)
+                TestCode(others, len(self.names.steps), self.schema).write([""] * 64)
+                bits.append(len(alone) // BITS_PER_MASK * 64 + len(alone) % BITS_PER_MASK if local else -1)
+                alone += [local] if local else []
+                tests += others
+                for value in local:
+                    self.columns.column("", value)
+            except QueryError as error:
+                raise about_step(error, _place(step.shown, name)) from None
+        return alone, bits, tests
+
+    # --- the whole ------------------------------------------------------------------------------------------
+
+    def physical(self) -> Physical:
+        options = self.options
+        alone, bits, tests = self._conditions()
+        code = TestCode(tests, len(self.names.steps), self.schema)
+        value_columns = [self.columns.of_value(value) for value in code.values]
+        order = [RowOrder(TS, False, True)] if self.time is not None else []
+        end_column = ""
+        if options.sequence is not None:
+            end_column = self.columns.of_column(self._orderable("sequence", options.sequence))
+            order.append(RowOrder(end_column, False, True))
+        outputs = Outputs(self.columns, "")
+        measures = [self._measure(name, text, outputs) for name, text in options.select]
+        shown = () if options.select else tuple((self.columns.of_column(name), name) for name in self.schema.names)
+        ties = tuple(
+            self.columns.of_column(name)
+            for name in self.schema.names
+            if name in self.columns.returned and is_orderable(self.schema.field(name).type)
+        )
+        holds, carry, encodings, sizes = code.write(value_columns) if tests else (None, None, (), (0, 0, 0, 0))
+        masks = self.columns.masks(alone)
+        tested = {test.number for test in tests}
+        layout = self.columns.layout(len(masks))
+        spec = DetectionSpec(
+            query=write_pattern(self.pattern),
+            layout=layout,
+            program=self.program,
+            order=tuple(order),
+            tie_columns=ties,
+            mask_columns=self.columns.mask_names(len(masks)),
+            tests=tuple((bit, number in tested) for number, bit in enumerate(bits)),
+            time_type=None if self.time is None else self.time[1],
+            end_column=end_column,
+            window_us=self.pattern.window_us,
+            gap_us=self.pattern.gap_us,
+            end_us=MAX_US,
+            skip=options.skip,
+            skip_step=self._skip_step(),
+            identity=(*layout.partition, TS, *ties),
+            shown=shown,
+            picked=tuple(outputs.picked),
+            folded=tuple(outputs.folded),
+            listed=tuple(outputs.listed),
+            encodings=encodings,
+            holds_source=holds,
+            carry_source=carry,
+            n_carried=sizes,
+        )
+        ts, time_type = self.time or ("", _NO_TIME)
+        times = plain(TS, ts) if ts else SqlColumn(TS, "0L", "CAST(0 AS BIGINT)")
+        return Physical(
+            text="",
+            intake=Intake(layout, time_type, ts, options.drop_bad_events, True, self.columns.names()),
+            select=self.columns.select(times, masks, by_arrival=False),
+            spec=spec,
+            project=self._project(measures),
+            reads=tuple(self.schema.names),
+            output_schema=self._output_schema(outputs, shown),
+            computed=tuple(outputs.computed.values()),
+        )
+
+    def _skip_step(self) -> int:
+        name = self.options.skip_to
+        if name is None:
+            return -1
+        known = {step.lower(): i for i, step in enumerate(self.names.steps)}
+        if name.lower() not in known:
+            hint = did_you_mean(name, self.names.steps)
+            raise EventideError(f"skip: the pattern has no step '{name}' that takes events", hint=hint)
+        return known[name.lower()]
+
+    # --- the result -----------------------------------------------------------------------------------------
+
+    def _measure(self, name: str, text: str, outputs: Outputs) -> SqlColumn:
+        try:
+            scalar, resolved = self.names.read(text, self.schema, "the measure")
+            refuse_rows(scalar.tree, text, scalar, final=True)
+            tree = outputs.over(resolved)
+            typed = outputs.bind(tree, scalar.span)
+            if isinstance(tree, exp.Column):
+                return SqlColumn(name, f"`{tree.name}`", f'"{tree.name}"', dtype=typed.value[1])
+            try:
+                duckdb = write_typed(typed, Source(text, scalar.span))
+            except QueryError:
+                if self.columns.engine == "local":
+                    raise
+                duckdb = None
+            return SqlColumn(name, write_spark(tree), duckdb, dtype=typed.dtype)
+        except QueryError as error:
+            # Outputs does not know the text of each measure.
+            shown = QueryError(error.message, text, error.start, error.end, hint=error.hint)
+            raise about_step(shown, f"select '{name}'") from None
+
+    def _ends_type(self) -> pa.DataType:
+        if self.time is not None:
+            return self.time[1].arrow
+        return self._plain_type(str(self.options.sequence))
+
+    def _plain_type(self, name: str) -> pa.DataType:
+        dtype = self.schema.field(_find("sequence", name, self.schema)).type
+        return dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+
+    def _output_schema(self, outputs: Outputs, shown: tuple[tuple[str, str], ...]) -> pa.Schema:
+        fields = [pa.field(f"p{i}", self._plain_type(name)) for i, name in enumerate(self.partition)]
+        fields += [
+            pa.field(MATCH_ID, pa.string()),
+            pa.field(MATCH_START, self._ends_type()),
+            pa.field(MATCH_END, self._ends_type()),
+            pa.field(TIMED_OUT, pa.bool_()),
+            pa.field(LAST_STEP, pa.string()),
+        ]
+        if shown:
+            event = pa.struct([pa.field(name, self._plain_type(name)) for _, name in shown])
+            fields += [pa.field(f"s{i}", pa.list_(event)) for i in range(len(self.names.steps))]
+            return pa.schema(fields)
+        return pa.schema([*fields, *outputs.fields()])
+
+    def _project(self, measures: list[SqlColumn]) -> tuple[SqlColumn, ...]:
+        """match_id, partition columns, the match's ends, the steps or the measures, and what tells timeouts."""
+        ends = self.time[0] if self.time is not None else str(self.options.sequence)
+        made = [SqlColumn(MATCH_ID, f"`{MATCH_ID}`", f'"{MATCH_ID}"')]
+        made += [SqlColumn(name, f"`p{i}`", f'"p{i}"', origin=name) for i, name in enumerate(self.partition)]
+        made += [SqlColumn(name, f"`{name}`", f'"{name}"', origin=ends) for name in (MATCH_START, MATCH_END)]
+        if self.options.select:
+            made += measures
+        else:
+            made += [SqlColumn(name, f"`s{i}`", f'"s{i}"') for i, name in enumerate(self.names.steps)]
+        made += [SqlColumn(name, f"`{name}`", f'"{name}"') for name in (LAST_STEP, TIMED_OUT)]
+        seen: set[str] = set()
+        for column in made:
+            if column.name.lower() in seen:
+                hint = "name the step or the measure otherwise, or rename the column"
+                raise EventideError(f"two columns of the result are called '{column.name}'", hint=hint)
+            seen.add(column.name.lower())
+        return tuple(made)
+
+
+def _place(step: str, name: str) -> str:
+    return f"until of step {step}" if name.endswith(".until") else f"step {step}"
+
+
+def with_end(physical: Physical, end_us: int) -> Physical:
+    """The same, with time that has come so far when the input ends."""
+    assert isinstance(physical.spec, DetectionSpec)
+    return replace(physical, spec=replace(physical.spec, end_us=end_us))

@@ -1,0 +1,19 @@
+"""The shared event pattern cases, embedded and on Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import eventide as ev
+from tests.detection.conformance import arguments, cases, expected, found, to_pattern, to_table
+
+CASES = cases()
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_embedded(case: dict[str, Any]) -> None:
+    pattern = to_pattern(case)
+    result = ev.detect(to_table(case), pattern, **arguments(case))
+    assert found(result.matches.to_pylist(), pattern) == expected(case)

@@ -21,7 +21,6 @@ SAME_ROWS = ("tests/engines/test_same_rows.py::test_the_embedded_engine_returns_
 SPILL = ("tests/engines/test_same_rows.py::test_files_cut_by_partition_return_the_same_rows",)
 STREAM = ("tests/engines/test_processor.py",)
 RESIDUE = ("tests/plan/expressions/test_residue.py::test_generated_tests_equal_duckdb",)
-ROWS = ("tests/rows/test_same_rows.py::test_the_embedded_engine_returns_the_oracles_rows",)
 MATCHER = ("tests/rows/test_matcher.py",)
 
 

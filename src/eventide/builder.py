@@ -153,6 +153,11 @@ class Pattern:
         if link.is_negative and self._last.optional:
             hint = "detect two patterns, one with the step and one without"
             _refuse(f"{link.value}: the step before, {self._last.shown}, is optional", hint)
+        if link is Link.NOT_NEXT and self._last.link is Link.NOT_FOLLOWED_BY:
+            hint = "put not_next before not_followed_by"
+            _refuse(
+                f"not_next: the step before, {self._last.shown}, takes no event that anything could be next to", hint
+            )
         made = _made(link, step, condition, self.tree.steps)
         if link.is_negative and made.group:
             _refuse(f"{link.value} takes a name and a condition, not a group", "give each of its steps a pattern")

@@ -363,8 +363,9 @@ def test_match_recognize_says_what_the_clause_says() -> None:
 
 
 def on_spark(spark: Any) -> Any:
-    """The trades as a DataFrame; Arrow's timestamps without a zone are TIMESTAMP_NTZ there."""
-    return spark.createDataFrame(TRADES)
+    """The trades as a DataFrame; of a timestamp without a zone Spark would make one with the session's."""
+    frame = spark.createDataFrame(TRADES)
+    return frame.withColumn("at", frame["at"].cast("timestamp_ntz"))
 
 
 @pytest.mark.spark

@@ -152,7 +152,8 @@ def needs_room(job: IntArray, frame: IntArray, depth: int, stacks: Any, out: Any
     frames, entries, paths, gaps = stacks
     n = frame[N]
     n_new = (frame[PATH_HI] - frame[PATH_LO]) * job[FAN_OUT]
-    n_open = frame[GAP_TOP] - job[OPEN] + job[MAX_GAPS]
+    # A path carries gaps on, passes over some, and where the match ends there may be as many behind it.
+    n_open = frame[GAP_TOP] - job[OPEN] + 2 * job[MAX_GAPS]
     if depth + 2 >= frames.shape[0] or n + job[MAX_ENTRIES] > entries.shape[1]:
         return SPACE
     if frame[PATH_HI] + n_new + 1 > paths.shape[1] or frame[GAP_TOP] + (n_new + 1) * n_open > gaps.shape[1]:

@@ -19,9 +19,8 @@ from pyspark.sql.streaming import StatefulProcessor
 from eventide.engines.spark.types import conform
 from eventide.errors import InputError
 from eventide.operators.block import MIN_US, TS, concatenate, from_bytes
-from eventide.operators.factory import make_operator
+from eventide.operators.factory import Spec, make_operator
 from eventide.operators.protocol import Operator, Results, Snapshot
-from eventide.operators.sequence import SequenceSpec
 
 Frames = Iterator[pd.DataFrame]
 
@@ -31,7 +30,7 @@ _SEGMENTS, _NUMBER_SCHEMA, _SEGMENT_SCHEMA = "segments", "number bigint", "data 
 
 
 def make_processor(
-    spec: SequenceSpec, n_buckets: int, schema: pa.Schema, delay_ms: int | None = None
+    spec: Spec, n_buckets: int, schema: pa.Schema, delay_ms: int | None = None
 ) -> StatefulProcessor:
     """What `transformWithStateInPandas` runs for the query; `schema` is that of its rows.
 

@@ -160,19 +160,21 @@ class _Writer:
         for idx in range(len(steps) - 1, -1, -1):
             place = _Place(steps, idx, after, group, first)
             if place.step.link is Link.NOT_FOLLOWED_BY:
-                if sink.kind is _Kind.ACCEPT and self.pattern.is_bounded:
-                    sink = self._pending(place)
+                if sink.kind in (_Kind.ACCEPT, _Kind.PENDING) and self.pattern.is_bounded:
+                    sink = self._pending(place, sink)
             elif place.step.link is Link.NOT_NEXT:
                 sink = self._not_next(place, sink)
             else:
                 sink = self._convert(place, sink)
         return sink
 
-    def _pending(self, place: _Place) -> _State:
+    def _pending(self, place: _Place, sink: _State) -> _State:
         forbidden = self.taken(place.step, place.group)
-        state = _State(_Kind.PENDING, place.step.name)
+        state = _State(_Kind.PENDING, place.step.name) if sink.kind is _Kind.ACCEPT else sink
+        _leave_out(state, forbidden)
         state.add(_Action.PROCEED, self._stop(place.step, forbidden), forbidden)
-        state.add(_Action.IGNORE, state, negation(forbidden))
+        if state is not sink:
+            state.add(_Action.IGNORE, state, negation(forbidden))
         return state
 
     def _not_next(self, place: _Place, sink: _State) -> _State:
@@ -224,7 +226,7 @@ class _Writer:
         if step.greedy and least != most:
             if step.until is not None:
                 self.originals[sink] = _copy(sink)
-            _leave_to_loop(sink, taken)
+            _leave_out(sink, taken)
         state = sink
         for _ in range(most - least):
             state = self._single(place, state, proceed, taken, inner, True, False)
@@ -293,7 +295,7 @@ class _Writer:
             self.originals[sink] = _copy(sink)
         self._leave(state, sink, place)
         if step.greedy:
-            _leave_to_loop(sink, self.taken(step, place.group))
+            _leave_out(sink, self.taken(step, place.group))
         state.add(_Action.TAKE, state, taken)
         self._add_stop_to_loop(state, place)
         if ignored is not None:
@@ -331,8 +333,8 @@ def _copy(state: _State) -> _State:
     return copy
 
 
-def _leave_to_loop(state: _State, taken: Formula) -> None:
-    """A greedy loop comes first: what it takes, the step behind it does not."""
+def _leave_out(state: _State, taken: Formula) -> None:
+    """Keep events from a state: what a greedy loop takes, the step behind it does not."""
     for transition in state.transitions:
         transition.formula = both(transition.formula, negation(taken))
 
@@ -370,7 +372,7 @@ def _flatten(start: _State, pattern: EventPattern) -> Program:
             hint = "lower its bounds, or use one_or_more and test the number in a condition: count(a.*) < 1000"
             raise EventideError(f"the pattern is too large: more than {MAX_EDGES:,} ways to take an event", hint=hint)
     names = tuple(name for _, name, _ in pattern_conditions(pattern))
-    pending = frozenset(i for state, i in states.items() if state.kind is _Kind.PENDING)
+    pending = frozenset(i for state, i in states.items() if _only_waits(state))
     return Program(steps, names, tuple(edges), pending)
 
 
@@ -404,6 +406,20 @@ def _accepting(state: _State) -> Formula:
             elif formula != FALSE and id(transition.target) not in passed:
                 stack.append((transition.target, formula, passed))
     return found
+
+
+def _only_waits(state: _State) -> bool:
+    """Whether the match is complete when its time is over: nothing more must come."""
+    seen, stack = {id(state)}, [state]
+    while stack:
+        here = stack.pop()
+        if here.kind is _Kind.PENDING:
+            return True
+        for transition in here.transitions:
+            if transition.action is _Action.PROCEED and id(transition.target) not in seen:
+                seen.add(id(transition.target))
+                stack.append(transition.target)
+    return False
 
 
 def _terms(formula: Formula) -> Terms:

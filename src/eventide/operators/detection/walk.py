@@ -22,6 +22,7 @@ from eventide.operators.rearrange import rearrange
 from eventide.operators.rows.order import OrderedRows
 
 MATCHES_PER_CALL = 1 << 14
+ROOM = 1 << 10  # partial matches that there is room for at first
 EVENTS_PER_BATCH = 1 << 18
 MAX_RUNS = 1 << 24
 _SKIP = {
@@ -67,17 +68,17 @@ class Search:
 class Walk:
     """The way through partitions `start` to `stop`, with its own room to work in."""
 
-    def __init__(self, search: Search, offsets: IntArray, start: int, stop: int, room: int = 1 << 10) -> None:
+    def __init__(self, search: Search, offsets: IntArray, start: int, stop: int) -> None:
         self._search = search
         self._offsets = offsets
         self._stop = stop
         self._state = np.zeros(8, dtype=np.int64)
         self._state[plain_kernel.PARTITION], self._state[plain_kernel.ROW] = start, -1
-        self._runs = np.empty((2, 3, room), dtype=np.int32)
-        self._complete = np.empty((2, 2, room), dtype=np.int32)
-        self._bindings = np.empty((3, 4 * room), dtype=np.int32)
-        self._carried = self._make_carried(4 * room)
-        self._out = np.empty((max(MATCHES_PER_CALL, room), 3), dtype=np.int64)
+        self._runs = np.empty((2, 3, ROOM), dtype=np.int32)
+        self._complete = np.empty((2, 2, ROOM), dtype=np.int32)
+        self._bindings = np.empty((3, 4 * ROOM), dtype=np.int32)
+        self._carried = self._make_carried(4 * ROOM)
+        self._out = np.empty((MATCHES_PER_CALL, 3), dtype=np.int64)
 
     @property
     def is_done(self) -> bool:

@@ -1,0 +1,190 @@
+"""What `ev.detect` returns: columns, partitions, times, measures, conditions on earlier events, bounded memory."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import eventide as ev
+from eventide.operators.detection import walk
+from tests.detection.conformance import arguments, cases, expected, found, to_pattern, to_table
+
+begin = ev.Pattern.begin
+
+
+def ticks(*prices: float, **more: list[Any]) -> list[dict[str, Any]]:
+    return [
+        {"ts": i, "price": price} | {name: values[i] for name, values in more.items()} for i, price in enumerate(prices)
+    ]
+
+
+def taken(table: pa.Table, column: str = "price") -> list[dict[str, list[Any]]]:
+    """The events of each step, by one column."""
+    rows = table.to_pylist()
+    return [{k: [e[column] for e in v] for k, v in row.items() if isinstance(v, list)} for row in rows]
+
+
+def test_a_match_has_an_id_its_partition_its_ends_and_the_events_of_each_step() -> None:
+    events = ticks(1, 2, 3, user=["ann", "bob", "ann"])
+    result = ev.detect(events, begin("a").followed_by("b", "price > a.price"), partition_by="user", ts_unit="s")
+    assert result.matches.column_names == ["match_id", "user", "match_start", "match_end", "a", "b"]
+    (row,) = result.matches.to_pylist()
+    assert len(row.pop("match_id")) == 32
+    assert row == {
+        "user": "ann",
+        "match_start": 0,
+        "match_end": 2,
+        "a": [{"ts": 0, "price": 1, "user": "ann"}],
+        "b": [{"ts": 2, "price": 3, "user": "ann"}],
+    }
+    assert result.timeouts.num_rows == 0
+    assert result.late.num_rows == 0
+    assert result.late.column_names == ["ts", "price", "user"]
+
+
+def test_a_match_has_the_same_id_in_every_run_and_another_one_for_other_events() -> None:
+    pattern = begin("a", "price > 1").followed_by_any("b", "price > 2")
+    ids = [ev.detect(ticks(2, 3, 4), pattern, ts_unit="s").matches.column("match_id").to_pylist() for _ in range(2)]
+    assert sorted(ids[0]) == sorted(ids[1])
+    assert len(set(ids[0])) == len(ids[0]) == 3
+
+
+def test_measures_stand_instead_of_the_steps() -> None:
+    pattern = begin("down", "down.price IS NULL OR price < down.price").one_or_more().consecutive().next("up")
+    select = {"n": "count(down.*)", "low": "min(down.price)", "rise": "up.price - last(down.price)", "all": "count(*)"}
+    rows = ev.detect(ticks(5, 4, 2, 9), pattern, ts_unit="s", skip="past_last", select=select).matches.to_pylist()
+    assert [{name: row[name] for name in select} for row in rows] == [
+        {"n": 1, "low": 5, "rise": -1, "all": 2},
+        {"n": 1, "low": 2, "rise": 7, "all": 2},
+    ]
+
+
+def test_timed_out_partial_matches_tell_how_far_they_came() -> None:
+    pattern = begin("a", "price = 1").followed_by("b", "price = 2").followed_by("c", "price = 3").within("2 seconds")
+    result = ev.detect(ticks(1, 2, 0, 1, 0), pattern, ts_unit="s")
+    assert result.matches.num_rows == 0
+    (row,) = result.timeouts.to_pylist()
+    assert row["last_step"] == "b"
+    assert [e["ts"] for e in row["a"]] == [0]
+    assert row["c"] == []
+
+
+def test_time_goes_on_in_all_partitions_and_with_close_at_end_to_its_end() -> None:
+    pattern = begin("order", "price = 1").not_followed_by("pay", "price = 2").within(timedelta(seconds=3))
+    events = [{"ts": datetime(2024, 1, 1, 0, 0, s), "user": u, "price": 1} for s, u in [(0, "ann"), (3, "bob")]]
+    assert ev.detect(events, pattern, partition_by="user").matches.column("user").to_pylist() == ["ann"]
+    assert ev.detect(events, pattern, partition_by="user", close_at_end=True).matches.num_rows == 2
+
+
+def test_a_loop_before_a_trailing_not_is_complete_when_time_is_over() -> None:
+    pattern = begin("a", "price = 1").one_or_more().not_followed_by("b", "price = 2").within("3 seconds")
+    events = [{"ts": 0, "price": 1}, {"ts": 9, "price": 0}]
+    assert taken(ev.detect(events, pattern, ts_unit="s").matches, "ts") == [{"a": [0]}]
+
+
+def test_two_trailing_nots_both_count() -> None:
+    pattern = begin("a", "price = 1").not_followed_by("b", "price = 2").not_followed_by("c", "price = 3")
+    for price, n in [(2, 0), (3, 0), (4, 1)]:
+        events = [{"ts": 0, "price": 1}, {"ts": 1, "price": price}, {"ts": 9, "price": 0}]
+        assert ev.detect(events, pattern.within("3 seconds"), ts_unit="s").matches.num_rows == n
+
+
+def test_tied_events_follow_one_another_by_sequence() -> None:
+    events = [{"ts": 0, "n": n, "price": n} for n in (2, 1)]
+    rows = ev.detect(events, begin("a").next("b"), ts_unit="s", sequence="n").matches
+    assert taken(rows) == [{"a": [1], "b": [2]}]
+
+
+def test_without_a_time_the_ends_are_those_of_the_sequence() -> None:
+    rows = ev.detect([{"n": "y"}, {"n": "x"}], begin("a").next("b"), sequence="n").matches.to_pylist()
+    assert [(row["match_start"], row["match_end"]) for row in rows] == [("x", "y")]
+
+
+@pytest.mark.parametrize(
+    ("condition", "n"),
+    [
+        ("price > a.price", 2),
+        ("price > avg(a.price)", 4),
+        ("price < sum(a.price)", 3),
+        ("count(a.*) = 2", 2),
+        ("price = max(a.price) + 1", 2),
+        ("price > first(a.price)", 5),
+        ("price = last(a.price, 1)", 1),
+        ("upper(kind) = a.kind", 0),
+        ("kind = a.kind AND a.price IS NOT NULL", 7),
+        ("coalesce(b.price, 1) = 1", 7),
+    ],
+)
+def test_conditions_look_at_the_events_so_far(condition: str, n: int) -> None:
+    pattern = begin("a", "price <= 3").one_or_more().followed_by("b", condition)
+    rows = ev.detect(ticks(1, 3, 2, 3, kind=["k"] * 4), pattern, ts_unit="s").matches
+    assert rows.num_rows == n
+
+
+@pytest.mark.parametrize("case", cases()[::4], ids=[case["id"] for case in cases()[::4]])
+def test_matches_are_the_same_in_any_amount_of_room(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walk, "ROOM", 1)
+    monkeypatch.setattr(walk, "MATCHES_PER_CALL", 1)
+    monkeypatch.setattr(walk, "EVENTS_PER_BATCH", 2)
+    result = ev.detect(to_table(case), to_pattern(case), **arguments(case))
+    assert found(result.matches.to_pylist(), to_pattern(case)) == expected(case)
+
+
+def test_bindings_of_lost_partial_matches_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walk, "ROOM", 4)
+    pattern = begin("a", "price = 1").next("b", "price > sum(a.price) AND price > a.price")
+    rows = ev.detect(ticks(*[1, 0] * 50, 1, 2), pattern, ts_unit="s").matches
+    assert taken(rows) == [{"a": [1], "b": [2]}]
+
+
+def test_too_many_partial_matches_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walk, "ROOM", 8)
+    monkeypatch.setattr(walk, "MAX_RUNS", 64)
+    with pytest.raises(ev.InputError, match="partial matches are open at once"):
+        ev.detect(ticks(*[1] * 20), begin("a").one_or_more().allow_combinations().next("b"), ts_unit="s")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"skip": "first"}, "skip='first' is not possible"),
+        ({"skip": ("to_first", "c")}, "no step 'c' that takes events"),
+        ({"partition_by": "usr"}, "partition_by: there is no column 'usr'"),
+        ({"ts_unit": None}, "nothing says their unit"),
+        ({"ts": "price", "ts_unit": None}, "the time column 'price'"),
+        ({"select": {"match_end": "a.price"}}, "two columns of the result are called 'match_end'"),
+        ({"select": {"x": "a.prize"}}, "select 'x': unknown column 'prize'"),
+        ({"select": {"x": "classifier()"}}, "CLASSIFIER cannot stand in a pattern of the builder"),
+        ({"on_bad_event": "skip"}, "on_bad_event='skip' is not possible"),
+    ],
+)
+def test_wrong_options_are_told(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ev.EventideError, match=message):
+        ev.detect(ticks(1.5, 2.5), begin("a").next("b"), **{"ts_unit": "s", **given})
+
+
+def test_a_wrong_condition_is_told_with_its_step_and_place() -> None:
+    with pytest.raises(ev.QueryError) as told:
+        ev.detect(ticks(1), begin("a", "price > 0 AND prise < 9"), ts_unit="s")
+    assert str(told.value) == (
+        "step 'a': unknown column 'prise' (line 1, column 15)\n"
+        "  price > 0 AND prise < 9\n"
+        "                ^^^^^\n"
+        "Hint: did you mean 'price'?"
+    )
+
+
+@pytest.mark.spark
+def test_a_dataframe_gives_dataframes(spark: Any) -> None:
+    case = next(case for case in cases() if case["id"] == "GroupITCase/testGroupFollowedByAnyOneOrMore")
+    frame = spark.createDataFrame(to_table(case))
+    result = ev.detect(frame, to_pattern(case), **arguments(case))
+    rows = [row.asDict(recursive=True) for row in result.matches.collect()]
+    assert found(rows, to_pattern(case)) == expected(case)
+    assert result.timeouts.count() == result.late.count() == 0
+    stream = spark.readStream.format("rate").load()
+    with pytest.raises(ev.UnsupportedError, match="does not run on streams yet"):
+        ev.detect(stream, begin("a"), ts="timestamp")

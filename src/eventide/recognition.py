@@ -12,6 +12,7 @@ from eventide.engines.local.statement import run_statement
 from eventide.errors import EventideError, InputError
 from eventide.lang.rows import parse_clause, parse_statement
 from eventide.lang.rows.tree import RowQuery
+from eventide.plan.options import Options
 from eventide.plan.rows.explain import explain_rows
 from eventide.plan.rows.lower import prepare_rows
 
@@ -36,6 +37,7 @@ def sql(text: str, *, spark: Any = None, ts_unit: str | None = None, **tables: A
     """
     if not isinstance(text, str):
         raise EventideError(f"a statement is text, found {type(text).__name__}")
+    ts_unit = Options.of(ts_unit=ts_unit).ts_unit
     statement = parse_statement(text)
     if spark is None and all(is_local(table) for table in tables.values()):
         return run_statement(statement, tables, ts_unit)
@@ -86,7 +88,7 @@ class Recognizer:
 
     def __init__(self, clause: RowQuery, ts_unit: str | None) -> None:
         self.clause = clause
-        self._ts_unit = ts_unit
+        self._ts_unit = Options.of(ts_unit=ts_unit).ts_unit
 
     def __call__(self, events: Any, *, engine: str | None = None, spark: Any = None) -> Any:
         """The result: a Spark DataFrame for one, a pyarrow Table for anything else.
@@ -139,9 +141,7 @@ def _clause(
         _listed("ORDER BY", _names(order_by)),
         _listed("MEASURES", [f"{value} AS `{name}`" for name, value in measures.items()]),
         _ROWS.get(rows.lower(), rows),
-        f"AFTER MATCH {after_match.upper() if after_match.lower() == after_match else after_match}"
-        if after_match
-        else "",
+        f"AFTER MATCH {after_match}" if after_match else "",
         f"PATTERN ({pattern})" + (f" WITHIN {within}" if within else ""),
         _listed("SUBSET", [f"{name} = ({', '.join(members)})" for name, members in subset.items()]),
         _listed("DEFINE", [f"{name} AS {condition}" for name, condition in define.items()]),

@@ -75,13 +75,11 @@ def test_a_clause_inside_a_cte() -> None:
     assert rows(text) == [{"longest": 3}]
 
 
-@pytest.mark.xfail(strict=True, reason="the table before MATCH_RECOGNIZE is not looked up among the CTEs")
 def test_a_clause_over_a_cte() -> None:
     text = f"WITH cheap AS (SELECT * FROM trades WHERE price < 10) SELECT * FROM cheap {FALLS}"
     assert rows(text) == [{"top": 8, "bottom": 6, "n": 2}, {"top": 9, "bottom": 5, "n": 2}]
 
 
-@pytest.mark.xfail(strict=True, reason="a subquery of DEFINE does not see the CTEs")
 def test_a_subquery_over_a_cte() -> None:
     text = """WITH bound AS (SELECT 8 AS price) SELECT * FROM trades MATCH_RECOGNIZE (
         ORDER BY id MEASURES A.id AS id PATTERN (A) DEFINE A AS price > (SELECT price FROM bound))"""
@@ -274,7 +272,6 @@ def test_measures_have_the_types_of_what_they_read() -> None:
     assert row["notes"] == ["a", "b", "d", "e", "f"] and row["n"] == 5
 
 
-@pytest.mark.xfail(strict=True, reason="the compiled test for overflow is optimised away")
 def test_a_sum_that_leaves_bigint_is_an_error() -> None:
     huge = pa.table({"id": [1, 2], "price": [2**62, 2**62]})
     text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY id MEASURES sum(price) AS s PATTERN (A+))"
@@ -302,7 +299,6 @@ def test_within_bounds_a_match_by_its_first_row(column: str, length: str, unit: 
     assert rows(text, ts_unit=unit) == [{"n": 3}, {"n": 3}]
 
 
-@pytest.mark.xfail(strict=True, reason="the number of events is taken for microseconds")
 def test_within_a_number_of_events_is_refused() -> None:
     text = "SELECT * FROM trades MATCH_RECOGNIZE (ORDER BY at MEASURES count(*) AS n PATTERN (A+) WITHIN 3 EVENTS)"
     with pytest.raises(ev.QueryError):

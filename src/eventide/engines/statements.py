@@ -14,6 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from eventide.errors import InputError, QueryError
 from eventide.lang.rows.tree import Recognition, RowQuery, Statement
+from eventide.lang.tokens import Kind, tokenize
 from eventide.lang.tree import Scalar, Span
 
 Edit = tuple[Span, str]
@@ -45,6 +46,74 @@ def inner_recognitions(statement: Statement, outer: Recognition) -> list[Recogni
 def _inside(recognition: Recognition, other: Recognition) -> bool:
     a, b = recognition.span, other.span
     return a != b and b.start <= a.start and a.end <= b.end
+
+
+def common_tables(text: str, before: int) -> list[tuple[str, Span]]:
+    """The statement's WITH entries that end before a place: name, and where `name AS (...)` stands.
+
+    >>> common_tables("WITH a AS (SELECT 1), b AS (SELECT 2) SELECT * FROM b", before=25)
+    [('a', Span(start=5, end=20))]
+    """
+    tokens = tokenize(text, any_character=True)
+    if tokens[0].word != "WITH":
+        return []
+    at = 2 if tokens[1].word == "RECURSIVE" else 1
+    found: list[tuple[str, Span]] = []
+    while True:
+        first, depth = tokens[at], 0
+        while at < len(tokens) - 1:
+            # The entry ends where brackets close and no AS follows: `name (columns) AS (query)`.
+            depth += {"(": 1, ")": -1}.get(tokens[at].text, 0) if tokens[at].kind is Kind.PUNCTUATION else 0
+            at += 1
+            if depth == 0 and tokens[at - 1].is_punctuation(")") and tokens[at].word != "AS":
+                break
+        end = tokens[at - 1].end
+        if end > before:
+            return found
+        found.append((first.value, Span(first.start, end)))
+        if not tokens[at].is_punctuation(","):
+            return found
+        at += 1
+
+
+class Filling:
+    """A statement whose recognitions are run one by one and replaced by the names of their results."""
+
+    def __init__(self, statement: Statement) -> None:
+        self.statement = statement
+        self._done: dict[Span, str] = {}
+
+    def recognize(self, recognition: Recognition) -> str:
+        """Run one MATCH_RECOGNIZE; the name that stands for its result."""
+        raise NotImplementedError
+
+    def whole(self) -> str:
+        """The statement without MATCH_RECOGNIZE."""
+        return self._filled(0, len(self.statement.text), outer_recognitions(self.statement))
+
+    def relation(self, recognition: Recognition) -> str:
+        """The input of a recognition, without MATCH_RECOGNIZE."""
+        start = recognition.span.start
+        inner = inner_recognitions(self.statement, recognition)
+        return self._filled(start, start + len(recognition.relation), inner)
+
+    def after_with(self, text: str, recognition: Recognition) -> str:
+        """A query with the statement's own WITH entries in front, those before a recognition."""
+        outer = outer_recognitions(self.statement)
+        entries = [
+            self._filled(span.start, span.end, [r for r in outer if span.start <= r.span.start < span.end])
+            for _, span in common_tables(self.statement.text, recognition.span.start)
+        ]
+        return f"WITH {', '.join(entries)} {text}" if entries else text
+
+    def _filled(self, start: int, end: int, recognitions: list[Recognition]) -> str:
+        edits: list[Edit] = []
+        for recognition in recognitions:
+            span = Span(recognition.span.start - start, recognition.span.end - start)
+            if recognition.span not in self._done:
+                self._done[recognition.span] = self.recognize(recognition)
+            edits.append((span, called(recognition, self._done[recognition.span])))
+        return replace_spans(self.statement.text[start:end], edits)
 
 
 def called(recognition: Recognition, name: str) -> str:

@@ -14,6 +14,7 @@ from numba import njit
 from eventide.kernels.arrays import IndexArray, IntArray
 
 COUNT, SUM, MIN, MAX = 0, 1, 2, 3
+LARGEST = (1 << 63) - 1
 
 
 @njit(cache=True, nogil=True)
@@ -72,6 +73,7 @@ def fold_rows(
     function: int,
     values: Any,
     valid: Any,
+    is_integer: bool,
     final: bool,
     out: Any,
     out_count: IntArray,
@@ -92,11 +94,12 @@ def fold_rows(
                 if n == 0:
                     total = value
                 elif function == SUM:
-                    added = total + value
-                    # NaN aside, a double has no such overflow.
-                    if (value > 0 and added < total) or (value < 0 and added > total):
+                    # Asked before the addition: after it the compiler may take for granted that it did not overflow.
+                    if is_integer and (
+                        (value > 0 and total > LARGEST - value) or (value < 0 and total < -LARGEST - 1 - value)
+                    ):
                         return False
-                    total = added
+                    total += value
                 elif function == MIN:
                     # NaN is the greatest, as Spark has it.
                     if value < total or total != total:

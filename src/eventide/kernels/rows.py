@@ -140,10 +140,9 @@ def match_rows(
     """Write matches to `out`: (partition, first row, number, end in `out_path`), and their instructions to `out_path`.
 
     Returns how many matches were written. Finished when state[PARTITION] reaches `stop_partition`. `joins[pc]` numbers
-    the points that remember failures, -1 elsewhere; `bits[label]` and `near_bits[label]` are bits in `masks` that must be
-    set, -1: none;
-    `tested[label]` whether `holds` decides, too; `ts_us` is empty without a window; `tried` has room for every join
-    and row of the largest partition.
+    the points that remember failures, -1 elsewhere; `bits[label]` and `near_bits[label]` are bits in `masks` that
+    must be set, -1: none; `tested[label]` whether `holds` decides, too; `ts_us` is empty without a window; `tried` has
+    room for every join and row of the largest partition.
     `path` (rows: label, last row of the label before, instruction), `stack` and `trail` are room to work in: the
     caller makes them larger when the state says so. Arrays that the kernel itself replaced would cost more in every
     step, for counting references, than the step.

@@ -50,6 +50,7 @@ class Options:
     origin: str | int | None = None
     allowed_lateness: int = 0  # microseconds
     match_id: bool = False
+    max_matches_per_partition: int | None = None
 
     @classmethod
     def of(cls, **given: Any) -> Options:
@@ -112,9 +113,18 @@ def _check(name: str, value: Any) -> Any:
         return _flag(name, value)
     if name == "origin":
         return _origin(value)
+    if name == "max_matches_per_partition":
+        return _count(name, value)
     if not isinstance(value, str) or not value:
         raise EventideError(f"{name} takes a column name, found {value!r}")
     return value
+
+
+def _count(name: str, value: Any) -> int:
+    text = value if isinstance(value, str) else str(value) if type(value) is int else ""
+    if not _INTEGER.fullmatch(text) or int(text) < 1:
+        raise EventideError(f"{name} takes a number from 1 on, found {value!r}", hint="for example 1000000")
+    return int(text)
 
 
 def _columns(value: Any) -> tuple[str, ...]:

@@ -13,19 +13,9 @@ from sqlglot import exp
 
 from eventide.engines.local import run as local
 from eventide.engines.local.sources import Attached, Source, attach, connect, reason, source_schema
-from eventide.engines.statements import (
-    Edit,
-    called,
-    inner_recognitions,
-    named_tables,
-    outer_recognitions,
-    parse_sql,
-    replace_spans,
-    without_subqueries,
-)
+from eventide.engines.statements import Filling, common_tables, named_tables, parse_sql, without_subqueries
 from eventide.errors import InputError, did_you_mean
 from eventide.lang.rows.tree import Recognition, Statement
-from eventide.lang.tree import Span
 from eventide.plan.rows.lower import prepare_rows
 
 
@@ -34,9 +24,9 @@ def run_statement(statement: Statement, tables: Mapping[str, Any], ts_unit: str 
     return _Statement(statement, tables, ts_unit).run()
 
 
-class _Statement:
+class _Statement(Filling):
     def __init__(self, statement: Statement, tables: Mapping[str, Any], ts_unit: str | None) -> None:
-        self.statement = statement
+        super().__init__(statement)
         self.ts_unit = ts_unit
         self.connection = connect()
         self.tables: dict[str, str] = {}  # name in the statement -> what stands in FROM
@@ -47,40 +37,31 @@ class _Statement:
         self.n_results = 0
 
     def run(self) -> pa.Table:
-        outer = outer_recognitions(self.statement)
-        return _plain(self._query(self._filled(0, len(self.statement.text), outer)))
+        return _plain(self._query(self.whole()))
 
-    def _filled(self, start: int, end: int, recognitions: list[Recognition]) -> str:
-        """A part of the statement with its recognitions run and replaced by their results."""
-        edits: list[Edit] = []
-        for recognition in recognitions:
-            span = Span(recognition.span.start - start, recognition.span.end - start)
-            edits.append((span, called(recognition, self._recognize(recognition))))
-        return replace_spans(self.statement.text[start:end], edits)
-
-    def _recognize(self, recognition: Recognition) -> str:
+    def recognize(self, recognition: Recognition) -> str:
         """Run one MATCH_RECOGNIZE; the name under which DuckDB has its result."""
-        start = recognition.span.start
-        relation = self._filled(
-            start, start + len(recognition.relation), inner_recognitions(self.statement, recognition)
-        )
         name = f"result_{self.n_results}"
         self.n_results += 1
-        source = self._source(relation, f"{name}_rows")
-        clause = without_subqueries(recognition.clause, self._rows)
+        source = self._source(recognition, f"{name}_rows")
+        clause = without_subqueries(recognition.clause, lambda text: self._rows(self.after_with(text, recognition)))
         physical = prepare_rows(clause, source.schema, engine="local", ts_unit=self.ts_unit)
         table, _ = local.run(physical, source)
         self.connection.register(name, table)
         self.tables[name] = name
         return name
 
-    def _source(self, relation: str, name: str) -> Source:
+    def _source(self, recognition: Recognition, name: str) -> Source:
         """What a relation holds; a table that was passed is read as it is, only the columns that are needed."""
-        passed = {known.lower(): known for known in self.attached}.get(relation.strip().strip("`").lower())
+        relation = self.relation(recognition)
+        hidden = {name.lower() for name, _ in common_tables(self.statement.text, recognition.span.start)}
+        passed = {known.lower(): known for known in self.attached if known.lower() not in hidden}.get(
+            relation.strip().strip("`").lower()
+        )
         if passed is not None:
             sql, n_rows, given = self.attached[passed]
         else:
-            rows = self._query(f"SELECT * FROM {relation}")
+            rows = self._query(self.after_with(f"SELECT * FROM {relation}", recognition))
             self.connection.register(name, rows)
             sql, n_rows, given = name, rows.num_rows, rows.schema
         return Source(self.connection, sql, source_schema(self.connection, sql, given), n_rows, given)

@@ -29,9 +29,7 @@ _HEAD, _HEAD_SCHEMA = "head", "engine string, operator binary"
 _SEGMENTS, _NUMBER_SCHEMA, _SEGMENT_SCHEMA = "segments", "number bigint", "data binary"
 
 
-def make_processor(
-    spec: Spec, n_buckets: int, schema: pa.Schema, delay_ms: int | None = None
-) -> StatefulProcessor:
+def make_processor(spec: Spec, n_buckets: int, schema: pa.Schema, delay_ms: int | None = None) -> StatefulProcessor:
     """What `transformWithStateInPandas` runs for the query; `schema` is that of its rows.
 
     `delay_ms` is how far the watermark stays behind the newest event, if that alone decides it: then a bucket

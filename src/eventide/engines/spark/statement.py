@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from eventide.engines.spark.run import run_frame, run_path
-from eventide.engines.statements import (
-    Edit,
-    called,
-    inner_recognitions,
-    named_tables,
-    outer_recognitions,
-    parse_sql,
-    replace_spans,
-    without_subqueries,
-)
+from eventide.engines.statements import Edit, Filling, named_tables, parse_sql, replace_spans, without_subqueries
 from eventide.errors import InputError
 from eventide.lang.positions import span_of
 from eventide.lang.rows.tree import Recognition, RowQuery, Statement
@@ -41,37 +33,28 @@ def recognize_path(path: str, clause: RowQuery, spark: SparkSession, ts_unit: st
     return run_path(path, lambda schema: prepare_rows(clause, schema, engine="spark", ts_unit=ts_unit), spark).rows
 
 
-class _Statement:
+class _Statement(Filling):
     def __init__(
         self, statement: Statement, tables: Mapping[str, DataFrame], spark: SparkSession, ts_unit: str | None
     ) -> None:
-        self.statement = statement
+        super().__init__(statement)
         self.tables = dict(tables)
         self.spark = spark
         self.ts_unit = ts_unit
 
     def run(self) -> DataFrame:
-        outer = outer_recognitions(self.statement)
-        return self._query(self._filled(0, len(self.statement.text), outer))
+        return self._query(self.whole())
 
-    def _filled(self, start: int, end: int, recognitions: list[Recognition]) -> str:
-        edits: list[Edit] = []
-        for recognition in recognitions:
-            span = Span(recognition.span.start - start, recognition.span.end - start)
-            edits.append((span, called(recognition, self._recognize(recognition))))
-        return replace_spans(self.statement.text[start:end], edits)
-
-    def _recognize(self, recognition: Recognition) -> str:
-        start = recognition.span.start
-        inner = inner_recognitions(self.statement, recognition)
-        relation = self._filled(start, start + len(recognition.relation), inner)
+    def recognize(self, recognition: Recognition) -> str:
+        """Plan one MATCH_RECOGNIZE; the name of its result among the tables."""
+        rows = self._query(self.after_with(f"SELECT * FROM {self.relation(recognition)}", recognition))
+        clause = without_subqueries(recognition.clause, lambda text: self._rows(self.after_with(text, recognition)))
         name = f"eventide_result_{len(self.tables)}"
-        rows = self._query(f"SELECT * FROM {relation}")
-        clause = without_subqueries(
-            recognition.clause, lambda text: [tuple(row) for row in self._query(text).collect()]
-        )
         self.tables[name] = recognize(rows, clause, self.ts_unit)
         return name
+
+    def _rows(self, text: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self._query(text).collect()]
 
     def _query(self, text: str) -> DataFrame:
         """DataFrames go in by `{name}`: views would be gone, on Connect, before a lazy result is computed."""

@@ -216,6 +216,7 @@ class Measures:
             _FUNCTIONS[folded.function],
             values,
             valid,
+            values.dtype == np.int64,
             folded.final,
             out,
             count,

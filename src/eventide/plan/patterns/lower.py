@@ -70,7 +70,7 @@ def lower_pattern(plan: Bound, engine: str) -> Physical:
         tests_source=tests_source,
         identity=tuple(identity) if needs_identity else None,
         min_length=query.min_length or 1,
-        max_matches=getattr(plan.options, "max_matches_per_partition", None),
+        max_matches=plan.options.max_matches_per_partition,
     )
     intake = Intake(
         layout=layout,

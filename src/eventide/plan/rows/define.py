@@ -187,6 +187,14 @@ class ConditionCode:
         raise AssertionError(f"{leaf} is not compiled")
 
     def _fold(self, leaf: FoldLeaf, value: EventValue | None) -> int:
+        numbers = ("integer", "float", "double", "decimal")
+        if (
+            leaf.function != "COUNT"
+            and value is not None
+            and value.dtype is not None
+            and kind(value.dtype) not in numbers
+        ):
+            raise value.source.error(f"compiled code aggregates no {type_name(value.dtype)}", leaf.span)
         index = None if value is None else self._index(value)
         entry = (leaf, index)
         known = [(f.function, f.members, i) for f, i in self._folds]

@@ -70,12 +70,14 @@ class _Lowering:
         }
 
     def _find(self, name: Name) -> str:
-        known = {column.lower(): column for column in self.schema.names}
-        if name.text.lower() not in known:
+        found: list[str] = [column for column in self.schema.names if column.lower() == name.text.lower()]
+        if not found:
             hint = did_you_mean(name.text, self.schema.names)
             raise self.error(f"unknown column '{name.text}'", name.span, hint)
-        column: str = known[name.text.lower()]
-        return column
+        if len(found) > 1:
+            hint = "names match in any case, as in Spark: rename one before MATCH_RECOGNIZE"
+            raise self.error(f"column '{name.text}' is ambiguous: {', '.join(found)}", name.span, hint)
+        return found[0]
 
     def _orderable(self, name: Name, clause: str) -> str:
         column = self._find(name)
@@ -233,6 +235,9 @@ class _Lowering:
         within = self.query.within
         if within is None:
             return _NO_TIME, ("", SqlColumn(TS, "0L", "CAST(0 AS BIGINT)"))
+        if within.in_events:
+            hint = "bound the number of rows in PATTERN, B{1,100}, or in DEFINE, count(*) <= 100"
+            raise self.error("WITHIN of MATCH_RECOGNIZE is a length of time", within.span, hint)
         if not self.query.order_by or self.query.order_by[0].descending:
             raise self.error("WITHIN needs ORDER BY a time, ascending", within.span, "write ORDER BY ts")
         name = self.query.order_by[0].column

@@ -267,7 +267,12 @@ class _Resolver:
             if len(parts) > 1:
                 hint = did_you_mean(parts[0].name, self.members) or "labels are those of PATTERN and SUBSET"
                 raise self.error(f"unknown label '{parts[0].name}'", node, hint)
-            names = [*self.columns.values(), *self.members]
+            if self._label(parts[0]) is not None:
+                shown = self._label(parts[0])
+                raise self.error(
+                    f"'{shown}' is a label, not a value", node, f"write {shown}.column, or count({shown}.*)"
+                )
+            names = list(self.columns.values())
             raise self.error(f"unknown column '{parts[0].name}'", node, did_you_mean(parts[0].name, names))
         made: exp.Expression = exp.Column(this=exp.to_identifier(known, quoted=True))
         made.meta.update(node.meta)
@@ -329,9 +334,11 @@ class _Resolver:
     def _check_inside(self, inner: exp.Expression, node: exp.Expression) -> None:
         for part in inner.walk():
             if _name(part) in (*_NAVIGATION, *_MODES) or isinstance(part, exp.AggFunc):
-                what = _name(part) or part.sql("spark")
+                what, outside = _name(part) or part.sql("spark"), _name(node)
                 hint = "only FIRST and LAST stand inside PREV and NEXT"
-                raise self.error(f"{what} cannot stand inside {_name(node)}", part, hint)
+                if not outside:
+                    outside, hint = "an aggregate", "an aggregate takes the columns of its rows: sum(A.price)"
+                raise self.error(f"{what} cannot stand inside {outside}", part, hint)
 
 
 def _name(node: exp.Expr | None) -> str:

@@ -12,7 +12,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 PYTEST = [sys.executable, "-m", "pytest"]
 HALVES = {
-    "tests on Spark": [[*PYTEST, "-m", "spark", "tests"]],
+    # Every row pattern has a matcher of its own, which takes seconds to compile; most run as plain Python.
+    "tests on Spark": [
+        [*PYTEST, "-m", "spark", "tests", "--ignore", "tests/rows"],
+        ["env", "NUMBA_DISABLE_JIT=1", *PYTEST, "-m", "spark", "tests/rows"],
+    ],
     "all other tests, and the mutants": [[*PYTEST, "-m", "not spark"], [sys.executable, "-m", "tests.mutants"]],
 }
 

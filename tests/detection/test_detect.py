@@ -11,6 +11,8 @@ import pytest
 import eventide as ev
 from eventide.operators.detection import walk
 from tests.detection.conformance import arguments, cases, expected, found, to_pattern, to_table
+from tests.oracle.detection import pattern as oracle
+from tests.oracle.detection.matches import detect as oracle_detect
 
 begin = ev.Pattern.begin
 
@@ -103,25 +105,33 @@ def test_without_a_time_the_ends_are_those_of_the_sequence() -> None:
     assert [(row["match_start"], row["match_end"]) for row in rows] == [("x", "y")]
 
 
-@pytest.mark.parametrize(
-    ("condition", "n"),
-    [
-        ("price > a.price", 2),
-        ("price > avg(a.price)", 4),
-        ("price < sum(a.price)", 3),
-        ("count(a.*) = 2", 2),
-        ("price = max(a.price) + 1", 2),
-        ("price > first(a.price)", 5),
-        ("price = last(a.price, 1)", 1),
-        ("upper(kind) = a.kind", 0),
-        ("kind = a.kind AND a.price IS NOT NULL", 7),
-        ("coalesce(b.price, 1) = 1", 7),
-    ],
-)
-def test_conditions_look_at_the_events_so_far(condition: str, n: int) -> None:
-    pattern = begin("a", "price <= 3").one_or_more().followed_by("b", condition)
-    rows = ev.detect(ticks(1, 3, 2, 3, kind=["k"] * 4), pattern, ts_unit="s").matches
-    assert rows.num_rows == n
+def _last(events: list[dict[str, Any]], offset: int = 0) -> Any:
+    return events[-1 - offset]["price"] if len(events) > offset else None
+
+
+_BOUND: dict[str, oracle.Condition] = {
+    "price > a.price OR (price > avg(a.price) AND count(a.*) > 2)": lambda e, b: (
+        e["price"] > _last(b["a"]) or (e["price"] > sum(x["price"] for x in b["a"]) / len(b["a"]) and len(b["a"]) > 2)
+    ),
+    "price = last(a.price, 1) OR upper(kind) = first(a.kind) AND coalesce(b.price, 5) = sum(a.price)": lambda e, b: (
+        e["price"] == _last(b["a"], 1)
+        or (e["kind"].upper() == b["a"][0]["kind"] and sum(x["price"] for x in b["a"]) == 5)
+    ),
+}
+
+
+@pytest.mark.parametrize("condition", _BOUND)
+def test_conditions_look_at_the_events_so_far(condition: str) -> None:
+    events = ticks(1, 3, 2, 3, 2, kind=["k", "K", "k", "K", "k"])
+    rows = ev.detect(events, begin("a").one_or_more().followed_by("b", condition), ts_unit="s").matches
+    steps = (
+        oracle.Step("a", "begin", lambda e, b: True, most=None),
+        oracle.Step("b", "followed_by", _BOUND[condition]),
+    )
+    matches, _ = oracle_detect(oracle.Pattern(steps), events)
+    wanted = [{name: [events[i]["price"] for step, i in match if step == name] for name in "ab"} for match in matches]
+    assert sorted(map(str, taken(rows))) == sorted(map(str, wanted))
+    assert wanted
 
 
 @pytest.mark.parametrize("case", cases()[::4], ids=[case["id"] for case in cases()[::4]])

@@ -37,7 +37,8 @@ def embedded(case: Case) -> pa.Table:
     return ev.sql(case.sql, t=case.table(), ts_unit="s")
 
 
-@settings(max_examples=300 if WITHOUT_JIT else 12, **QUICK)
+@pytest.mark.jit
+@settings(max_examples=300 if WITHOUT_JIT else 5, **QUICK)
 @given(cases())
 def test_the_embedded_engine_returns_the_oracles_rows(case: Case) -> None:
     check(case, embedded)

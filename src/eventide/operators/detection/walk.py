@@ -133,8 +133,11 @@ class Walk:
         elif problem == plain_kernel.COMPLETE_FULL:
             self._complete = _doubled(self._complete)
         elif problem == plain_kernel.BINDINGS_FULL:
+            n_before = int(self._state[plain_kernel.N_BINDINGS])
             plain_kernel.compact_bindings(self._state, self._runs, self._complete, self._bindings, self._carried)
-            if 2 * self._state[plain_kernel.N_BINDINGS] > self._bindings.shape[1]:
+            n_kept = int(self._state[plain_kernel.N_BINDINGS])
+            # Where nothing was freed, one event alone needs more.
+            if 2 * n_kept > self._bindings.shape[1] or n_kept == n_before:
                 self._bindings = _doubled(self._bindings)
                 self._carried = tuple(_doubled(array) for array in self._carried)
 

@@ -321,6 +321,9 @@ class _Lowering:
             # All measures of a row that is in no match are NULL, also a constant.
             spark = f"CASE WHEN `{NUMBER}` IS NOT NULL THEN {spark} END"
             duckdb = duckdb and f'CASE WHEN "{NUMBER}" IS NOT NULL THEN {duckdb} END'
+        if dtype == pa.null():
+            hint = "name its type: CAST(NULL AS STRING)"
+            raise self.error(f"the measure '{name}' is always NULL, and has no type", span, hint)
         return SqlColumn(name, spark, duckdb, dtype=dtype)
 
     def _check_names(self, items: list[SqlColumn]) -> None:

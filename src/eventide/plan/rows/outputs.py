@@ -15,6 +15,7 @@ from eventide.plan.expressions.typecheck import bind
 from eventide.plan.expressions.typed import Source, Typed
 from eventide.plan.expressions.types import kind, type_name
 from eventide.plan.expressions.write_sql import write_typed
+from eventide.plan.references import is_orderable
 from eventide.plan.rows.aggregates import AGGREGATES
 from eventide.plan.rows.columns import RowColumns
 from eventide.plan.rows.define import event_value
@@ -132,7 +133,15 @@ class Outputs:
         return name
 
     def _check_fold(self, leaf: FoldLeaf, value: EventValue | None) -> None:
-        if leaf.function != "SUM" or value is None or value.dtype is None:
+        if leaf.function == "COUNT" or value is None:
+            return
+        dtype = self._type(value)
+        if leaf.function in ("MIN", "MAX"):
+            if dtype is not None and not is_orderable(dtype):
+                shown, word = type_name(dtype), leaf.function.lower()
+                raise self._error(f"there is no {word} of {shown}", leaf.span, "take a number, a string or a time")
+            return
+        if value.dtype is None:
             return
         if kind(value.dtype) not in ("integer", "double", "float", "decimal", "null"):
             raise self._error(f"there is no sum of {type_name(value.dtype)}", leaf.span, "sum numbers")

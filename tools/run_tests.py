@@ -11,13 +11,17 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 PYTEST = [sys.executable, "-m", "pytest"]
+# Every row pattern has a matcher of its own, which takes seconds to compile: they run as plain Python.
+ROWS = ["tests/rows", "docs/match-recognize.md"]
+PLAIN = ["env", "NUMBA_DISABLE_JIT=1", *PYTEST, *ROWS]
+COMPILED = [*PYTEST, *(f"--ignore={path}" for path in ROWS)]
 HALVES = {
-    # Every row pattern has a matcher of its own, which takes seconds to compile; most run as plain Python.
-    "tests on Spark": [
-        [*PYTEST, "-m", "spark", "tests", "--ignore", "tests/rows"],
-        ["env", "NUMBA_DISABLE_JIT=1", *PYTEST, "-m", "spark", "tests/rows"],
+    "tests on Spark": [[*COMPILED, "-m", "spark", "tests"], [*PLAIN, "-m", "spark"]],
+    "all other tests, and the mutants": [
+        [*COMPILED, "-m", "not spark"],
+        [*PLAIN, "-m", "not spark"],
+        [sys.executable, "-m", "tests.mutants"],
     ],
-    "all other tests, and the mutants": [[*PYTEST, "-m", "not spark"], [sys.executable, "-m", "tests.mutants"]],
 }
 
 

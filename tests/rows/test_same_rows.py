@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,20 +35,10 @@ def embedded(case: Case) -> pa.Table:
     return ev.sql(case.sql, t=case.table(), ts_unit="s")
 
 
-@pytest.mark.jit
-@settings(max_examples=300 if WITHOUT_JIT else 5, **QUICK)
+@settings(max_examples=300 if WITHOUT_JIT else 12, **QUICK)
 @given(cases())
 def test_the_embedded_engine_returns_the_oracles_rows(case: Case) -> None:
     check(case, embedded)
-
-
-def test_the_embedded_engine_returns_the_oracles_rows_without_jit() -> None:
-    """The same body on many more cases: the kernels as plain Python, so that no clause is compiled."""
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    chosen = "embedded_engine_returns_the_oracles_rows and not without_jit"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", chosen]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-4000:]
 
 
 @pytest.mark.spark

@@ -1,0 +1,14 @@
+"""Row patterns with their matchers compiled; `make test` runs tests/rows as plain Python."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from tests.rows.cases import Case, cases
+from tests.rows.test_same_rows import QUICK, check, embedded
+
+
+@settings(max_examples=6, **QUICK)
+@given(cases())
+def test_the_compiled_matcher_returns_the_oracles_rows(case: Case) -> None:
+    check(case, embedded)

@@ -11,10 +11,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 PYTEST = [sys.executable, "-m", "pytest"]
-# Every row pattern has a matcher of its own, which takes seconds to compile: they run as plain Python.
-ROWS = ["tests/rows", "docs/match-recognize.md"]
-PLAIN = ["env", "NUMBA_DISABLE_JIT=1", *PYTEST, *ROWS]
-COMPILED = [*PYTEST, *(f"--ignore={path}" for path in ROWS)]
+# These patterns have matchers of their own, which take seconds to compile: they run as plain Python.
+OWN_MATCHERS = ["tests/rows", "tests/detection", "docs/match-recognize.md"]
+PLAIN = ["env", "NUMBA_DISABLE_JIT=1", *PYTEST, *OWN_MATCHERS]
+COMPILED = [*PYTEST, *(f"--ignore={path}" for path in OWN_MATCHERS)]
 HALVES = {
     "tests on Spark": [[*COMPILED, "-m", "spark", "tests"], [*PLAIN, "-m", "spark"]],
     "all other tests, and the mutants": [

@@ -292,7 +292,7 @@ MUTANTS = (
     ),
     Mutant(
         "a predicate on one symbol is tested on all",
-        "plan/sequence.py",
+        "plan/columns.py",
         "for local in parts.locals if local.symbol == step.symbol",
         "for local in parts.locals",
         SAME_ROWS,

@@ -29,8 +29,10 @@ def run(commands: list[list[str]]) -> tuple[int, str]:
     """The commands one after the other; the first code that is not 0, and all output."""
     code, output = 0, ""
     for command in commands:
+        started = time.monotonic()
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         code, output = code or done.returncode, output + done.stdout
+        output += f"-- {' '.join(command[1:])}: {time.monotonic() - started:.0f} s\n"
     return code, output
 
 

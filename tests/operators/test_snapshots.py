@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from eventide.errors import EventideError, InputError
+from eventide.operators.holding import SNAPSHOT_VERSION
 from eventide.operators.protocol import Snapshot
-from eventide.operators.sequence import SNAPSHOT_VERSION, SequenceOperator
+from eventide.operators.sequence import SequenceOperator
 from tests.operators.test_sequence import block, rows, spec
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "snapshots"

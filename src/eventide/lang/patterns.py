@@ -68,14 +68,14 @@ def _quantified(cursor: Cursor, depth: int, in_seq: bool) -> _Read:
         if isinstance(pattern, Not):
             cursor.fail("NOT cannot be repeated", at=pattern.span, hint="put the quantifier inside: NOT A+")
         height += 1
-        _check_depth(cursor, depth + height, pattern.span)
+        check_depth(cursor, depth + height, pattern.span)
         pattern = Repeat(pattern, bounds[0], bounds[1], Span(pattern.span.start, bounds[2]))
     return pattern, height
 
 
 def _primary(cursor: Cursor, depth: int, in_seq: bool) -> _Read:
     token = cursor.next
-    _check_depth(cursor, depth, token.span)
+    check_depth(cursor, depth, token.span)
     if not cursor.ended:
         if token.is_punctuation("("):
             return _group(cursor, depth, in_seq)
@@ -178,7 +178,7 @@ def _iteration(cursor: Cursor, depth: int) -> _Read:
     if cursor.ended or cursor.next.kind is not Kind.NUMBER:
         cursor.fail(f"expected a number of repetitions, found {cursor.next}", hint=usage)
     number = cursor.take()
-    count = _integer(cursor, number)
+    count = read_repetitions(cursor, number)
     if count == 0:
         cursor.fail("ITER(..., 0) matches nothing", at=number, hint="repeat at least once")
     closing = cursor.expect(")", "at the end of ITER", hint=usage)
@@ -195,10 +195,10 @@ def _quantifier(cursor: Cursor, pattern: Pattern) -> tuple[int, int | None, int]
     if not cursor.at("{"):
         return None
     opening = cursor.take()
-    low = _bound(cursor)
+    low = read_bound(cursor)
     high = low
     if cursor.accept(","):
-        high = _bound(cursor)
+        high = read_bound(cursor)
         if low is None and high is None:
             cursor.fail(
                 "the quantifier has no bounds",
@@ -221,11 +221,13 @@ def _quantifier(cursor: Cursor, pattern: Pattern) -> tuple[int, int | None, int]
     return low, high, span.end
 
 
-def _bound(cursor: Cursor) -> int | None:
-    return _integer(cursor, cursor.take()) if not cursor.ended and cursor.next.kind is Kind.NUMBER else None
+def read_bound(cursor: Cursor) -> int | None:
+    """A number of repetitions, if one stands here."""
+    return read_repetitions(cursor, cursor.take()) if not cursor.ended and cursor.next.kind is Kind.NUMBER else None
 
 
-def _integer(cursor: Cursor, token: Token) -> int:
+def read_repetitions(cursor: Cursor, token: Token) -> int:
+    """A number of repetitions."""
     if not re.fullmatch("[0-9]+", token.text):
         cursor.fail(f"{token} is not a whole number", at=token, hint="give a number such as 3")
     if len(token.text) > 12 or int(token.text) > MAX_REPEAT:
@@ -233,7 +235,8 @@ def _integer(cursor: Cursor, token: Token) -> int:
     return int(token.text)
 
 
-def _check_depth(cursor: Cursor, depth: int, span: Span) -> None:
+def check_depth(cursor: Cursor, depth: int, span: Span) -> None:
+    """Refuse a pattern that is nested deeper than the readers go."""
     if depth > MAX_DEPTH:
         hint = f"at most {MAX_DEPTH} levels are allowed; a repetition of a repetition can often be one"
         cursor.fail("the pattern is nested too deeply", at=span, hint=hint)

@@ -73,7 +73,7 @@ def write_pattern(pattern: Pattern) -> str:
             return f"NOT {write_pattern(part)}"
         case Repeat(part, minimum, maximum):
             inner = write_pattern(part) if isinstance(part, Step) else f"({write_pattern(part)})"
-            return inner + _quantifier(minimum, maximum)
+            return inner + write_quantifier(minimum, maximum)
         case Seq(parts) | And(parts) | Or(parts):
             return f"{type(pattern).__name__.upper()}({', '.join(map(write_pattern, parts))})"
 
@@ -85,7 +85,7 @@ def write_scalar(scalar: Scalar) -> str:
     the text as the user wrote it stands instead.
     """
     text = _generate(scalar.tree)
-    for candidate in (text, _one_line(scalar.text)):
+    for candidate in (text, one_line(scalar.text)):
         if _reads_back(candidate, scalar.tree):
             return candidate
     return f"({text or scalar.text})"
@@ -98,7 +98,7 @@ def _generate(tree: exp.Expression) -> str:
         return ""
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """The text without comments, and with single blanks."""
     line = ""
     end = 0
@@ -150,7 +150,8 @@ def _item(item: ReturnItem) -> str:
     return f"{text} AS {write_name(item.alias.text)}" if item.alias else text
 
 
-def _quantifier(minimum: int, maximum: int | None) -> str:
+def write_quantifier(minimum: int, maximum: int | None) -> str:
+    """`+`, `{2,3}` and the like."""
     if (minimum, maximum) in _QUANTIFIERS:
         return _QUANTIFIERS[minimum, maximum]
     if minimum == maximum:

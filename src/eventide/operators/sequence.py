@@ -6,7 +6,6 @@ the kernel costs less than reading it back from a state store.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,23 +16,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.errors import EventideError, InputError
+from eventide.errors import InputError
 from eventide.kernels import sequence as plain_kernel
 from eventide.kernels.arrays import HashArray, IntArray
 from eventide.kernels.order import clear_unreachable, index_steps_backward, index_steps_forward
-from eventide.operators.block import MAX_US, MIN_US, TS, Layout
-from eventide.operators.buffer import EventBuffer
+from eventide.operators.block import MAX_US, TS, Layout
 from eventide.operators.encode import Encoding, encode_columns
 from eventide.operators.generated import load_module, specialize
 from eventide.operators.hashes import hash_rows
+from eventide.operators.holding import WatermarkOperator
 from eventide.operators.identity import match_ids
 from eventide.operators.ordered import Ordered, order_events
-from eventide.operators.protocol import Results, Snapshot
+from eventide.operators.protocol import Results
 from eventide.operators.shares import share_out
 from eventide.operators.times import TimeType
 from eventide.operators.windows import Slide, spread_over_windows
 
-SNAPSHOT_VERSION = 1
 MATCHES_PER_BATCH = 1 << 16
 
 
@@ -71,16 +69,14 @@ class SequenceSpec:
         return MAX_US if self.window_us is None else self.window_us
 
 
-class SequenceOperator:
+class SequenceOperator(WatermarkOperator):
     """The operator of a `SequenceSpec`."""
 
     def __init__(self, spec: SequenceSpec, n_threads: int = 1) -> None:
+        super().__init__(spec.query)
         self.spec = spec
         self._n_threads = n_threads
         self._kernel = _load_kernel(spec)
-        self._buffer = EventBuffer()
-        self._watermark_us = MIN_US
-        self._n_late = 0
 
     def process(self, block: pa.Table | None, watermark_us: int) -> Results:
         if block is not None:
@@ -90,48 +86,8 @@ class SequenceOperator:
             # A later match's first event is newer than watermark - window.
             self._buffer.purge(older_than_us=self._watermark_us - self.spec.window_us + 1)
 
-    def finish(self) -> Results:
-        yield from self._advance(MAX_US)
-        self._buffer.clear()
-
-    def snapshot(self) -> Snapshot:
-        head = {
-            "version": SNAPSHOT_VERSION,
-            "query": self.spec.query,
-            "watermark_us": self._watermark_us,
-            "late": self._n_late,
-            "next_segment": self._buffer.next_number,
-        }
-        return Snapshot(json.dumps(head).encode(), self._buffer.segments())
-
-    def restore(self, snapshot: Snapshot) -> None:
-        head = json.loads(snapshot.head)
-        if head["version"] != SNAPSHOT_VERSION:
-            raise EventideError(f"the saved state has version {head['version']}, this release reads {SNAPSHOT_VERSION}")
-        if head["query"] != self.spec.query:
-            raise InputError(
-                "the saved state belongs to another query:\n" + head["query"],
-                hint="start the changed query with a new checkpoint",
-            )
-        self._watermark_us = head["watermark_us"]
-        self._n_late = head["late"]
-        self._buffer.restore(snapshot.segments, head["next_segment"])
-
-    def memory_bytes(self) -> int:
-        return self._buffer.memory_bytes()
-
-    def late_events(self) -> int:
-        return self._n_late
-
     def pending_us(self) -> int | None:
         return self._buffer.earliest_after(self._watermark_us)
-
-    def _without_late(self, block: pa.Table) -> pa.Table:
-        if self._watermark_us == MIN_US:
-            return block
-        in_time = block.filter(pc.greater(block.column(TS), self._watermark_us))
-        self._n_late += block.num_rows - in_time.num_rows
-        return in_time
 
     def _advance(self, watermark_us: int) -> Results:
         """Matches whose last event lies in (old watermark, new watermark]."""

@@ -7,18 +7,16 @@ primary  := label | ^ | $ | () | (choice) | {- choice -} | PERMUTE(choice, ...)
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NoReturn
 
+from eventide.lang.patterns import check_depth, read_bound
 from eventide.lang.rows.names import RowCursor, is_name
 from eventide.lang.rows.tree import Anchor, Choice, Concat, Excluded, Label, Permute, Quantified, RowPattern
-from eventide.lang.tokens import Kind, Token, check_character
+from eventide.lang.tokens import Kind, check_character
 from eventide.lang.tree import Span
 
-MAX_DEPTH = 100
-MAX_REPEAT = 1_000_000
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"+": (1, None), "*": (0, None), "?": (0, 1)}
 _BOUNDS = "write {2}, {2,}, {,3} or {2,3}"
 _FOREIGN = {
@@ -72,7 +70,7 @@ def _choice(cursor: RowCursor, depth: int) -> _Read:
             break
     if len(parts) == 1:
         return parts[0], height
-    _check_depth(cursor, depth + height, parts[0].span)
+    check_depth(cursor, depth + height, parts[0].span)
     return Choice(tuple(parts), Span(parts[0].span.start, parts[-1].span.end)), height + 1
 
 
@@ -85,7 +83,7 @@ def _concat(cursor: RowCursor, depth: int) -> _Read:
         height = max(height, part_height)
     if len(parts) == 1:
         return parts[0], height
-    _check_depth(cursor, depth + height, parts[0].span)
+    check_depth(cursor, depth + height, parts[0].span)
     return Concat(tuple(parts), Span(parts[0].span.start, parts[-1].span.end)), height + 1
 
 
@@ -102,7 +100,7 @@ def _repeated(cursor: RowCursor, depth: int) -> _Read:
         written = cursor.text[span.start : span.end]
         hint = f"group what is repeated twice: ({written}){again.text}" if len(written) <= 30 else "group it: (A+)*"
         cursor.fail(f"{again} follows a quantifier", at=again, hint=hint)
-    _check_depth(cursor, depth + height, span)
+    check_depth(cursor, depth + height, span)
     return Quantified(pattern, minimum, maximum, reluctant is not None, span), height + 1
 
 
@@ -118,7 +116,7 @@ def _at_exclusion(cursor: RowCursor) -> bool:
 
 def _primary(cursor: RowCursor, depth: int) -> _Read:
     token = cursor.next
-    _check_depth(cursor, depth, token.span)
+    check_depth(cursor, depth, token.span)
     if cursor.at("("):
         return _group(cursor, depth)
     if _at_exclusion(cursor):
@@ -191,9 +189,9 @@ def _quantifier(cursor: RowCursor) -> tuple[int, int | None, int] | None:
     if not cursor.at("{") or _at_exclusion(cursor):
         return None
     opening = cursor.take()
-    low = high = _bound(cursor)
+    low = high = read_bound(cursor)
     if cursor.accept(","):
-        high = _bound(cursor)
+        high = read_bound(cursor)
     elif low is None:
         cursor.fail(f"expected a number of repetitions, found {cursor.next}", hint=_BOUNDS)
     if not cursor.at("}"):
@@ -208,24 +206,6 @@ def _quantifier(cursor: RowCursor) -> tuple[int, int | None, int] | None:
         hint = f"did you mean {{{high},{low}}}?"
         cursor.fail(f"the bounds of {written} are the wrong way round", at=span, hint=hint)
     return low, high, span.end
-
-
-def _bound(cursor: RowCursor) -> int | None:
-    return _integer(cursor, cursor.take()) if not cursor.ended and cursor.next.kind is Kind.NUMBER else None
-
-
-def _integer(cursor: RowCursor, token: Token) -> int:
-    if not re.fullmatch("[0-9]+", token.text):
-        cursor.fail(f"{token} is not a whole number", at=token, hint="give a number such as 3")
-    if len(token.text) > 12 or int(token.text) > MAX_REPEAT:
-        cursor.fail(f"{token} repetitions are too many", at=token, hint=f"the most is {MAX_REPEAT:,}")
-    return int(token.text)
-
-
-def _check_depth(cursor: RowCursor, depth: int, span: Span) -> None:
-    if depth > MAX_DEPTH:
-        hint = f"at most {MAX_DEPTH} levels are allowed; a repetition of a repetition can often be one"
-        cursor.fail("the pattern is nested too deeply", at=span, hint=hint)
 
 
 def _fail_unexpected(cursor: RowCursor) -> NoReturn:

@@ -27,8 +27,7 @@ from eventide.lang.rows.tree import (
 )
 from eventide.lang.tokens import match_brackets, tokenize
 from eventide.lang.tree import Scalar
-
-_QUANTIFIERS = {(1, None): "+", (0, None): "*", (0, 1): "?"}
+from eventide.lang.write import one_line, write_quantifier
 
 
 def write_clause(query: RowQuery) -> str:
@@ -85,7 +84,7 @@ def write_pattern(pattern: RowPattern) -> str:
             return f"PERMUTE({', '.join(map(write_pattern, parts))})"
         case Quantified(part, minimum, maximum, reluctant):
             inner = _grouped(part, (Quantified, Concat, Choice))
-            return f"{inner}{_quantifier(minimum, maximum)}{'?' if reluctant else ''}"
+            return f"{inner}{write_quantifier(minimum, maximum)}{'?' if reluctant else ''}"
         case Concat(parts):
             return " ".join(_grouped(part, (Concat, Choice)) for part in parts) or "()"
         case Choice(parts):
@@ -95,14 +94,6 @@ def write_pattern(pattern: RowPattern) -> str:
 def _grouped(pattern: RowPattern, loose: tuple[type[RowPattern], ...]) -> str:
     text = write_pattern(pattern)
     return f"({text})" if isinstance(pattern, loose) and text != "()" else text
-
-
-def _quantifier(minimum: int, maximum: int | None) -> str:
-    if (minimum, maximum) in _QUANTIFIERS:
-        return _QUANTIFIERS[minimum, maximum]
-    if minimum == maximum:
-        return f"{{{minimum}}}"
-    return f"{{{minimum or ''},{'' if maximum is None else maximum}}}"
 
 
 def _sort_item(item: SortItem) -> str:
@@ -123,7 +114,7 @@ class _RowGenerator(SparkGenerator):
 def _scalar(scalar: Scalar, labels: set[str]) -> str:
     """The expression in Spark SQL; as the user wrote it where sqlglot's text would read back as another tree."""
     text = _generate(scalar.tree)
-    for candidate in (text, _one_line(scalar.text)):
+    for candidate in (text, one_line(scalar.text)):
         if _reads_back(candidate, scalar.tree, labels):
             return candidate
     return f"({text or scalar.text})"
@@ -137,19 +128,6 @@ def _generate(tree: exp.Expression) -> str:
         return generator.generate(tree)
     except (LookupError, SqlglotError):  # sqlglot parses `regexp_replace(x, y)`, and cannot write it
         return ""
-
-
-def _one_line(text: str) -> str:
-    """The text without comments, and with single blanks."""
-    line = ""
-    end = 0
-    try:
-        for token in tokenize(text):
-            line += (" " if line and token.start > end else "") + token.text
-            end = token.end
-    except QueryError:
-        return text
-    return line
 
 
 def _reads_back(text: str, tree: exp.Expression, labels: set[str]) -> bool:

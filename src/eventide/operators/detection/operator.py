@@ -2,64 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
-from eventide.errors import EventideError, InputError
-from eventide.operators.block import MIN_US, TS
-from eventide.operators.buffer import EventBuffer
+from eventide.errors import InputError
+from eventide.operators.block import TS
 from eventide.operators.detection.matches import Rows
 from eventide.operators.detection.spec import DetectionSpec
 from eventide.operators.detection.walk import Search, Walk, load_kernel
-from eventide.operators.protocol import Results, Snapshot
+from eventide.operators.holding import EndOperator
+from eventide.operators.protocol import Results
 from eventide.operators.rows.order import OrderedRows, order_rows
 from eventide.operators.shares import share_out
 
-SNAPSHOT_VERSION = 1
 
-
-class DetectionOperator:
+class DetectionOperator(EndOperator):
     """The operator of a `DetectionSpec`. Nothing is decided before the end of the input."""
 
     def __init__(self, spec: DetectionSpec, n_threads: int = 1) -> None:
+        super().__init__(spec.query)
         self.spec = spec
         self._n_threads = n_threads
         self._kernel = load_kernel(spec)
-        self._buffer = EventBuffer()
-
-    def process(self, block: pa.Table | None, watermark_us: int) -> Results:
-        if block is not None:
-            self._buffer.append(block)
-        return iter(())
-
-    def finish(self) -> Results:
-        block = self._buffer.select_all()
-        if block is not None:
-            yield from self._run(block)
-        self._buffer.clear()
-
-    def snapshot(self) -> Snapshot:
-        head = {"version": SNAPSHOT_VERSION, "query": self.spec.query, "next_segment": self._buffer.next_number}
-        return Snapshot(json.dumps(head).encode(), self._buffer.segments())
-
-    def restore(self, snapshot: Snapshot) -> None:
-        head = json.loads(snapshot.head)
-        if head["version"] != SNAPSHOT_VERSION:
-            raise EventideError(f"the saved state has version {head['version']}, this release reads {SNAPSHOT_VERSION}")
-        self._buffer.restore(snapshot.segments, head["next_segment"])
-
-    def memory_bytes(self) -> int:
-        return self._buffer.memory_bytes()
-
-    def late_events(self) -> int:
-        return 0
-
-    def pending_us(self) -> int | None:
-        return self._buffer.earliest_after(MIN_US)
 
     def _run(self, block: pa.Table) -> Results:
         """Rows, a bounded number at a time; each thread has a share of the partitions."""

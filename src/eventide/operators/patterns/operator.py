@@ -5,7 +5,6 @@ State is the events that still matter and nothing else, as in `operators.sequenc
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,15 +16,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.errors import EventideError, InputError
+from eventide.errors import InputError
 from eventide.kernels.arrays import IntArray
 from eventide.kernels.completions import index_completions
 from eventide.kernels.pattern_places import MATCHES, SCOPE_SIZE
 from eventide.operators.block import MAX_US, MIN_US, TS
-from eventide.operators.buffer import EventBuffer
 from eventide.operators.encode import encode_columns
 from eventide.operators.generated import load_module
 from eventide.operators.hashes import hash_rows
+from eventide.operators.holding import WatermarkOperator
 from eventide.operators.ordered import Ordered, order_events
 from eventide.operators.patterns.distinct import distinct
 from eventide.operators.patterns.matches import make_rows
@@ -34,22 +33,19 @@ from eventide.operators.patterns.program import PatternProgram
 from eventide.operators.patterns.scopes import make_scopes
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.patterns.walk import Found, Setting, TooManyMatchesError, Walk
-from eventide.operators.protocol import Results, Snapshot
+from eventide.operators.protocol import Results
 
-SNAPSHOT_VERSION = 1
 _MAX_COMPLETIONS = 1 << 26  # rows times positions; beyond, the walk goes without
 
 
-class PatternOperator:
+class PatternOperator(WatermarkOperator):
     """The operator of a `PatternSpec`."""
 
     def __init__(self, spec: PatternSpec, n_threads: int = 1) -> None:
+        super().__init__(spec.query)
         self.spec = spec
         self._n_threads = n_threads
         self._kernel, self._tests = load_kernel(spec)
-        self._buffer = EventBuffer()
-        self._watermark_us = MIN_US
-        self._n_late = 0
 
     def process(self, block: pa.Table | None, watermark_us: int) -> Results:
         if block is not None:
@@ -57,39 +53,6 @@ class PatternOperator:
         yield from self._advance(max(watermark_us, self._watermark_us))
         if self.spec.window_us is not None:
             self._buffer.purge(older_than_us=self._watermark_us - self.spec.kept_us + 1)
-
-    def finish(self) -> Results:
-        yield from self._advance(MAX_US)
-        self._buffer.clear()
-
-    def snapshot(self) -> Snapshot:
-        head = {
-            "version": SNAPSHOT_VERSION,
-            "query": self.spec.query,
-            "watermark_us": self._watermark_us,
-            "late": self._n_late,
-            "next_segment": self._buffer.next_number,
-        }
-        return Snapshot(json.dumps(head).encode(), self._buffer.segments())
-
-    def restore(self, snapshot: Snapshot) -> None:
-        head = json.loads(snapshot.head)
-        if head["version"] != SNAPSHOT_VERSION:
-            raise EventideError(f"the saved state has version {head['version']}, this release reads {SNAPSHOT_VERSION}")
-        if head["query"] != self.spec.query:
-            raise InputError(
-                "the saved state belongs to another query:\n" + head["query"],
-                hint="start the changed query with a new checkpoint",
-            )
-        self._watermark_us = head["watermark_us"]
-        self._n_late = head["late"]
-        self._buffer.restore(snapshot.segments, head["next_segment"])
-
-    def memory_bytes(self) -> int:
-        return self._buffer.memory_bytes()
-
-    def late_events(self) -> int:
-        return self._n_late
 
     def pending_us(self) -> int | None:
         """The next event behind the watermark, or the next end of a window that NOT waits for."""
@@ -109,13 +72,6 @@ class PatternOperator:
         assert slide is not None
         passed = (self._watermark_us + 1 - slide.length_us - slide.origin_us) // slide.slide_us
         return slide.origin_us + (passed + 1) * slide.slide_us + slide.length_us - 1
-
-    def _without_late(self, block: pa.Table) -> pa.Table:
-        if self._watermark_us == MIN_US:
-            return block
-        in_time = block.filter(pc.greater(block.column(TS), self._watermark_us))
-        self._n_late += block.num_rows - in_time.num_rows
-        return in_time
 
     def _advance(self, watermark_us: int) -> Results:
         """Matches that events in (old watermark, new watermark], or their absence, decide."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -12,15 +11,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eventide.errors import EventideError, InputError
+from eventide.errors import InputError
 from eventide.kernels import rows as plain_kernel
 from eventide.kernels.arrays import IndexArray, IntArray
-from eventide.operators.block import MIN_US, TS, numpy_int64
-from eventide.operators.buffer import EventBuffer
+from eventide.operators.block import TS, numpy_int64
 from eventide.operators.computed import Compute, cannot_compute
 from eventide.operators.encode import encode_columns
 from eventide.operators.generated import load_module, specialize
-from eventide.operators.protocol import Results, Snapshot
+from eventide.operators.holding import EndOperator
+from eventide.operators.protocol import Results
 from eventide.operators.rearrange import rearrange
 from eventide.operators.rows.interpret import interpreted_kernel
 from eventide.operators.rows.measures import Found, Measures
@@ -28,51 +27,20 @@ from eventide.operators.rows.order import OrderedRows, order_rows
 from eventide.operators.rows.spec import RowsSpec
 from eventide.operators.shares import share_out
 
-SNAPSHOT_VERSION = 1
 MATCHES_PER_BATCH = 1 << 16
 ROWS_PER_BATCH = 1 << 20
 _SKIP = {"past last": plain_kernel.SKIP_PAST_LAST, "next": plain_kernel.SKIP_NEXT}
 
 
-class RowsOperator:
+class RowsOperator(EndOperator):
     """The operator of a `RowsSpec`. Nothing is decided before the end of the input."""
 
     def __init__(self, spec: RowsSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> None:
+        super().__init__(spec.query)
         self.spec = spec
         self._compute = compute
         self._n_threads = n_threads
         self._kernel = load_kernel(spec)
-        self._buffer = EventBuffer()
-
-    def process(self, block: pa.Table | None, watermark_us: int) -> Results:
-        if block is not None:
-            self._buffer.append(block)
-        return iter(())
-
-    def finish(self) -> Results:
-        block = self._buffer.select_all()
-        if block is not None:
-            yield from self._run(block)
-        self._buffer.clear()
-
-    def snapshot(self) -> Snapshot:
-        head = {"version": SNAPSHOT_VERSION, "query": self.spec.query, "next_segment": self._buffer.next_number}
-        return Snapshot(json.dumps(head).encode(), self._buffer.segments())
-
-    def restore(self, snapshot: Snapshot) -> None:
-        head = json.loads(snapshot.head)
-        if head["version"] != SNAPSHOT_VERSION:
-            raise EventideError(f"the saved state has version {head['version']}, this release reads {SNAPSHOT_VERSION}")
-        self._buffer.restore(snapshot.segments, head["next_segment"])
-
-    def memory_bytes(self) -> int:
-        return self._buffer.memory_bytes()
-
-    def late_events(self) -> int:
-        return 0
-
-    def pending_us(self) -> int | None:
-        return self._buffer.earliest_after(MIN_US)
 
     def _run(self, block: pa.Table) -> Results:
         spec = self.spec

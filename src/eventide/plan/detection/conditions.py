@@ -23,8 +23,8 @@ from eventide.plan.expressions.split import EventValue, is_simple_cast
 from eventide.plan.expressions.typecheck import bind
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
 from eventide.plan.expressions.types import kind, type_name
-from eventide.plan.expressions.write_code import DECORATOR, TestWriter
-from eventide.plan.rows.define import conjuncts, event_value, is_local, plain_tree
+from eventide.plan.expressions.write_code import DECORATOR
+from eventide.plan.rows.define import NavigatingWriter, conjuncts, event_value, is_local, merge_current, plain_tree
 from eventide.plan.rows.leaves import FoldLeaf, Leaf, Resolved, Slot, ValueLeaf, leaf_type
 from eventide.plan.rows.resolve import resolve
 
@@ -139,7 +139,7 @@ class TestCode:
     def _bind(self, test: Test) -> tuple[Typed, list[Slot]]:
         """The test over leaves "value" of (slot, value) and "code", and its slots."""
         source = test.source
-        resolved = _merge_current(test.resolved)
+        resolved = merge_current(test.resolved)
         values: dict[int, EventValue] = {}
         for i, leaf in enumerate(resolved.leaves):
             if not isinstance(leaf, (ValueLeaf, FoldLeaf)):
@@ -273,7 +273,7 @@ class TestCode:
         return "\n".join([*lines, "    return"]) + "\n"
 
 
-class _BoundTestWriter(TestWriter):
+class _BoundTestWriter(NavigatingWriter):
     """As its base, with rows of earlier events: -1 where there is none, and everything read there is NULL."""
 
     def prepare(self, lasts: Sequence[int], folds: dict[int, tuple[int, int]], n_steps: int) -> None:
@@ -302,16 +302,6 @@ class _BoundTestWriter(TestWriter):
         array = f"np.array([{chosen}], dtype=np.int32)"
         return f"find_bound(bindings, node, {array}, {slot.from_first}, {slot.offset})"
 
-    def _value(self, typed: Typed) -> tuple[str, str]:
-        slot, i = typed.value
-        array, row, valid_row = self.places[i]
-        x, n = self.variables()
-        truth = " != 0" if typed.dtype == pa.bool_() else ""
-        # Row -1, which is no row, reads the last one, and the value is not looked at.
-        self.line(f"{x} = cols[{array}][{row}, row_{slot}]{truth}")
-        self.line(f"{n} = row_{slot} < 0 or not cols[2][{valid_row}, row_{slot}]")
-        return x, n
-
     def _code(self, typed: Typed) -> tuple[str, str]:
         text, null = typed.value
         if not isinstance(text, str):
@@ -326,37 +316,6 @@ class _BoundTestWriter(TestWriter):
 
 def _is_last(slot: Slot) -> bool:
     return slot.members is not None and len(slot.members) == 1 and not slot.from_first and slot.offset == 0
-
-
-def _merge_current(resolved: Resolved) -> Resolved:
-    """The same test, with every part that the event alone decides as one leaf: the SQL engine computes it."""
-    leaves: list[Leaf] = []
-
-    def add(leaf: Leaf, node: exp.Expression) -> exp.Expression:
-        if leaf not in leaves:
-            leaves.append(leaf)
-        made = exp.Column(this=exp.to_identifier(str(leaves.index(leaf)), quoted=True))
-        made.meta.update(node.meta)
-        return made
-
-    def cut(node: exp.Expression) -> exp.Expression:
-        if isinstance(node, exp.Column):
-            return add(resolved.leaves[int(node.name)], node)
-        read = [resolved.leaves[int(column.name)] for column in node.find_all(exp.Column)]
-        is_branch = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
-        whole = isinstance(node, exp.Condition) and not is_branch and not isinstance(node, exp.Paren)
-        if whole and read and all(isinstance(leaf, ValueLeaf) and leaf.slot.is_current for leaf in read):
-            return add(
-                ValueLeaf(Slot(), plain_tree(Resolved(node, resolved.leaves, resolved.span)), resolved.span), node
-            )
-        for child in list(node.iter_expressions()):
-            if isinstance(child, exp.Expression) and not isinstance(child, (exp.DataType, exp.Var, exp.Identifier)):
-                made = cut(child)
-                if made is not child:
-                    child.replace(made)
-        return node
-
-    return Resolved(cut(resolved.tree.copy()), tuple(leaves), resolved.span)
 
 
 def about_step(error: QueryError, step: str) -> QueryError:

@@ -60,14 +60,6 @@ class Code:
     n_folds: tuple[int, int, int] = (0, 0, 0)  # rows of integers, of doubles, of counts
 
 
-@dataclass(slots=True)
-class Defined:
-    """All of DEFINE, split."""
-
-    locals: dict[int, list[EventValue]] = field(default_factory=dict)  # per label: conjuncts that its row decides
-    conditions: list[Condition] = field(default_factory=list)
-
-
 def conjuncts(tree: exp.Expression) -> list[exp.Expression]:
     """The conjuncts of a condition.
 
@@ -128,7 +120,7 @@ class ConditionCode:
         slots: list[Slot] = []
         if any(isinstance(leaf, (ListLeaf, AggregateLeaf)) for leaf in resolved.leaves):
             raise source.error("this aggregate cannot be compiled", source.span)
-        merged = _merge_current(resolved)
+        merged = merge_current(resolved)
         values = {
             i: event_value(leaf.tree, self._schema, Source(source.text, leaf.span))
             for i, leaf in enumerate(merged.leaves)
@@ -278,8 +270,22 @@ class ConditionCode:
         return "\n".join(lines) + "\n"
 
 
-class _RowTestWriter(TestWriter):
+class NavigatingWriter(TestWriter):
     """As its base, with rows found by navigation: -1 where there is none, and everything read there is NULL."""
+
+    def _value(self, typed: Typed) -> tuple[str, str]:
+        slot, i = typed.value
+        array, row, valid_row = self.places[i]
+        x, n = self.variables()
+        truth = " != 0" if typed.dtype == pa.bool_() else ""
+        # Row -1, which is no row, reads the last one, and the value is not looked at.
+        self.line(f"{x} = cols[{array}][{row}, row_{slot}]{truth}")
+        self.line(f"{n} = row_{slot} < 0 or not cols[2][{valid_row}, row_{slot}]")
+        return x, n
+
+
+class _RowTestWriter(NavigatingWriter):
+    """Finds rows by their labels in the match so far."""
 
     def __init__(
         self,
@@ -329,16 +335,6 @@ class _RowTestWriter(TestWriter):
             self.line(f"    if {at} < span[0] or {at} >= span[1]:")
             self.line(f"        {at} = -1")
 
-    def _value(self, typed: Typed) -> tuple[str, str]:
-        slot, i = typed.value
-        array, row, valid_row = self.places[i]
-        x, n = self.variables()
-        truth = " != 0" if typed.dtype == pa.bool_() else ""
-        # Row -1, which is no row, reads the last one, and the value is not looked at.
-        self.line(f"{x} = cols[{array}][{row}, row_{slot}]{truth}")
-        self.line(f"{n} = row_{slot} < 0 or not cols[2][{valid_row}, row_{slot}]")
-        return x, n
-
     def _code(self, typed: Typed) -> tuple[str, str]:
         text, null = typed.value
         if not isinstance(text, str):
@@ -362,7 +358,7 @@ def _slot(slots: list[Slot], slot: Slot) -> int:
     return slots.index(slot)
 
 
-def _merge_current(resolved: Resolved) -> Resolved:
+def merge_current(resolved: Resolved) -> Resolved:
     """The same condition, with every part that the current row decides as one leaf: the SQL engine computes it."""
     leaves: list[Leaf] = []
 

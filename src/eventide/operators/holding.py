@@ -1,0 +1,109 @@
+"""What operators share: the events they hold between calls, and what of it is saved."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.errors import EventideError, InputError
+from eventide.operators.block import MAX_US, MIN_US, TS
+from eventide.operators.buffer import EventBuffer
+from eventide.operators.protocol import Results, Snapshot
+
+SNAPSHOT_VERSION = 1
+
+
+class HoldingOperator:
+    """Holds events; a snapshot is a head with the query and the buffer's segments."""
+
+    def __init__(self, query: str) -> None:
+        self._query = query
+        self._buffer = EventBuffer()
+
+    def snapshot(self) -> Snapshot:
+        head = {"version": SNAPSHOT_VERSION, "query": self._query, **self._counters()}
+        return Snapshot(json.dumps(head | {"next_segment": self._buffer.next_number}).encode(), self._buffer.segments())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        head = json.loads(snapshot.head)
+        if head["version"] != SNAPSHOT_VERSION:
+            raise EventideError(f"the saved state has version {head['version']}, this release reads {SNAPSHOT_VERSION}")
+        if head["query"] != self._query:
+            raise InputError(
+                "the saved state belongs to another query:\n" + head["query"],
+                hint="start the changed query with a new checkpoint",
+            )
+        self._take_counters(head)
+        self._buffer.restore(snapshot.segments, head["next_segment"])
+
+    def memory_bytes(self) -> int:
+        return self._buffer.memory_bytes()
+
+    def _counters(self) -> dict[str, int]:
+        """What the head says besides the query."""
+        return {}
+
+    def _take_counters(self, head: dict[str, Any]) -> None:
+        """Take over what `_counters` gave."""
+
+
+class WatermarkOperator(HoldingOperator):
+    """Decides up to the watermark, and drops and counts what comes after it."""
+
+    def __init__(self, query: str) -> None:
+        super().__init__(query)
+        self._watermark_us = MIN_US
+        self._n_late = 0
+
+    def finish(self) -> Results:
+        yield from self._advance(MAX_US)
+        self._buffer.clear()
+
+    def late_events(self) -> int:
+        return self._n_late
+
+    def _advance(self, watermark_us: int) -> Results:
+        """What a watermark decides that is later than all before it."""
+        raise NotImplementedError
+
+    def _counters(self) -> dict[str, int]:
+        return {"watermark_us": self._watermark_us, "late": self._n_late}
+
+    def _take_counters(self, head: dict[str, Any]) -> None:
+        self._watermark_us = head["watermark_us"]
+        self._n_late = head["late"]
+
+    def _without_late(self, block: pa.Table) -> pa.Table:
+        if self._watermark_us == MIN_US:
+            return block
+        in_time = block.filter(pc.greater(block.column(TS), self._watermark_us))
+        self._n_late += block.num_rows - in_time.num_rows
+        return in_time
+
+
+class EndOperator(HoldingOperator):
+    """Decides at the end of bounded input, and nothing before."""
+
+    def process(self, block: pa.Table | None, watermark_us: int) -> Results:
+        if block is not None:
+            self._buffer.append(block)
+        return iter(())
+
+    def finish(self) -> Results:
+        block = self._buffer.select_all()
+        if block is not None:
+            yield from self._run(block)
+        self._buffer.clear()
+
+    def late_events(self) -> int:
+        return 0
+
+    def pending_us(self) -> int | None:
+        return self._buffer.earliest_after(MIN_US)
+
+    def _run(self, block: pa.Table) -> Results:
+        """The rows of all events."""
+        raise NotImplementedError

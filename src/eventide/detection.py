@@ -15,7 +15,8 @@ from eventide.engines.local import run as local
 from eventide.engines.local.sources import is_local, open_source
 from eventide.errors import EventideError, UnsupportedError
 from eventide.operators.detection.spec import LAST_STEP, TIMED_OUT
-from eventide.plan.detection.lower import DetectionOptions, prepare_detection, with_end
+from eventide.plan.detection.lower import DetectionOptions, check_stream, is_bounded, prepare_detection, with_end
+from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 
 _SKIPS = ("no_skip", "next", "past_last")
@@ -46,12 +47,18 @@ def detect(
     select: Mapping[str, str] | None = None,
     close_at_end: bool = False,
     on_bad_event: str = "error",
+    state_ttl: Any = None,
+    allowed_lateness: Any = None,
 ) -> Detection:
     """The matches of a builder pattern: pyarrow Tables, or Spark DataFrames where the events are one.
 
     A match has match_id, the partition columns, match_start, match_end, and for each step an array of its events;
     with `select` measures instead of those. Time is at the latest event when the input ends: a `not_followed_by` at the
     end of the pattern is a match once its time is over by then; `close_at_end` counts all time as over.
+
+    A streaming DataFrame gives streaming DataFrames; each that is started runs the pattern on its own. A stream needs
+    `within`, or `state_ttl`, which bounds every match as `within` does; `allowed_lateness` is how much later than
+    others an event may come.
 
     >>> import eventide as ev
     >>> unpaid = ev.Pattern.begin("order", "kind = 'order'").not_followed_by("pay", "kind = 'pay'").within("15 minutes")
@@ -65,6 +72,7 @@ def detect(
         raise EventideError(f"detect takes an ev.Pattern, found {type(pattern).__name__}")
     tree = checked(pattern).tree
     kind, step = _skip(skip)
+    given = Options.of(state_ttl=state_ttl, allowed_lateness=allowed_lateness)
     options = DetectionOptions(
         partition_by=(partition_by,) if isinstance(partition_by, str) else tuple(partition_by),
         ts=ts,
@@ -74,13 +82,15 @@ def detect(
         skip_to=step,
         select=tuple((select or {}).items()),
         drop_bad_events=_one_of("on_bad_event", on_bad_event, ("error", "drop")) == "drop",
+        state_ttl=given.state_ttl,
+        allowed_lateness=given.allowed_lateness,
     )
     if not is_local(events):
         return _detect_on_spark(events, pattern, options, close_at_end)
     source = open_source(events)
     source.hold()
     physical = prepare_detection(tree, source.schema, options, engine="local")
-    if tree.is_bounded and not close_at_end:
+    if is_bounded(tree, options) and not close_at_end:
         name = physical.intake.ts_column.replace('"', '""')
         latest = source.connection.sql(f'SELECT max("{name}") AS ts FROM {source.sql}').to_arrow_table()
         physical = _until(physical, latest.column(0))
@@ -96,12 +106,15 @@ def detect(
 def _detect_on_spark(frame: Any, pattern: Pattern, options: DetectionOptions, close_at_end: bool) -> Detection:
     from eventide.engines.spark.run import run_frame
 
-    if frame.isStreaming:
-        raise UnsupportedError("ev.detect does not run on streams yet", hint="detect in a batch DataFrame")
+    if frame.isStreaming and close_at_end:
+        raise UnsupportedError("close_at_end needs an end, and a stream has none", hint="leave it out")
 
     def plan(schema: pa.Schema) -> Physical:
         physical = prepare_detection(pattern.tree, schema, options, engine="spark")
-        if not pattern.tree.is_bounded or close_at_end:
+        if frame.isStreaming:
+            check_stream(physical)
+            return physical
+        if not is_bounded(pattern.tree, options) or close_at_end:
             return physical
         name = physical.intake.ts_column.replace("`", "``")
         return _until(physical, frame.selectExpr(f"max(`{name}`) AS ts").toArrow().column(0))

@@ -17,12 +17,20 @@ from eventide.plan.rows.explain import explain_rows
 from eventide.plan.rows.lower import prepare_rows
 
 
-def sql(text: str, *, spark: Any = None, ts_unit: str | None = None, **tables: Any) -> Any:
+def sql(
+    text: str,
+    *,
+    spark: Any = None,
+    ts_unit: str | None = None,
+    state_ttl: Any = None,
+    allowed_lateness: Any = None,
+    **tables: Any,
+) -> Any:
     """The result of a SQL statement with MATCH_RECOGNIZE in it.
 
     Tables by name: Spark DataFrames give a Spark DataFrame, anything else that holds rows a pyarrow Table. With
     `spark`, names that are not given are those of its catalog. `ts_unit` is the unit of an integer ORDER BY column that
-    WITHIN measures.
+    is a time. `state_ttl` and `allowed_lateness` are as in `match_recognize`.
 
     >>> import eventide as ev
     >>> ticks = [{"ts": i, "price": price} for i, price in enumerate([10, 8, 6, 7, 9, 5])]
@@ -37,17 +45,17 @@ def sql(text: str, *, spark: Any = None, ts_unit: str | None = None, **tables: A
     """
     if not isinstance(text, str):
         raise EventideError(f"a statement is text, found {type(text).__name__}")
-    ts_unit = Options.of(ts_unit=ts_unit).ts_unit
+    options = Options.of(ts_unit=ts_unit, state_ttl=state_ttl, allowed_lateness=allowed_lateness)
     statement = parse_statement(text)
     if spark is None and all(is_local(table) for table in tables.values()):
-        return run_statement(statement, tables, ts_unit)
+        return run_statement(statement, tables, options)
     for name, table in tables.items():
         if is_local(table):
             raise InputError(f"'{name}' is no Spark DataFrame", hint=f"pass spark.createDataFrame({name})")
     from eventide.engines.spark.statement import run_statement as run_on_spark
 
     session = spark if spark is not None else next(iter(tables.values())).sparkSession
-    return run_on_spark(statement, tables, session, ts_unit)
+    return run_on_spark(statement, tables, session, options)
 
 
 def match_recognize(
@@ -62,10 +70,14 @@ def match_recognize(
     subset: Mapping[str, Sequence[str]] | None = None,
     within: str | None = None,
     ts_unit: str | None = None,
+    state_ttl: Any = None,
+    allowed_lateness: Any = None,
 ) -> Recognizer:
     """One MATCH_RECOGNIZE as a function from rows to rows, for `df.transform(...)` or any input of the embedded engine.
 
-    `rows` is "one", "all", or what the clause says: "ALL ROWS PER MATCH WITH UNMATCHED ROWS".
+    `rows` is "one", "all", or what the clause says: "ALL ROWS PER MATCH WITH UNMATCHED ROWS". A gap of `state_ttl`
+    between two rows ends a partition and begins it anew, and no match is longer: that bounds what a stream keeps.
+    `allowed_lateness` is how much later than others a row of a stream may come.
 
     >>> import eventide as ev
     >>> falls = ev.match_recognize(order_by="ts", pattern="A B{2,}", define={"B": "price < PREV(price)"},
@@ -79,16 +91,16 @@ def match_recognize(
                 pattern, define or {}, measures or {}, partition_by, order_by, rows, after_match, subset or {}, within
             )
         ),
-        ts_unit,
+        Options.of(ts_unit=ts_unit, state_ttl=state_ttl, allowed_lateness=allowed_lateness),
     )
 
 
 class Recognizer:
     """A MATCH_RECOGNIZE clause that can be called with rows."""
 
-    def __init__(self, clause: RowQuery, ts_unit: str | None) -> None:
+    def __init__(self, clause: RowQuery, options: Options) -> None:
         self.clause = clause
-        self._ts_unit = Options.of(ts_unit=ts_unit).ts_unit
+        self._options = options
 
     def __call__(self, events: Any, *, engine: str | None = None, spark: Any = None) -> Any:
         """The result: a Spark DataFrame for one, a pyarrow Table for anything else.
@@ -100,13 +112,13 @@ class Recognizer:
                 raise InputError("engine='spark' with a path needs a session", hint="pass spark=spark")
             from eventide.engines.spark.statement import recognize_path
 
-            return recognize_path(os.fspath(events), self.clause, spark, self._ts_unit)
+            return recognize_path(os.fspath(events), self.clause, spark, self._options)
         if not is_local(events):
             from eventide.engines.spark.statement import recognize
 
-            return recognize(events, self.clause, self._ts_unit)
+            return recognize(events, self.clause, self._options)
         source = open_source(events)
-        physical = prepare_rows(self.clause, source.schema, engine="local", ts_unit=self._ts_unit)
+        physical = prepare_rows(self.clause, source.schema, engine="local", options=self._options)
         return local.run(physical, source)[0]
 
     def explain(self, events: Any) -> str:
@@ -118,7 +130,7 @@ class Recognizer:
 
             schema = input_schema(events)
         engine = "local" if is_local(events) else "spark"
-        return explain_rows(self.clause, prepare_rows(self.clause, schema, engine=engine, ts_unit=self._ts_unit))
+        return explain_rows(self.clause, prepare_rows(self.clause, schema, engine=engine, options=self._options))
 
 
 _ROWS = {"one": "ONE ROW PER MATCH", "all": "ALL ROWS PER MATCH"}

@@ -67,7 +67,7 @@ class Stream:
 
     def __init__(self, plan: Any, delay_ms: int | None, lateness_us: int) -> None:
         self.plan, self.lateness_us = plan, lateness_us
-        self.settings = pickle.dumps((plan.spec, 1, plan.output_schema, delay_ms))
+        self.settings = pickle.dumps((plan.spec, 1, plan.output_schema, delay_ms, plan.computed))
         self.timers, self.head, self.segments = Timers(), Value(), Map()
         self.seen: list[int] = []
 

@@ -1,17 +1,18 @@
 """Tries every mutant: `python -m tests.mutants [WORDS]`.
 
 Each mutant is applied to a copy of the package, and the tests named for it run against the copy, without JIT so
-that no kernel is compiled. A mutant that survives, or whose text is no longer there, fails the run.
+that no kernel is compiled. A mutant that survives, or whose text is no longer there, fails the run. Every trial is a
+fork of this process, which has imported the libraries and nothing of the package.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.mutants.events import EVENTS
@@ -20,66 +21,109 @@ from tests.mutants.rows import ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTANTS = (*EVENTS, *ROWS)
+LIBRARIES = (
+    "duckdb",
+    "hypothesis",
+    "numba",
+    "numpy",
+    "pandas",
+    "pyarrow.compute",
+    "pyarrow.parquet",
+    "pytest",
+    "sqlglot",
+)
 
 
 def main() -> int:
     """Apply every mutant; the number of survivors is the exit code."""
-    if len(sys.argv) > 1:
-        chosen = [m for m in MUTANTS if any(word in m.what for word in sys.argv[1:])]
-    else:
-        chosen = list(MUTANTS)
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        baseline = pool.submit(_passes_unchanged)
-        outcomes = list(pool.map(_try, chosen))
-    if not baseline.result():
+    chosen = [m for m in MUTANTS if not sys.argv[1:] or any(word in m.what for word in sys.argv[1:])]
+    os.environ["NUMBA_DISABLE_JIT"] = "1"
+    for name in LIBRARIES:
+        __import__(name)
+    # A test that fails anyway kills every mutant: all of them must pass on the package as it is.
+    unchanged = Mutant("nothing", "", "", "", tuple(dict.fromkeys(test for m in MUTANTS for test in m.tests)))
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        codes = dict(_run_all([unchanged, *chosen], Path(folder)))
+    if codes.pop(unchanged) != 0:
         print("the tests fail without any mutant: nothing is shown")
         return 1
-    survivors = [mutant for mutant, killed in zip(chosen, outcomes, strict=True) if not killed]
+    # 1 is a failed test; anything else means that the tests did not run.
+    survivors = [mutant for mutant, code in codes.items() if code != 1]
     for mutant in survivors:
         print(f"SURVIVED: {mutant.what} ({mutant.file})")
     print(f"mutants: {len(chosen) - len(survivors)} killed, {len(survivors)} survived")
     return min(len(survivors), 100)
 
 
-def _passes_unchanged() -> bool:
-    """A test that fails anyway kills every mutant: all of them must pass on the package as it is."""
-    tests = tuple(dict.fromkeys(test for mutant in MUTANTS for test in mutant.tests))
-    unchanged = Mutant("nothing", "", "", "", tests)
-    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        shutil.copytree(ROOT / "src" / "eventide", Path(folder) / "src" / "eventide")
-        return _run(unchanged, Path(folder)) == 0
+def _run_all(mutants: list[Mutant], folder: Path) -> Iterator[tuple[Mutant, int]]:
+    """Each mutant with the exit code of its tests, as they end; as many at once as there are cores."""
+    running: dict[int, tuple[Mutant, Path]] = {}
+    waiting = list(enumerate(mutants))[::-1]
+    while waiting or running:
+        while waiting and len(running) < (os.cpu_count() or 1):
+            number, mutant = waiting.pop()
+            own = folder / str(number)
+            if not _apply(mutant, own):
+                yield mutant, -1
+                continue
+            running[_fork(mutant, own)] = mutant, own
+        if running:
+            child, status = os.wait()
+            mutant, own = running.pop(child)
+            code = os.waitstatus_to_exitcode(status)
+            if code not in (0, 1) or (code and not mutant.file):
+                print(f"the tests did not run for: {mutant.what}\n{(own / 'output').read_text()[-4000:]}")
+            elif mutant.file:
+                print(f"{'killed' if code else 'SURVIVED'}: {mutant.what}", flush=True)
+            shutil.rmtree(own)
+            yield mutant, code
 
 
-def _try(mutant: Mutant) -> bool:
-    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        copy = Path(folder) / "src" / "eventide"
-        shutil.copytree(ROOT / "src" / "eventide", copy, ignore=shutil.ignore_patterns("__pycache__"))
-        path = copy / mutant.file
-        text = path.read_text()
-        if text.count(mutant.old) != 1:
-            print(f"the text of this mutant stands {text.count(mutant.old)} times in {mutant.file}: {mutant.what}")
-            return False
-        path.write_text(text.replace(mutant.old, mutant.new))
-        code = _run(mutant, Path(folder))
-    # 1 is a failed test; anything else means that the tests did not run.
-    if code in (0, 1):
-        print(f"{'killed' if code else 'SURVIVED'}: {mutant.what}", flush=True)
-    return code == 1
+def _apply(mutant: Mutant, folder: Path) -> bool:
+    """A copy of the package with the mutant in it; whether its text stands there once."""
+    copy = folder / "src" / "eventide"
+    shutil.copytree(ROOT / "src" / "eventide", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    if not mutant.file:
+        return True
+    path = copy / mutant.file
+    text = path.read_text()
+    if text.count(mutant.old) != 1:
+        print(f"the text of this mutant stands {text.count(mutant.old)} times in {mutant.file}: {mutant.what}")
+        return False
+    path.write_text(text.replace(mutant.old, mutant.new))
+    return True
 
 
-def _run(mutant: Mutant, folder: Path) -> int:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{ROOT}",
-        "NUMBA_DISABLE_JIT": "1",
-        "EVENTIDE_CACHE_DIR": str(folder / "cache"),
-    }
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-    command += ["--hypothesis-profile=mutants", *mutant.tests]
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1) or (done.returncode and mutant.what == "nothing"):
-        print(f"the tests did not run for: {mutant.what}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done.returncode
+def _fork(mutant: Mutant, folder: Path) -> int:
+    sys.stdout.flush()
+    child = os.fork()
+    if child:
+        return child
+    code = 3
+    try:
+        with _output_to(folder / "output"):
+            code = _test(mutant, folder)
+    finally:
+        os._exit(code)
+
+
+def _test(mutant: Mutant, folder: Path) -> int:
+    import pytest
+
+    os.environ["EVENTIDE_CACHE_DIR"] = str(folder / "cache")
+    os.environ["PYTHONPATH"] = f"{folder / 'src'}{os.pathsep}{ROOT}"
+    sys.path.insert(0, str(folder / "src"))
+    os.chdir(ROOT)
+    options = ["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=mutants"]
+    return int(pytest.main([*options, *mutant.tests]))
+
+
+@contextmanager
+def _output_to(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+        yield
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
 import eventide as ev
+from eventide.plan.options import Options
 from tests.rows.cases import Case, cases
 from tests.rows.conformance import comparable
 
@@ -63,4 +64,4 @@ def run_path(case: Case, path: Path, spark: Any) -> pa.Table:
     from eventide.engines.spark.statement import recognize_path
     from eventide.lang.rows import parse_clause
 
-    return recognize_path(str(path), parse_clause(case.clause), spark, "s").toArrow()
+    return recognize_path(str(path), parse_clause(case.clause), spark, Options.of(ts_unit="s")).toArrow()

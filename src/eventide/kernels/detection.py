@@ -3,6 +3,8 @@
 A partial match is (state, last binding, first row); bindings form a forest in which several partial matches share
 what they have in common. Time moves before the event is looked at. Every step works from one side of the arrays to
 the other, so that a step for which there is no room can be left undone: the caller makes room and calls again.
+
+A partition may be open: more events will come. Its partial matches are read at its first event and kept at its last.
 """
 
 from __future__ import annotations
@@ -21,8 +23,12 @@ NEVER = 2**62
 
 # Places in `state`.
 PARTITION, ROW, MOVED, SIDE, N_RUNS, N_BINDINGS, N_COMPLETE, PROBLEM = 0, 1, 2, 3, 4, 5, 6, 7
+BASE, N_KEPT_RUNS, N_KEPT_COMPLETE, N_KEPT_BINDINGS, STATE_SIZE = 8, 9, 10, 11, 12
 # state[PROBLEM]: what ended a call before its work was done.
-NO_PROBLEM, OUT_FULL, RUNS_FULL, BINDINGS_FULL, COMPLETE_FULL = 0, 1, 2, 3, 4
+NO_PROBLEM, OUT_FULL, RUNS_FULL, BINDINGS_FULL, COMPLETE_FULL, KEPT_FULL = 0, 1, 2, 3, 4, 5
+# Places in a row of `progress`: the first event that was not looked at, which saved partial matches are the
+# partition's (-1: none), whether more events will come.
+NEXT_ROW, SAVED, IS_OPEN = 0, 1, 2
 # Places in `limits`.
 WINDOW_US, GAP_US, END_US, SKIP, SKIP_STEP, TIMEOUTS = 0, 1, 2, 3, 4, 5
 NO_SKIP, SKIP_NEXT, SKIP_PAST_LAST, SKIP_TO_FIRST, SKIP_TO_LAST = 0, 1, 2, 3, 4
@@ -177,6 +183,98 @@ def _settle(
 
 
 @njit(cache=True, nogil=True)
+def _read_saved(
+    low: int,
+    saved: int,
+    saved_state: Any,
+    state: IntArray,
+    runs: IndexArray,
+    complete: IndexArray,
+    bindings: IndexArray,
+    carried: Any,
+    cols: Any,
+) -> int:
+    """Take up the partial matches that were kept for a partition, whose first row is `low`; what there is no room for.
+
+    `saved_state`: for each number the ends of its parts in the three arrays behind it, which are as `runs`,
+    `complete` and `bindings`, with rows counted from the partition's first and bindings from the number's first.
+    """
+    state[N_RUNS], state[N_COMPLETE], state[BASE] = 0, 0, state[N_BINDINGS]
+    if saved < 0:
+        return NO_PROBLEM
+    ends, saved_runs, saved_complete, saved_bindings = saved_state
+    n_runs, n_complete = ends[saved + 1, 0] - ends[saved, 0], ends[saved + 1, 1] - ends[saved, 1]
+    n_bindings, base, side = ends[saved + 1, 2] - ends[saved, 2], state[N_BINDINGS], state[SIDE]
+    if n_runs > runs.shape[2]:
+        return RUNS_FULL
+    if n_complete > complete.shape[2]:
+        return COMPLETE_FULL
+    if base + n_bindings > bindings.shape[1]:
+        return BINDINGS_FULL
+    for i in range(n_bindings):
+        at, node = ends[saved, 2] + i, base + i
+        before = saved_bindings[2, at]
+        bindings[0, node], bindings[1, node] = low + saved_bindings[0, at], saved_bindings[1, at]
+        bindings[2, node] = base + before if before >= 0 else -1
+        carry(node, bindings[2, node], bindings[0, node], bindings[1, node], carried, cols)
+    for i in range(n_runs):
+        at = ends[saved, 0] + i
+        runs[side, 0, i], runs[side, 1, i] = saved_runs[0, at], base + saved_runs[1, at]
+        runs[side, 2, i] = low + saved_runs[2, at]
+    for i in range(n_complete):
+        at = ends[saved, 1] + i
+        complete[side, 0, i], complete[side, 1, i] = base + saved_complete[0, at], low + saved_complete[1, at]
+    state[N_RUNS], state[N_COMPLETE], state[N_BINDINGS] = n_runs, n_complete, base + n_bindings
+    return NO_PROBLEM
+
+
+@njit(cache=True, nogil=True)
+def _keep(
+    partition: int, state: IntArray, runs: IndexArray, complete: IndexArray, bindings: IndexArray, kept: Any
+) -> int:
+    """Write the partial matches of a partition to `kept`: how many of each, and what; what there is no room for."""
+    counts, kept_runs, kept_complete, kept_bindings = kept
+    side, base, n = state[SIDE], state[BASE], state[N_BINDINGS]
+    n_runs, n_complete = state[N_RUNS], state[N_COMPLETE]
+    if n_runs + n_complete > 0:
+        place = np.full(n - base, -1, dtype=np.int32)
+        for i in range(n_runs):
+            _mark(runs[side, 1, i], base, place, bindings)
+        for i in range(n_complete):
+            _mark(complete[side, 0, i], base, place, bindings)
+        n_live = 0
+        for i in range(place.size):
+            if place[i] >= 0:
+                place[i] = n_live
+                n_live += 1
+        first_run, first_complete, first = state[N_KEPT_RUNS], state[N_KEPT_COMPLETE], state[N_KEPT_BINDINGS]
+        if (
+            first_run + n_runs > kept_runs.shape[1]
+            or first_complete + n_complete > kept_complete.shape[1]
+            or first + n_live > kept_bindings.shape[1]
+        ):
+            return KEPT_FULL
+        for i in range(place.size):
+            if place[i] >= 0:
+                at, before = first + place[i], bindings[2, base + i]
+                kept_bindings[0, at], kept_bindings[1, at] = bindings[0, base + i], bindings[1, base + i]
+                kept_bindings[2, at] = place[before - base] if before >= 0 else -1
+        for i in range(n_runs):
+            at = first_run + i
+            kept_runs[0, at], kept_runs[1, at] = runs[side, 0, i], place[runs[side, 1, i] - base]
+            kept_runs[2, at] = runs[side, 2, i]
+        for i in range(n_complete):
+            at = first_complete + i
+            kept_complete[0, at] = place[complete[side, 0, i] - base]
+            kept_complete[1, at] = complete[side, 1, i]
+        state[N_KEPT_RUNS] += n_runs
+        state[N_KEPT_COMPLETE] += n_complete
+        state[N_KEPT_BINDINGS] += n_live
+        counts[partition, 0], counts[partition, 1], counts[partition, 2] = n_runs, n_complete, n_live
+    return NO_PROBLEM
+
+
+@njit(cache=True, nogil=True)
 def advance_matches(
     offsets: IntArray,
     stop_partition: int,
@@ -185,6 +283,9 @@ def advance_matches(
     program: Any,
     tests: IndexArray,
     limits: IntArray,
+    progress: IntArray,
+    saved_state: Any,
+    kept: Any,
     state: IntArray,
     runs: IndexArray,
     complete: IndexArray,
@@ -197,7 +298,9 @@ def advance_matches(
 
     Finished when state[PARTITION] reaches `stop_partition`. `runs` (two sides; state, last binding, first row),
     `complete` (two sides; last binding, first row) and `bindings` (row, step, binding before) are room to work in.
-    The last binding of what is in `out` stays in `bindings` until the caller compacts them.
+    The last binding of what is in `out` stays in `bindings` until the caller compacts them. Of a partition that is
+    open, what is not decided is written to `kept`: as in `_read_saved`, but with numbers by partition instead of ends,
+    and with rows as they are here.
     """
     first_edge, edges, pending = program[0], program[1], program[4]
     window_us, gap_us, skip = limits[WINDOW_US], limits[GAP_US], limits[SKIP]
@@ -206,11 +309,26 @@ def advance_matches(
     while state[PARTITION] < stop_partition:
         partition = state[PARTITION]
         lo, hi = offsets[partition], offsets[partition + 1]
+        is_open = progress[partition, IS_OPEN] != 0
         if state[ROW] < lo:
-            state[ROW], state[MOVED], state[N_RUNS], state[N_COMPLETE] = lo, 0, 0, 0
+            problem = _read_saved(
+                lo, progress[partition, SAVED], saved_state, state, runs, complete, bindings, carried, cols
+            )
+            if problem != NO_PROBLEM:
+                state[PROBLEM] = problem
+                return n_out
+            state[ROW], state[MOVED] = progress[partition, NEXT_ROW], 0
         while state[ROW] <= hi:
             row, side = state[ROW], state[SIDE]
             is_end = row == hi
+            if is_end and is_open and state[MOVED] != 0:
+                problem = _keep(partition, state, runs, complete, bindings, kept)
+                if problem != NO_PROBLEM:
+                    state[PROBLEM] = problem
+                    return n_out
+                state[MOVED] = 0
+                state[ROW] += 1
+                continue
             old, new = runs[side], runs[1 - side]
             old_complete, new_complete = complete[side], complete[1 - side]
             n_old, n_new, n_bound, n_before = state[N_RUNS], 0, state[N_BINDINGS], n_out
@@ -299,7 +417,16 @@ def advance_matches(
                         n_new = n_kept
             if problem == NO_PROBLEM and n_complete > 0:
                 n_new, n_complete, n_out = _settle(
-                    new, n_new, new_complete, n_complete, is_end, partition, limits, bindings, n_out, out
+                    new,
+                    n_new,
+                    new_complete,
+                    n_complete,
+                    is_end and not is_open,
+                    partition,
+                    limits,
+                    bindings,
+                    n_out,
+                    out,
                 )
                 if n_out < 0:
                     problem = OUT_FULL
@@ -308,8 +435,8 @@ def advance_matches(
                 return n_before
             state[SIDE] = 1 - side
             state[N_RUNS], state[N_BINDINGS], state[N_COMPLETE] = n_new, n_bound, n_complete
-            state[MOVED] = 1 if moves and not is_end else 0
-            if not moves or is_end:
+            state[MOVED] = 1 if moves and not (is_end and not is_open) else 0
+            if not moves or (is_end and not is_open):
                 state[ROW] += 1
         state[PARTITION] += 1
         state[ROW] = -1
@@ -325,9 +452,9 @@ def compact_bindings(
     own, finished = runs[state[SIDE]], complete[state[SIDE]]
     place = np.full(n, -1, dtype=np.int32)
     for i in range(state[N_RUNS]):
-        _mark(own[1, i], place, bindings)
+        _mark(own[1, i], 0, place, bindings)
     for i in range(state[N_COMPLETE]):
-        _mark(finished[0, i], place, bindings)
+        _mark(finished[0, i], 0, place, bindings)
     kept = 0
     # A binding stands behind the one before it, so that places are known when they are asked for.
     for node in range(n):
@@ -349,13 +476,15 @@ def compact_bindings(
         own[1, i] = place[own[1, i]]
     for i in range(state[N_COMPLETE]):
         finished[0, i] = place[finished[0, i]]
-    state[N_BINDINGS] = kept
+    # What is left belongs to the present partition.
+    state[N_BINDINGS], state[BASE] = kept, 0
 
 
 @njit(cache=True, nogil=True)
-def _mark(node: int, place: IndexArray, bindings: IndexArray) -> None:
-    while node >= 0 and place[node] < 0:
-        place[node] = 0
+def _mark(node: int, base: int, place: IndexArray, bindings: IndexArray) -> None:
+    """Set the places, counted from `base`, of a binding and of those before it to 0."""
+    while node >= 0 and place[node - base] < 0:
+        place[node - base] = 0
         node = bindings[2, node]
 
 

@@ -3,6 +3,9 @@
 Each attempt begins at one row; its first way through the program is the match. Program points that several ways
 reach ("joins") remember the rows from which they failed, so that nested quantifiers stay polynomial on rows that do
 not match. `state` holds where to go on, so a full output pauses the search and the next call resumes it.
+
+A partition may be open: more rows will come. There an attempt that asked for a row that has not come is undecided,
+whatever it found; the partition's search stops before it, and goes on when more is known.
 """
 
 from __future__ import annotations
@@ -31,8 +34,11 @@ NO_PROBLEM, NO_SKIP_ROW, SKIP_TO_FIRST_ROW, OUTPUT_FULL, WORK_FULL = 0, 1, 2, 3,
 # Places in `span`, for conditions.
 LOW, HIGH, FIRST_ROW, MATCH_NUMBER = 0, 1, 2, 3
 # Places in `limits`.
-WINDOW_US, SKIP, LAST_OF_SKIP, MEMO, N_REGISTERS = 0, 1, 2, 3, 4
+WINDOW_US, SKIP, LAST_OF_SKIP, MEMO, N_REGISTERS, AHEAD, FRONTIER_US = 0, 1, 2, 3, 4, 5, 6
 SKIP_PAST_LAST, SKIP_NEXT, SKIP_TO = 0, 1, 2
+# Places in a row of `progress`: where its search begins, and later where it stopped; the number of the next match;
+# whether rows before the first were there and are gone; whether more rows will come.
+NEXT_ROW, NEXT_NUMBER, IS_BEGUN, IS_OPEN = 0, 1, 2, 3
 MEMO_PER_ATTEMPT, MEMO_PER_PARTITION = 0, 1
 
 
@@ -127,6 +133,7 @@ def match_rows(
     tested: IndexArray,
     skip_members: IndexArray,
     limits: IntArray,
+    progress: IntArray,
     state: IntArray,
     tried: IndexArray,
     path: IndexArray,
@@ -142,7 +149,8 @@ def match_rows(
     Returns how many matches were written. Finished when state[PARTITION] reaches `stop_partition`. `joins[pc]` numbers
     the points that remember failures, -1 elsewhere; `bits[label]` and `near_bits[label]` are bits in `masks` that
     must be set, -1: none; `tested[label]` whether `holds` decides, too; `ts_us` is empty without a window; `tried` has
-    room for every join and row of the largest partition.
+    room for every join and row of the largest partition. Rows to come have times from limits[FRONTIER_US] on;
+    conditions and measures look at most limits[AHEAD] rows ahead.
     `path` (rows: label, last row of the label before, instruction), `stack` and `trail` are room to work in: the
     caller makes them larger when the state says so. Arrays that the kernel itself replaced would cost more in every
     step, for counting references, than the step.
@@ -161,12 +169,15 @@ def match_rows(
     while state[PARTITION] < stop_partition:
         lo, hi = offsets[state[PARTITION]], offsets[state[PARTITION] + 1]
         if state[ROW] < lo:
-            state[ROW] = lo
-            state[NUMBER] = 1
+            state[ROW] = progress[state[PARTITION], NEXT_ROW]
+            state[NUMBER] = progress[state[PARTITION], NEXT_NUMBER]
             state[ATTEMPT] += 1
+        is_begun, is_open = progress[state[PARTITION], IS_BEGUN] != 0, progress[state[PARTITION], IS_OPEN] != 0
+        known = hi - limits[AHEAD] if is_open else hi
+        undecided = False
         width = hi - lo + 1
         span[LOW], span[HIGH] = lo, hi
-        while state[ROW] < hi:
+        while state[ROW] < hi and not undecided:
             if n_out == out.shape[0]:
                 return n_out
             start = state[ROW]
@@ -197,7 +208,17 @@ def match_rows(
                     if op == LABEL:
                         label = program[pc, 1]
                         bit = bits[label]
-                        failed = row >= hi or (bit >= 0 and not (masks[bit >> 6, row] >> (bit & 63)) & 1)
+                        if row >= known:
+                            failed = True
+                            if is_open:
+                                if not has_window:
+                                    undecided = True
+                                else:
+                                    # A row that comes too late for the window would not matter.
+                                    next_us = ts_us[row] if row < hi else limits[FRONTIER_US]
+                                    undecided = undecided or next_us - ts_us[start] < window_us
+                        else:
+                            failed = bit >= 0 and not (masks[bit >> 6, row] >> (bit & 63)) & 1
                         if not failed and near_bits[label] >= 0:
                             bit = near_bits[label]
                             failed = not (masks[bit >> 6, row] >> (bit & 63)) & 1
@@ -225,10 +246,11 @@ def match_rows(
                     elif op == JUMP:
                         pc = program[pc, 1]
                     elif op == START:
-                        failed = row != lo
+                        failed = row != lo or is_begun
                         pc += 1
                     elif op == END:
                         failed = row != hi
+                        undecided = undecided or (is_open and row == hi)
                         pc += 1
                     elif op == MARK:
                         register = program[pc, 1]
@@ -257,7 +279,9 @@ def match_rows(
                         last[label] = before[depth]
                         if last[label] < 0:
                             first[label] = -1
-            if matched:
+            if undecided:
+                pass
+            elif matched:
                 # What led to the match did not fail.
                 for i in range(n_trail):
                     tried[trail[i]] = 0
@@ -291,6 +315,8 @@ def match_rows(
                 state[ROW] = start + 1
             for at in range(depth):
                 first[labels[at]] = last[labels[at]] = -1
+        progress[state[PARTITION], NEXT_ROW] = state[ROW]
+        progress[state[PARTITION], NEXT_NUMBER] = state[NUMBER]
         state[PARTITION] += 1
         state[ROW] = -1
     return n_out

@@ -42,7 +42,7 @@ class HoldingOperator:
     def memory_bytes(self) -> int:
         return self._buffer.memory_bytes()
 
-    def _counters(self) -> dict[str, int]:
+    def _counters(self) -> dict[str, Any]:
         """What the head says besides the query."""
         return {}
 
@@ -69,7 +69,7 @@ class WatermarkOperator(HoldingOperator):
         """What a watermark decides that is later than all before it."""
         raise NotImplementedError
 
-    def _counters(self) -> dict[str, int]:
+    def _counters(self) -> dict[str, Any]:
         return {"watermark_us": self._watermark_us, "late": self._n_late}
 
     def _take_counters(self, head: dict[str, Any]) -> None:
@@ -82,28 +82,3 @@ class WatermarkOperator(HoldingOperator):
         in_time = block.filter(pc.greater(block.column(TS), self._watermark_us))
         self._n_late += block.num_rows - in_time.num_rows
         return in_time
-
-
-class EndOperator(HoldingOperator):
-    """Decides at the end of bounded input, and nothing before."""
-
-    def process(self, block: pa.Table | None, watermark_us: int) -> Results:
-        if block is not None:
-            self._buffer.append(block)
-        return iter(())
-
-    def finish(self) -> Results:
-        block = self._buffer.select_all()
-        if block is not None:
-            yield from self._run(block)
-        self._buffer.clear()
-
-    def late_events(self) -> int:
-        return 0
-
-    def pending_us(self) -> int | None:
-        return self._buffer.earliest_after(MIN_US)
-
-    def _run(self, block: pa.Table) -> Results:
-        """The rows of all events."""
-        raise NotImplementedError

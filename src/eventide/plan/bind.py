@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from sqlglot import exp
 
 from eventide.errors import EventideError, did_you_mean
 from eventide.lang.positions import span_of
-from eventide.lang.tree import Definition, EventQuery, Scalar, Span, Strategy
+from eventide.lang.tree import Definition, EventQuery, Length, Scalar, Span, Strategy, Window
 from eventide.operators.times import TimeType
 from eventide.plan.assumed import type_of
 from eventide.plan.bind_items import bind_items
@@ -45,6 +46,8 @@ def bind(query: EventQuery, options: Options, schema: pa.Schema) -> Bound:
                                 ^^^^^
     Hint: did you mean 'price'?
     """
+    if query.window is None and options.state_ttl is not None:
+        query = replace(query, window=Window(Length(options.state_ttl)))
     ts, time_type = _bind_time(query, options, schema)
     symbols = collect_symbols(query)
     partition = _bind_partition(query, options, schema)

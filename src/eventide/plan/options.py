@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 from eventide.errors import EventideError, QueryError, did_you_mean
 from eventide.lang.durations import parse_length
@@ -49,6 +49,7 @@ class Options:
     on_overflow: str | None = None
     origin: str | int | None = None
     allowed_lateness: int = 0  # microseconds
+    state_ttl: int | None = None  # microseconds
     match_id: bool = False
     max_matches_per_partition: int | None = None
 
@@ -109,6 +110,8 @@ def _check(name: str, value: Any) -> Any:
         return _columns(value)
     if name == "allowed_lateness":
         return _microseconds(name, value)
+    if name == "state_ttl":
+        return _microseconds(name, value) or _fail_ttl(value)
     if name == "match_id":
         return _flag(name, value)
     if name == "origin":
@@ -153,6 +156,10 @@ def _microseconds(name: str, value: Any) -> int:
     if amount is None or amount < 0:
         raise EventideError(f"{name}={value!r} is not a duration", hint="for example '10 seconds'")
     return amount
+
+
+def _fail_ttl(value: Any) -> NoReturn:
+    raise EventideError(f"state_ttl={value!r} would keep nothing", hint="for example '1 day'")
 
 
 def _parse_microseconds(text: str) -> int | None:

@@ -16,18 +16,19 @@ from eventide.engines.local.sources import Attached, Source, attach, connect, re
 from eventide.engines.statements import Filling, common_tables, named_tables, parse_sql, without_subqueries
 from eventide.errors import InputError, did_you_mean
 from eventide.lang.rows.tree import Recognition, Statement
+from eventide.plan.options import Options
 from eventide.plan.rows.lower import prepare_rows
 
 
-def run_statement(statement: Statement, tables: Mapping[str, Any], ts_unit: str | None) -> pa.Table:
+def run_statement(statement: Statement, tables: Mapping[str, Any], options: Options) -> pa.Table:
     """The result of a statement over tables by name."""
-    return _Statement(statement, tables, ts_unit).run()
+    return _Statement(statement, tables, options).run()
 
 
 class _Statement(Filling):
-    def __init__(self, statement: Statement, tables: Mapping[str, Any], ts_unit: str | None) -> None:
+    def __init__(self, statement: Statement, tables: Mapping[str, Any], options: Options) -> None:
         super().__init__(statement)
-        self.ts_unit = ts_unit
+        self.options = options
         self.connection = connect()
         self.tables: dict[str, str] = {}  # name in the statement -> what stands in FROM
         self.attached: dict[str, Attached] = {}
@@ -45,7 +46,7 @@ class _Statement(Filling):
         self.n_results += 1
         source = self._source(recognition, f"{name}_rows")
         clause = without_subqueries(recognition.clause, lambda text: self._rows(self.after_with(text, recognition)))
-        physical = prepare_rows(clause, source.schema, engine="local", ts_unit=self.ts_unit)
+        physical = prepare_rows(clause, source.schema, engine="local", options=self.options)
         table, _ = local.run(physical, source)
         self.connection.register(name, table)
         self.tables[name] = name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -16,9 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.streaming import StatefulProcessor
 
+from eventide.engines.computed import add_computed
 from eventide.engines.spark.types import conform
 from eventide.errors import InputError
 from eventide.operators.block import MIN_US, TS, concatenate, from_bytes
+from eventide.operators.computed import Computed
 from eventide.operators.factory import Spec, make_operator
 from eventide.operators.protocol import Operator, Results, Snapshot
 
@@ -29,8 +31,14 @@ _HEAD, _HEAD_SCHEMA = "head", "engine string, operator binary"
 _SEGMENTS, _NUMBER_SCHEMA, _SEGMENT_SCHEMA = "segments", "number bigint", "data binary"
 
 
-def make_processor(spec: Spec, n_buckets: int, schema: pa.Schema, delay_ms: int | None = None) -> StatefulProcessor:
-    """What `transformWithStateInPandas` runs for the query; `schema` is that of its rows.
+def make_processor(
+    spec: Spec,
+    n_buckets: int,
+    schema: pa.Schema,
+    delay_ms: int | None = None,
+    computed: Sequence[Computed] = (),
+) -> StatefulProcessor:
+    """What `transformWithStateInPandas` runs for the query; `schema` is that of its rows, with the computed columns.
 
     `delay_ms` is how far the watermark stays behind the newest event, if that alone decides it: then a bucket
     knows from its own events how far the next micro-batch's watermark will be at least, and need not wait for it.
@@ -39,7 +47,7 @@ def make_processor(spec: Spec, n_buckets: int, schema: pa.Schema, delay_ms: int 
     and so may not have this package. Hence a class that travels by value and imports the package only when it
     handles events. Spark would send more than 1 MB as a broadcast, which that worker cannot read.
     """
-    settings = pickle.dumps((spec, n_buckets, schema, delay_ms))
+    settings = pickle.dumps((spec, n_buckets, schema, delay_ms, tuple(computed)))
     head, segments = (_HEAD, _HEAD_SCHEMA), (_SEGMENTS, _NUMBER_SCHEMA, _SEGMENT_SCHEMA)
 
     class Processor(StatefulProcessor):  # type: ignore[misc]
@@ -66,7 +74,7 @@ class Bucket:
 
     def __init__(self, settings: bytes, handle: Any, head: Any, segments: Any) -> None:
         self._delay_ms: int | None
-        self._spec, self._n_buckets, self._schema, self._delay_ms = pickle.loads(settings)
+        self._spec, self._n_buckets, self._schema, self._delay_ms, self._computed = pickle.loads(settings)
         self._handle = handle
         self._head = head
         self._segments = segments
@@ -100,7 +108,7 @@ class Bucket:
 
     def _load(self) -> tuple[Operator, set[int], int | None]:
         """The bucket's operator, the segments its state holds, and its timer."""
-        operator = make_operator(self._spec)
+        operator = make_operator(self._spec, compute=add_computed)
         saved = self._head.get()
         if saved is None:
             return operator, set(), None
@@ -136,7 +144,7 @@ class Bucket:
     def _frames(self, results: Results) -> Frames:
         """Columns stay Arrow arrays inside pandas: an integer column with NULLs stays an integer column."""
         for rows in results:
-            yield conform(rows, self._schema).to_pandas(types_mapper=pd.ArrowDtype)
+            yield conform(add_computed(rows, self._computed), self._schema).to_pandas(types_mapper=pd.ArrowDtype)
 
 
 def _microseconds(watermark_ms: int) -> int:

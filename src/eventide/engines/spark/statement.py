@@ -13,34 +13,40 @@ from eventide.errors import InputError
 from eventide.lang.positions import span_of
 from eventide.lang.rows.tree import Recognition, RowQuery, Statement
 from eventide.lang.tree import Span
+from eventide.plan.options import Options
 from eventide.plan.rows.lower import prepare_rows
+
+_NO_OPTIONS = Options()
 
 
 def run_statement(
-    statement: Statement, tables: Mapping[str, DataFrame], spark: SparkSession, ts_unit: str | None
+    statement: Statement, tables: Mapping[str, DataFrame], spark: SparkSession, options: Options
 ) -> DataFrame:
     """The result of a statement; names that are not among `tables` are those of the catalog."""
-    return _Statement(statement, tables, spark, ts_unit).run()
+    return _Statement(statement, tables, spark, options).run()
 
 
-def recognize(frame: DataFrame, clause: RowQuery, ts_unit: str | None = None) -> DataFrame:
+def recognize(frame: DataFrame, clause: RowQuery, options: Options = _NO_OPTIONS) -> DataFrame:
     """One MATCH_RECOGNIZE over a DataFrame."""
-    return run_frame(frame, lambda schema: prepare_rows(clause, schema, engine="spark", ts_unit=ts_unit)).rows
+    return run_frame(
+        frame,
+        lambda schema: prepare_rows(clause, schema, engine="spark", options=options, on_stream=frame.isStreaming),
+    ).rows
 
 
-def recognize_path(path: str, clause: RowQuery, spark: SparkSession, ts_unit: str | None = None) -> DataFrame:
+def recognize_path(path: str, clause: RowQuery, spark: SparkSession, options: Options = _NO_OPTIONS) -> DataFrame:
     """One MATCH_RECOGNIZE over files, which the tasks read themselves where they can."""
-    return run_path(path, lambda schema: prepare_rows(clause, schema, engine="spark", ts_unit=ts_unit), spark).rows
+    return run_path(path, lambda schema: prepare_rows(clause, schema, engine="spark", options=options), spark).rows
 
 
 class _Statement(Filling):
     def __init__(
-        self, statement: Statement, tables: Mapping[str, DataFrame], spark: SparkSession, ts_unit: str | None
+        self, statement: Statement, tables: Mapping[str, DataFrame], spark: SparkSession, options: Options
     ) -> None:
         super().__init__(statement)
         self.tables = dict(tables)
         self.spark = spark
-        self.ts_unit = ts_unit
+        self.options = options
 
     def run(self) -> DataFrame:
         return self._query(self.whole())
@@ -50,7 +56,7 @@ class _Statement(Filling):
         rows = self._query(self.after_with(f"SELECT * FROM {self.relation(recognition)}", recognition))
         clause = without_subqueries(recognition.clause, lambda text: self._rows(self.after_with(text, recognition)))
         name = f"eventide_result_{len(self.tables)}"
-        self.tables[name] = recognize(rows, clause, self.ts_unit)
+        self.tables[name] = recognize(rows, clause, self.options)
         return name
 
     def _rows(self, text: str) -> list[tuple[Any, ...]]:

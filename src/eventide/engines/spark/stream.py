@@ -39,19 +39,14 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
 
     - Without a watermark of the user's on the time column, one with the query's allowed lateness is set.
     - `detected_at` is the result's event time, so windows over the result work. Spark takes only TIMESTAMP as
-      event time: with an integer, date or TIMESTAMP_NTZ time column the result has none.
+      event time: with an integer, date or TIMESTAMP_NTZ time column the result has none, nor has MATCH_RECOGNIZE's.
     - `n_buckets` (default: `spark.sql.shuffle.partitions`, which it should be a multiple of) is part of the
       checkpoint; so is the query.
     - Sets the RocksDB state store, which transformWithState needs, and its changelogs where the user has not. A
       query reads the setting when it starts. The Avro state encoding is left alone: Spark refuses it in a query
       that also aggregates, and our state has its own version inside.
     """
-    if isinstance(physical.spec, RowsSpec):
-        raise UnsupportedError(
-            "MATCH_RECOGNIZE cannot run on a stream yet in this version",
-            hint='run it on bounded input, or write the pattern as an event query: ev.query("PATTERN SEQ(...)")',
-        )
-    if physical.spec.window_us is None:
+    if not isinstance(physical.spec, RowsSpec) and physical.spec.window_us is None:
         raise UnsupportedError(
             "a stream cannot run this query: without a WITHIN clause every event stays relevant for ever",
             hint="add a WITHIN clause, such as WITHIN 1 hour, or run the query on bounded input",
@@ -64,10 +59,13 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
         if spark.conf.get(name, None) is None:
             spark.conf.set(name, value)
     n_buckets = n_buckets or int(spark.conf.get("spark.sql.shuffle.partitions"))
-    rows_schema = spark_schema(physical.output_schema)
-    has_event_time = rows_schema[DETECTED_AT].dataType.typeName() == "timestamp"
+    computed = physical.computed
+    fields = [*physical.output_schema, *(pa.field(column.name, column.dtype) for column in computed)]
+    rows_schema = spark_schema(pa.schema(fields))
+    times = [field for field in rows_schema if field.name == DETECTED_AT]
+    has_event_time = bool(times) and times[0].dataType.typeName() == "timestamp"
     stream, time_column, delay_ms = _with_watermark(df, physical)
-    processor = make_processor(physical.spec, n_buckets, arrow_schema(rows_schema), delay_ms)
+    processor = make_processor(physical.spec, n_buckets, arrow_schema(rows_schema), delay_ms, computed)
     rows = (
         _blocks(stream, time_column, physical, n_buckets)
         .groupBy("bucket")

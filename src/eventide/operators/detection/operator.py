@@ -1,40 +1,73 @@
-"""A builder pattern over bounded input: holds the events of its partitions, returns the rows of the result."""
+"""A builder pattern: holds the events that may still matter, returns the rows of the result."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from eventide.errors import InputError
-from eventide.operators.block import TS
+from eventide.operators.block import MAX_US, TS
 from eventide.operators.detection.matches import Rows
+from eventide.operators.detection.partial import PartialMatches, keep, make_progress
 from eventide.operators.detection.spec import DetectionSpec
 from eventide.operators.detection.walk import Search, Walk, load_kernel
-from eventide.operators.holding import EndOperator
+from eventide.operators.holding import WatermarkOperator
+from eventide.operators.marked import MarkedBuffer
 from eventide.operators.protocol import Results
 from eventide.operators.rows.order import OrderedRows, order_rows
 from eventide.operators.shares import share_out
 
 
-class DetectionOperator(EndOperator):
-    """The operator of a `DetectionSpec`. Nothing is decided before the end of the input."""
+class DetectionOperator(WatermarkOperator):
+    """The operator of a `DetectionSpec`. Of a stream, it keeps partial matches and the events that they hold."""
 
     def __init__(self, spec: DetectionSpec, n_threads: int = 1) -> None:
         super().__init__(spec.query)
         self.spec = spec
+        self._buffer: MarkedBuffer = MarkedBuffer()
+        self._partial = PartialMatches.none()
         self._n_threads = n_threads
         self._kernel = load_kernel(spec)
 
-    def _run(self, block: pa.Table) -> Results:
+    def process(self, block: pa.Table | None, watermark_us: int) -> Results:
+        if block is not None:
+            self._buffer.append(self._without_late(block))
+        yield from self._advance(max(watermark_us, self._watermark_us))
+
+    def pending_us(self) -> int | None:
+        """The next event behind the watermark, or the next time at which a partial match runs out of time."""
+        times = [self._buffer.earliest_after(self._watermark_us), self._partial.next_us]
+        soon = min(MAX_US if time is None else time for time in times)
+        return None if soon == MAX_US else soon
+
+    def _counters(self) -> dict[str, Any]:
+        return {**super()._counters(), **self._buffer.written_marks(), "partial": self._partial.written()}
+
+    def _take_counters(self, head: dict[str, Any]) -> None:
+        super()._take_counters(head)
+        self._buffer.read_marks(head)
+        self._partial = PartialMatches.read(head["partial"])
+
+    def _advance(self, watermark_us: int) -> Results:
         """Rows, a bounded number at a time; each thread has a share of the partitions."""
-        spec = self.spec
+        if watermark_us <= self._watermark_us:
+            return
+        self._watermark_us = watermark_us
+        held = self._buffer.take(watermark_us)
+        if held is None:
+            return
+        spec, block, is_open = self.spec, held.block, watermark_us < MAX_US
         ordered = order_rows(block, spec.layout.partition, spec.order, spec.tie_columns, self._n_threads)
-        search = Search.of(spec, block, ordered, self._n_threads)
+        progress = make_progress(held, ordered, is_open)
+        end_us = watermark_us if is_open else spec.end_us
+        search = Search.of(spec, block, ordered, progress, self._partial.arrays, end_us, self._n_threads)
         rows = Rows(spec, block, ordered)
-        walks = [Walk(search, ordered.offsets, *share) for share in share_out(ordered.offsets, self._n_threads)]
+        everyone = [Walk(search, ordered.offsets, *share) for share in share_out(ordered.offsets, self._n_threads)]
+        walks = everyone
         with ThreadPoolExecutor(max_workers=len(walks) or 1) as pool:
             while walks:
                 list(pool.map(self._step, walks))
@@ -42,6 +75,9 @@ class DetectionOperator(EndOperator):
                     for found in walk.found():
                         yield rows.batch(found)
                 walks = [walk for walk in walks if not walk.is_done]
+        if is_open:
+            self._partial, marks, numbers = keep(spec, ordered, search.ts_us, [walk.kept() for walk in everyone])
+            self._buffer.mark(held, marks, numbers)
 
     def _step(self, walk: Walk) -> None:
         try:
@@ -58,7 +94,9 @@ def warm(spec: DetectionSpec) -> None:
     empty = pa.table({name: pa.array([], pa.int64()) for name in (TS, *spec.mask_columns)})
     nothing = OrderedRows(np.empty(0, np.int64), np.zeros(1, np.int64))
     search = replace(
-        Search.of(replace(spec, encodings=()), empty, nothing, 1),
+        Search.of(
+            replace(spec, encodings=()), empty, nothing, np.empty((0, 3), np.int64), PartialMatches.none().arrays, 0, 1
+        ),
         cols=(np.empty((0, 0), np.int64), np.empty((0, 0)), np.empty((0, 0), np.bool_)),
     )
     Walk(search, nothing.offsets, 0, 0).step(load_kernel(spec))

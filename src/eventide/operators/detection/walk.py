@@ -34,6 +34,10 @@ _SKIP = {
 }
 
 
+# By partition how many partial matches, complete matches and bindings, or where they end; then these.
+Saved = tuple[IntArray, IndexArray, IndexArray, IndexArray]
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """The arrays that all threads read."""
@@ -43,23 +47,36 @@ class Search:
     program: tuple[IndexArray, ...]
     tests: IndexArray
     limits: IntArray
+    progress: IntArray
+    saved: Saved
     n_carried: tuple[int, int, int, int]
     cols: Any
 
     @staticmethod
-    def of(spec: DetectionSpec, block: pa.Table, ordered: OrderedRows, n_threads: int) -> Search:
+    def of(
+        spec: DetectionSpec,
+        block: pa.Table,
+        ordered: OrderedRows,
+        progress: IntArray,
+        saved: Saved,
+        end_us: int,
+        n_threads: int,
+    ) -> Search:
+        """`end_us` is how far time has come at the end of each partition."""
         order = ordered.order
         masks = np.empty((len(spec.mask_columns), order.size), dtype=np.int64)
         for i, name in enumerate(spec.mask_columns):
             masks[i] = rearrange(numpy_int64(block.column(name)), order, n_threads)
         ts_us = rearrange(numpy_int64(block.column(TS)), order, n_threads) if spec.is_timed else np.empty(0, np.int64)
-        limits = [*spec.spans_us, spec.end_us, _SKIP[spec.skip], spec.skip_step, int(spec.is_timed)]
+        limits = [*spec.spans_us, end_us, _SKIP[spec.skip], spec.skip_step, int(spec.is_timed)]
         return Search(
             ts_us=ts_us,
             masks=masks,
             program=spec.program.arrays(),
             tests=np.array(spec.tests, dtype=np.int32).reshape(-1, 2),
             limits=np.array(limits, dtype=np.int64),
+            progress=progress,
+            saved=saved,
             n_carried=spec.n_carried,
             cols=encode_columns(block, spec.encodings, order, n_threads),
         )
@@ -71,14 +88,15 @@ class Walk:
     def __init__(self, search: Search, offsets: IntArray, start: int, stop: int) -> None:
         self._search = search
         self._offsets = offsets
-        self._stop = stop
-        self._state = np.zeros(8, dtype=np.int64)
+        self._start, self._stop = start, stop
+        self._state = np.zeros(plain_kernel.STATE_SIZE, dtype=np.int64)
         self._state[plain_kernel.PARTITION], self._state[plain_kernel.ROW] = start, -1
         self._runs = np.empty((2, 3, ROOM), dtype=np.int32)
         self._complete = np.empty((2, 2, ROOM), dtype=np.int32)
         self._bindings = np.empty((3, 4 * ROOM), dtype=np.int32)
         self._carried = self._make_carried(4 * ROOM)
         self._out = np.empty((MATCHES_PER_CALL, 3), dtype=np.int64)
+        self._kept = no_room(offsets.size - 1, ROOM if search.progress[start:stop, plain_kernel.IS_OPEN].any() else 0)
 
     @property
     def is_done(self) -> bool:
@@ -95,6 +113,9 @@ class Walk:
             search.program,
             search.tests,
             search.limits,
+            search.progress,
+            search.saved,
+            self._kept,
             self._state,
             self._runs,
             self._complete,
@@ -132,6 +153,9 @@ class Walk:
                 raise InputError(f"more than {MAX_RUNS:,} partial matches are open at once", hint=hint)
         elif problem == plain_kernel.COMPLETE_FULL:
             self._complete = _doubled(self._complete)
+        elif problem == plain_kernel.KEPT_FULL:
+            counts, runs, complete, bindings = self._kept
+            self._kept = counts, _doubled(runs), _doubled(complete), _doubled(bindings)
         elif problem == plain_kernel.BINDINGS_FULL:
             n_before = int(self._state[plain_kernel.N_BINDINGS])
             plain_kernel.compact_bindings(self._state, self._runs, self._complete, self._bindings, self._carried)
@@ -141,6 +165,12 @@ class Walk:
                 self._bindings = _doubled(self._bindings)
                 self._carried = tuple(_doubled(array) for array in self._carried)
 
+    def kept(self) -> Saved:
+        """What the walk's partitions keep: how many of each, by partition, and what, with rows of the order."""
+        counts, runs, complete, bindings = self._kept
+        used = self._state[plain_kernel.N_KEPT_RUNS : plain_kernel.N_KEPT_BINDINGS + 1]
+        return counts[self._start : self._stop], runs[:, : used[0]], complete[:, : used[1]], bindings[:, : used[2]]
+
     def _make_carried(self, size: int) -> tuple[Any, ...]:
         n_lasts, n_integers, n_doubles, n_counts = self._search.n_carried
         return (
@@ -149,6 +179,12 @@ class Walk:
             np.empty((n_doubles, size)),
             np.empty((n_counts, size), np.int64),
         )
+
+
+def no_room(n: int, size: int) -> Saved:
+    """Room for what `n` partitions keep."""
+    runs, complete, bindings = (np.empty((rows, size), dtype=np.int32) for rows in (3, 2, 3))
+    return np.zeros((n, 3), dtype=np.int64), runs, complete, bindings
 
 
 def _doubled(array: Any) -> Any:

@@ -1,4 +1,4 @@
-"""MATCH_RECOGNIZE over bounded input: holds the rows of its partitions, returns the rows of the result."""
+"""MATCH_RECOGNIZE: holds the rows that may still matter, returns the rows of the result."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from eventide.errors import InputError
 from eventide.kernels import rows as plain_kernel
 from eventide.kernels.arrays import IndexArray, IntArray
-from eventide.operators.block import TS, numpy_int64
+from eventide.operators.block import MAX_US, TS, numpy_int64
 from eventide.operators.computed import Compute, cannot_compute
 from eventide.operators.encode import encode_columns
 from eventide.operators.generated import load_module, specialize
-from eventide.operators.holding import EndOperator
+from eventide.operators.holding import WatermarkOperator
+from eventide.operators.marked import MarkedBuffer
 from eventide.operators.protocol import Results
 from eventide.operators.rearrange import rearrange
 from eventide.operators.rows.interpret import interpreted_kernel
 from eventide.operators.rows.measures import Found, Measures
 from eventide.operators.rows.order import OrderedRows, order_rows
+from eventide.operators.rows.progress import Progress, split_sessions
 from eventide.operators.rows.spec import RowsSpec
 from eventide.operators.shares import share_out
 
@@ -32,32 +35,79 @@ ROWS_PER_BATCH = 1 << 20
 _SKIP = {"past last": plain_kernel.SKIP_PAST_LAST, "next": plain_kernel.SKIP_NEXT}
 
 
-class RowsOperator(EndOperator):
-    """The operator of a `RowsSpec`. Nothing is decided before the end of the input."""
+class RowsOperator(WatermarkOperator):
+    """The operator of a `RowsSpec`. A match leaves as soon as no later row could change it."""
 
     def __init__(self, spec: RowsSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> None:
         super().__init__(spec.query)
         self.spec = spec
+        self._buffer: MarkedBuffer = MarkedBuffer()
+        self._next_us = MAX_US
         self._compute = compute
         self._n_threads = n_threads
         self._kernel = load_kernel(spec)
 
-    def _run(self, block: pa.Table) -> Results:
-        spec = self.spec
+    def process(self, block: pa.Table | None, watermark_us: int) -> Results:
+        if block is not None:
+            self._buffer.append(self._without_late(block))
+        yield from self._advance(max(watermark_us, self._watermark_us))
+
+    def pending_us(self) -> int | None:
+        """The next row behind the watermark, or the next end of a window or of a partition."""
+        times = [self._buffer.earliest_after(self._watermark_us), self._next_us]
+        soon = min(MAX_US if time is None else time for time in times)
+        return None if soon == MAX_US else soon
+
+    def _counters(self) -> dict[str, Any]:
+        return {**super()._counters(), "next_us": self._next_us, **self._buffer.written_marks()}
+
+    def _take_counters(self, head: dict[str, Any]) -> None:
+        super()._take_counters(head)
+        self._next_us = head["next_us"]
+        self._buffer.read_marks(head)
+
+    def _advance(self, watermark_us: int) -> Results:
+        """What rows up to the watermark decide."""
+        if watermark_us <= self._watermark_us:
+            return
+        self._watermark_us, self._next_us = watermark_us, MAX_US
+        held = self._buffer.take(watermark_us)
+        if held is None:
+            return
+        spec, block = self.spec, held.block
         ordered = order_rows(block, spec.layout.partition, spec.order, spec.tie_columns, self._n_threads)
+        ts_us = _times(spec, block, ordered.order, self._n_threads)
+        ordered, is_open = self._cut(ordered, ts_us)
+        progress = Progress.of(held, ordered, is_open)
         measures = Measures(spec, block, ordered)
-        matched = np.zeros(ordered.order.size, dtype=np.bool_)
         keeps = spec.rows == "all with unmatched"
-        for found in self._match(block, ordered):
+        for found in self._match(block, ordered, ts_us, progress):
             if keeps:
-                found.mark(matched)
+                found.mark(progress.matched)
             yield from measures.rows(found, ROWS_PER_BATCH)
         if keeps:
-            yield from measures.unmatched(np.flatnonzero(~matched), ROWS_PER_BATCH)
+            unmatched = np.flatnonzero(progress.decided() & ~progress.matched)
+            yield from measures.unmatched(unmatched, ROWS_PER_BATCH)
+        if watermark_us < MAX_US:
+            self._next_us = progress.next_us(spec, ordered, ts_us, watermark_us)
+            self._buffer.mark(held, *progress.marks(spec, ordered))
 
-    def _match(self, block: pa.Table, ordered: OrderedRows) -> Iterator[Found]:
+    def _cut(self, ordered: OrderedRows, ts_us: IntArray) -> tuple[OrderedRows, NDArray[np.bool_]]:
+        """The partitions, where a long gap ends one and begins another, and to which of them more rows may come."""
+        ttl_us = self.spec.ttl_us
+        is_last = np.ones(ordered.offsets.size - 1, dtype=np.bool_)
+        if ttl_us is not None:
+            ordered, is_last = split_sessions(ordered, ts_us, ttl_us)
+        if self._watermark_us == MAX_US:
+            return ordered, np.zeros(is_last.size, dtype=np.bool_)
+        if ttl_us is not None:
+            is_last &= self._watermark_us + 1 - ts_us[ordered.offsets[1:] - 1] < ttl_us
+        return ordered, is_last
+
+    def _match(self, block: pa.Table, ordered: OrderedRows, ts_us: IntArray, progress: Progress) -> Iterator[Found]:
         """Matches, a bounded number at a time; each thread has a share of the partitions."""
-        search = _Search.of(self.spec, block, ordered, self._n_threads)
+        frontier_us = self._watermark_us + 1
+        search = _Search.of(self.spec, block, ordered, ts_us, progress.table, frontier_us, self._n_threads)
         kernel = self._kernel
         if self.spec.interpreted:
             kernel = interpreted_kernel(kernel, self.spec, block, ordered, self._compute)
@@ -102,13 +152,22 @@ class _Search:
     tested: IndexArray
     skip_members: IndexArray
     limits: IntArray
+    progress: IntArray
     n_folds: tuple[int, int, int]
     n_mask_columns: int
     n_near: int
     cols: Any
 
     @staticmethod
-    def of(spec: RowsSpec, block: pa.Table, ordered: OrderedRows, n_threads: int) -> _Search:
+    def of(
+        spec: RowsSpec,
+        block: pa.Table,
+        ordered: OrderedRows,
+        ts_us: IntArray,
+        progress: IntArray,
+        frontier_us: int,
+        n_threads: int,
+    ) -> _Search:
         order = ordered.order
         n_columns, n_near = len(spec.mask_columns), max(spec.nears, default=-1) + 1
         masks = np.empty((n_columns + -(-n_near // 64), order.size), dtype=np.int64)
@@ -117,16 +176,18 @@ class _Search:
         n_labels = len(spec.program.labels)
         skip_members = np.zeros(max(n_labels, 1), dtype=np.int32)
         skip_members[list(spec.skip_members)] = 1
-        per_attempt = spec.window_us is not None or spec.depends_on_start
+        per_attempt = spec.is_timed or spec.depends_on_start
         limits = [
             spec.span_us,
             _SKIP.get(spec.skip, plain_kernel.SKIP_TO),
             int(spec.skip == "last"),
             plain_kernel.MEMO_PER_ATTEMPT if per_attempt else plain_kernel.MEMO_PER_PARTITION,
             spec.program.n_registers,
+            spec.ahead,
+            frontier_us,
         ]
         return _Search(
-            ts_us=_times(spec, block, order, n_threads),
+            ts_us=ts_us,
             masks=masks,
             program=spec.program.arrays(),
             joins=spec.program.joins(spec.depends_on_path),
@@ -135,6 +196,7 @@ class _Search:
             tested=np.array(spec.tested, dtype=np.int32),
             skip_members=skip_members,
             limits=np.array(limits, dtype=np.int64),
+            progress=progress,
             n_folds=spec.n_folds,
             n_mask_columns=n_columns,
             n_near=n_near,
@@ -143,7 +205,7 @@ class _Search:
 
 
 def _times(spec: RowsSpec, block: pa.Table, order: IntArray, n_threads: int) -> IntArray:
-    if spec.window_us is None:
+    if not spec.is_timed:
         return np.empty(0, np.int64)
     return rearrange(numpy_int64(block.column(TS)), order, n_threads)
 
@@ -204,6 +266,7 @@ class _Walk:
             search.tested,
             search.skip_members,
             search.limits,
+            search.progress,
             self._state,
             self._tried,
             self._path,
@@ -244,7 +307,9 @@ def warm(spec: RowsSpec) -> None:
     empty = pa.table({name: pa.array([], pa.int64()) for name in (TS, *spec.mask_columns)})
     nothing = OrderedRows(np.empty(0, np.int64), np.zeros(1, np.int64))
     search = replace(
-        _Search.of(replace(spec, encodings=()), empty, nothing, 1),
+        _Search.of(
+            replace(spec, encodings=()), empty, nothing, np.empty(0, np.int64), np.empty((0, 4), np.int64), 0, 1
+        ),
         cols=(np.empty((0, 0), np.int64), np.empty((0, 0)), np.empty((0, 0), np.bool_)),
     )
     _Walk(search, nothing.offsets, 0, 0).step(load_kernel(spec))

@@ -33,6 +33,11 @@ class Program:
     n_registers: int = 0
     guarded: frozenset[int] = frozenset()
 
+    @property
+    def is_endless(self) -> bool:
+        """Whether a match may have any number of rows: control may go back."""
+        return any(target <= pc for pc in range(len(self.instructions)) for target in self.successors(pc))
+
     def arrays(self) -> IndexArray:
         return np.array(self.instructions, dtype=np.int32).reshape(-1, 3)
 

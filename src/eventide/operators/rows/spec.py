@@ -9,7 +9,7 @@ import pyarrow as pa
 from eventide.operators.block import MAX_US, Layout
 from eventide.operators.computed import Computed
 from eventide.operators.encode import Encoding
-from eventide.operators.rows.program import Program
+from eventide.operators.rows.program import START, Program
 from eventide.operators.times import TimeType
 
 
@@ -109,8 +109,23 @@ class RowsSpec:
     fold_source: str | None = None
     near_source: str | None = None
     n_folds: tuple[int, int, int] = (0, 0, 0)  # rows of integers, of doubles, of counts
+    back: int = 0  # how many rows before a match PREV may reach
+    ahead: int = 0  # how many rows behind a match NEXT may reach
+    shows_number: bool = False  # whether MATCH_NUMBER() stands anywhere
+    ttl_us: int | None = None  # a gap of this length ends a partition, and no match is longer
     interpreted: tuple[Interpreted, ...] = ()
 
     @property
     def span_us(self) -> int:
-        return MAX_US if self.window_us is None else self.window_us
+        """All rows of a match are less than this apart."""
+        return min(MAX_US if span is None else span for span in (self.window_us, self.ttl_us))
+
+    @property
+    def is_timed(self) -> bool:
+        return self.window_us is not None or self.ttl_us is not None
+
+    @property
+    def n_kept(self) -> int:
+        """How many rows before the next attempt matter: for PREV, and to tell that the partition has begun."""
+        asks_begin = any(op == START for op, _, _ in self.program.instructions)
+        return max(self.back, int(self.shows_number or asks_begin))

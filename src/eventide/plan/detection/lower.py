@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import EventideError, InputError, QueryError, did_you_mean
+from eventide.errors import EventideError, InputError, QueryError, UnsupportedError, did_you_mean
 from eventide.operators.block import MAX_US, TS
 from eventide.operators.detection.spec import (
     LAST_STEP,
@@ -47,13 +47,34 @@ class DetectionOptions:
     skip_to: str | None = None
     select: tuple[tuple[str, str], ...] = ()
     drop_bad_events: bool = False
+    state_ttl: int | None = None  # microseconds
+    allowed_lateness: int = 0  # microseconds
 
 
 def prepare_detection(
     pattern: EventPattern, schema: pa.Schema, options: DetectionOptions, *, engine: str = "local"
 ) -> Physical:
     """The executable form of a pattern over events of a schema."""
+    if options.state_ttl is not None:
+        window_us = options.state_ttl if pattern.window_us is None else min(pattern.window_us, options.state_ttl)
+        pattern = replace(pattern, window_us=window_us)
     return _Lowering(pattern, schema, options, engine).physical()
+
+
+def is_bounded(pattern: EventPattern, options: DetectionOptions) -> bool:
+    """Whether something bounds how long a match takes."""
+    return pattern.is_bounded or options.state_ttl is not None
+
+
+def check_stream(physical: Physical) -> None:
+    """Refuse what no stream could answer, with what would make it possible."""
+    spec = physical.spec
+    assert isinstance(spec, DetectionSpec)
+    if not spec.is_timed:
+        raise UnsupportedError(
+            "a stream cannot run this pattern: a partial match may wait for ever, so every event stays",
+            hint="add .within('1 hour') to the pattern; or pass state_ttl='1 day': no match is longer then",
+        )
 
 
 def _find_time(schema: pa.Schema, options: DetectionOptions) -> tuple[str, TimeType] | None:
@@ -157,7 +178,7 @@ class _Lowering:
         tested = {test.number for test in tests}
         layout = self.columns.layout(len(masks))
         spec = DetectionSpec(
-            query=write_pattern(self.pattern),
+            query=write_pattern(self.pattern) + self._skip_text(),
             layout=layout,
             program=self.program,
             order=tuple(order),
@@ -192,7 +213,12 @@ class _Lowering:
             reads=tuple(self.schema.names),
             output_schema=self._output_schema(outputs, shown),
             computed=tuple(outputs.computed.values()),
+            allowed_lateness_us=options.allowed_lateness,
         )
+
+    def _skip_text(self) -> str:
+        kind, step = self.options.skip, self.options.skip_to
+        return "" if kind == "no_skip" else f"\n-- skip {kind} {step or ''}".rstrip()
 
     def _skip_step(self) -> int:
         name = self.options.skip_to

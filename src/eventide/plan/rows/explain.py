@@ -6,13 +6,19 @@ from eventide.lang.rows.tree import RowQuery
 from eventide.lang.rows.write import write_clause
 from eventide.operators.rows.spec import RowsSpec
 from eventide.plan.physical import Physical
+from eventide.plan.rows.streams import memory_lines
 
 
 def explain_rows(query: RowQuery, physical: Physical) -> str:
     """The text."""
     spec = physical.spec
     assert isinstance(spec, RowsSpec)
-    sections = {"Clause": write_clause(query), "Program": spec.program.dump(), "Conditions": _conditions(spec)}
+    sections = {
+        "Clause": write_clause(query),
+        "Program": spec.program.dump(),
+        "Conditions": _conditions(spec),
+        "On a stream it keeps": "\n".join(memory_lines(spec)),
+    }
     return "\n\n".join(f"{title}\n{_indented(text)}" for title, text in sections.items())
 
 

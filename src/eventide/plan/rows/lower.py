@@ -8,9 +8,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError, did_you_mean
+from eventide.lang.durations import write_length
 from eventide.lang.rows.tree import LabelDefinition, Measure, RowQuery, Rows, SkipTo
 from eventide.lang.rows.write import write_clause
-from eventide.lang.tree import Name, Scalar, Span
+from eventide.lang.tree import Length, Name, Scalar, Span
 from eventide.operators.block import SEQUENCE, TS
 from eventide.operators.computed import Computed
 from eventide.operators.rows.measures import NUMBER
@@ -21,6 +22,7 @@ from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import kind, type_name
 from eventide.plan.expressions.write_sql import write_spark, write_typed
+from eventide.plan.options import Options
 from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.references import is_orderable
 from eventide.plan.rows.columns import RowColumns, plain
@@ -29,6 +31,7 @@ from eventide.plan.rows.leaves import LabelLeaf, Leaf, NumberLeaf, Resolved, Val
 from eventide.plan.rows.outputs import Outputs
 from eventide.plan.rows.program import compile_pattern
 from eventide.plan.rows.resolve import resolve
+from eventide.plan.rows.streams import check_stream, reach, reads_number
 
 _ROWS = {
     Rows.ONE: "one",
@@ -38,18 +41,28 @@ _ROWS = {
 }
 _SKIP = {SkipTo.PAST_LAST_ROW: "past last", SkipTo.NEXT_ROW: "next", SkipTo.FIRST: "first", SkipTo.LAST: "last"}
 _NO_TIME = TimeType(pa.int64(), "us")
+_NO_OPTIONS = Options()
 
 
-def prepare_rows(query: RowQuery, schema: pa.Schema, *, engine: str = "local", ts_unit: str | None = None) -> Physical:
+def prepare_rows(
+    query: RowQuery,
+    schema: pa.Schema,
+    *,
+    engine: str = "local",
+    options: Options = _NO_OPTIONS,
+    on_stream: bool = False,
+) -> Physical:
     """The executable form of a clause over rows of a schema."""
-    return _Lowering(query, schema, engine, ts_unit).physical()
+    return _Lowering(query, schema, engine, options, on_stream).physical()
 
 
 class _Lowering:
-    def __init__(self, query: RowQuery, schema: pa.Schema, engine: str, ts_unit: str | None) -> None:
+    def __init__(self, query: RowQuery, schema: pa.Schema, engine: str, options: Options, on_stream: bool) -> None:
         self.query = query
         self.schema = schema
-        self.ts_unit = ts_unit
+        self.options = options
+        self.on_stream = on_stream
+        self.leaves: list[Leaf] = []  # all that conditions and measures read
         self.program: Program = compile_pattern(query.pattern, query.text)
         self.labels = self.program.labels
         self.unions = self._unions()
@@ -87,7 +100,9 @@ class _Lowering:
         return column
 
     def _resolve(self, scalar: Scalar, defines: int | None = None) -> Resolved:
-        return resolve(scalar, self.labels, self.unions, self.schema, self.query.text, defines=defines)
+        resolved = resolve(scalar, self.labels, self.unions, self.schema, self.query.text, defines=defines)
+        self.leaves += resolved.leaves
+        return resolved
 
     # --- DEFINE ---------------------------------------------------------------------------------------------
 
@@ -175,8 +190,9 @@ class _Lowering:
         unordered = bool(order) and order[0].column == SEQUENCE
         layout = replace(self.columns.layout(len(masks)), has_sequence=unordered)
         skip = query.skip
+        back, ahead = reach(self.leaves)
         spec = RowsSpec(
-            query=write_clause(query),
+            query=_meaning(query, self.options),
             layout=layout,
             program=self.program,
             order=order,
@@ -203,7 +219,13 @@ class _Lowering:
             near_source=written.near,
             n_folds=written.n_folds,
             interpreted=tuple(interpreted),
+            back=back,
+            ahead=ahead,
+            shows_number=reads_number(self.leaves),
+            ttl_us=self.options.state_ttl,
         )
+        if self.on_stream:
+            check_stream(query, spec)
         intake = Intake(layout, time_type, ts[0], False, True, self.columns.names())
         return Physical(
             text=query.text,
@@ -214,6 +236,7 @@ class _Lowering:
             reads=self._reads(),
             output_schema=self._output_schema(shown),
             computed=tuple(self.outputs.computed.values()),
+            allowed_lateness_us=self.options.allowed_lateness,
         )
 
     def _members(self, name: str) -> tuple[int, ...]:
@@ -231,25 +254,31 @@ class _Lowering:
         return tuple(keys)
 
     def _time(self) -> tuple[TimeType, tuple[str, SqlColumn]]:
-        """The time that WITHIN measures: the first ORDER BY column. Without WITHIN no time is needed."""
-        within = self.query.within
-        if within is None:
-            return _NO_TIME, ("", SqlColumn(TS, "0L", "CAST(0 AS BIGINT)"))
-        if within.in_events:
+        """The time, which is the first ORDER BY column, where something asks for it."""
+        query, within = self.query, self.query.within
+        if within is not None and within.in_events:
             hint = "bound the number of rows in PATTERN, B{1,100}, or in DEFINE, count(*) <= 100"
             raise self.error("WITHIN of MATCH_RECOGNIZE is a length of time", within.span, hint)
-        if not self.query.order_by or self.query.order_by[0].descending:
-            raise self.error("WITHIN needs ORDER BY a time, ascending", within.span, "write ORDER BY ts")
-        name = self.query.order_by[0].column
+        if within is not None:
+            what, place = "WITHIN", within.span
+        elif self.options.state_ttl is not None:
+            what, place = "state_ttl", query.pattern.span
+        elif self.on_stream:
+            what, place = "a stream", query.pattern.span
+        else:
+            return _NO_TIME, ("", SqlColumn(TS, "0L", "CAST(0 AS BIGINT)"))
+        if not query.order_by or query.order_by[0].descending:
+            raise self.error(f"{what} needs ORDER BY a time, ascending", place, "write ORDER BY ts")
+        name = query.order_by[0].column
         column = self._find(name)
         dtype = self.schema.field(column).type
         if pa.types.is_integer(dtype):
-            if self.ts_unit is None:
-                message = f"WITHIN: '{column}' holds integers, and nothing says their unit"
+            if self.options.ts_unit is None:
+                message = f"{what}: '{column}' holds integers, and nothing says their unit"
                 raise self.error(message, name.span, "give ts_unit='s', 'ms' or 'us'")
-            return TimeType(dtype, self.ts_unit), (column, plain(TS, column))
+            return TimeType(dtype, self.options.ts_unit), (column, plain(TS, column))
         if not (pa.types.is_timestamp(dtype) or pa.types.is_date(dtype)):
-            message = f"WITHIN measures '{column}', the first column of ORDER BY, which is {type_name(dtype)}"
+            message = f"{what} measures '{column}', the first column of ORDER BY, which is {type_name(dtype)}"
             raise self.error(message, name.span, "order by a timestamp, a date, or an integer with ts_unit")
         return TimeType(dtype), (column, plain(TS, column))
 
@@ -271,8 +300,7 @@ class _Lowering:
         for definition in self.query.define:
             for column in definition.condition.tree.find_all(exp.Column):
                 names |= {part.name for part in column.parts}
-        if self.query.within is not None:
-            names.add(self._find(self.query.order_by[0].column))
+        names |= {self._find(item.column) for item in self.query.order_by}
         lower = {name.lower() for name in names}
         return tuple(name for name in self.schema.names if name.lower() in lower)
 
@@ -335,6 +363,12 @@ class _Lowering:
                 alias = measures[key].alias
                 raise self.error(f"two columns of the result are called '{item.name}'", alias.span, "name it otherwise")
             seen.add(key)
+
+
+def _meaning(query: RowQuery, options: Options) -> str:
+    """The canonical text, which names the query of a checkpoint."""
+    ttl = "" if options.state_ttl is None else f"\n-- state_ttl {write_length(Length(options.state_ttl))}"
+    return write_clause(query) + ttl
 
 
 def _dependence(leaves: tuple[Leaf, ...]) -> tuple[bool, bool]:

@@ -15,7 +15,15 @@ from eventide.engines.local import run as local
 from eventide.engines.local.sources import is_local, open_source
 from eventide.errors import EventideError, UnsupportedError
 from eventide.operators.detection.spec import LAST_STEP, TIMED_OUT
-from eventide.plan.detection.lower import DetectionOptions, check_stream, is_bounded, prepare_detection, with_end
+from eventide.plan.detection.lower import (
+    DetectionOptions,
+    check_stream,
+    is_bounded,
+    partition_columns,
+    prepare_detection,
+    with_end,
+)
+from eventide.plan.late import late_events
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 
@@ -119,11 +127,14 @@ def _detect_on_spark(frame: Any, pattern: Pattern, options: DetectionOptions, cl
         name = physical.intake.ts_column.replace("`", "``")
         return _until(physical, frame.selectExpr(f"max(`{name}`) AS ts").toArrow().column(0))
 
+    def plan_late(schema: pa.Schema) -> Physical:
+        return late_events(plan(schema), partition_columns(schema, options), schema)
+
     rows = run_frame(frame, plan).rows
     return Detection(
         rows.where(f"NOT {TIMED_OUT}").drop(LAST_STEP, TIMED_OUT),
         rows.where(TIMED_OUT).drop(TIMED_OUT),
-        frame.limit(0),
+        run_frame(frame, plan_late).rows if frame.isStreaming else frame.limit(0),
     )
 
 

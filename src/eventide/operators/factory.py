@@ -8,6 +8,7 @@ from eventide.operators.computed import Compute, cannot_compute
 from eventide.operators.detection.operator import DetectionOperator
 from eventide.operators.detection.operator import warm as warm_detection
 from eventide.operators.detection.spec import DetectionSpec
+from eventide.operators.late import LateOperator, LateSpec
 from eventide.operators.patterns.operator import PatternOperator
 from eventide.operators.patterns.operator import warm as warm_pattern
 from eventide.operators.patterns.spec import PatternSpec
@@ -18,7 +19,7 @@ from eventide.operators.rows.spec import RowsSpec
 from eventide.operators.sequence import SequenceOperator, SequenceSpec
 from eventide.operators.sequence import warm as warm_sequence
 
-Spec: TypeAlias = SequenceSpec | PatternSpec | RowsSpec | DetectionSpec
+Spec: TypeAlias = SequenceSpec | PatternSpec | RowsSpec | DetectionSpec | LateSpec
 
 
 def make_operator(spec: Spec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
@@ -29,6 +30,8 @@ def make_operator(spec: Spec, n_threads: int = 1, compute: Compute = cannot_comp
         return DetectionOperator(spec, n_threads)
     if isinstance(spec, PatternSpec):
         return PatternOperator(spec, n_threads)
+    if isinstance(spec, LateSpec):
+        return LateOperator(spec)
     return SequenceOperator(spec, n_threads)
 
 
@@ -40,5 +43,5 @@ def warm_operator(spec: Spec) -> None:
         warm_detection(spec)
     elif isinstance(spec, PatternSpec):
         warm_pattern(spec)
-    else:
+    elif isinstance(spec, SequenceSpec):
         warm_sequence(spec)

@@ -17,7 +17,8 @@ from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, spark_schema
 from eventide.errors import InputError, UnsupportedError
 from eventide.operators.block import TS
-from eventide.operators.rows.spec import RowsSpec
+from eventide.operators.patterns.spec import PatternSpec
+from eventide.operators.sequence import SequenceSpec
 from eventide.operators.times import UNIT_US
 from eventide.plan.physical import Physical
 
@@ -46,7 +47,7 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
       query reads the setting when it starts. The Avro state encoding is left alone: Spark refuses it in a query
       that also aggregates, and our state has its own version inside.
     """
-    if not isinstance(physical.spec, RowsSpec) and physical.spec.window_us is None:
+    if isinstance(physical.spec, SequenceSpec | PatternSpec) and physical.spec.window_us is None:
         raise UnsupportedError(
             "a stream cannot run this query: without a WITHIN clause every event stays relevant for ever",
             hint="add a WITHIN clause, such as WITHIN 1 hour, or run the query on bounded input",

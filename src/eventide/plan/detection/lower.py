@@ -113,6 +113,19 @@ def _find(option: str, name: str, schema: pa.Schema) -> str:
     return column
 
 
+def _orderable(option: str, name: str, schema: pa.Schema) -> str:
+    column = _find(option, name, schema)
+    dtype = schema.field(column).type
+    if not is_orderable(dtype):
+        raise InputError(f"{option} cannot take '{column}': it is {type_name(dtype)}", hint="take a plain column")
+    return column
+
+
+def partition_columns(schema: pa.Schema, options: DetectionOptions) -> tuple[str, ...]:
+    """The columns that partition the events, as the schema has them."""
+    return tuple(dict.fromkeys(_orderable("partition_by", name, schema) for name in options.partition_by))
+
+
 class _Lowering:
     def __init__(self, pattern: EventPattern, schema: pa.Schema, options: DetectionOptions, engine: str) -> None:
         self.pattern = pattern
@@ -120,18 +133,11 @@ class _Lowering:
         self.options = options
         self.program = compile_pattern(pattern)
         self.names = Names(self.program.steps)
-        self.partition = tuple(dict.fromkeys(self._orderable("partition_by", name) for name in options.partition_by))
+        self.partition = partition_columns(schema, options)
         self.columns = RowColumns(self.partition, schema, engine)
         self.time = _find_time(schema, options)
         if self.time is None and pattern.is_bounded:
             raise EventideError("within measures time, and no column holds it", hint="pass ts='column'")
-
-    def _orderable(self, option: str, name: str) -> str:
-        column = _find(option, name, self.schema)
-        dtype = self.schema.field(column).type
-        if not is_orderable(dtype):
-            raise InputError(f"{option} cannot take '{column}': it is {type_name(dtype)}", hint="take a plain column")
-        return column
 
     # --- conditions -----------------------------------------------------------------------------------------
 
@@ -163,7 +169,7 @@ class _Lowering:
         order = [RowOrder(TS, False, True)] if self.time is not None else []
         end_column = ""
         if options.sequence is not None:
-            end_column = self.columns.of_column(self._orderable("sequence", options.sequence))
+            end_column = self.columns.of_column(_orderable("sequence", options.sequence, self.schema))
             order.append(RowOrder(end_column, False, True))
         outputs = Outputs(self.columns, "")
         measures = [self._measure(name, text, outputs) for name, text in options.select]

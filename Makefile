@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JAVA := . tools/java.sh
 
-.PHONY: setup demo test lint docs bench fuzz soak clean
+.PHONY: setup demo test lint docs bench bench-peers fuzz soak clean
 
 setup: $(VENV)/.ready
 	@$(JAVA)
@@ -25,6 +25,9 @@ docs: setup
 
 bench: setup
 	@$(JAVA) && $(BIN)/python -m benchmarks
+
+bench-peers: setup
+	@$(JAVA) && $(BIN)/python -m benchmarks.environments && $(BIN)/python -m benchmarks peers
 
 fuzz: setup
 	@$(JAVA) && $(BIN)/python -m tests.fuzz

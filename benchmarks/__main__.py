@@ -15,7 +15,9 @@ from benchmarks.report import RESULTS, save, show, summarise, write_page
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
-    parser.add_argument("names", nargs="*", help="benchmarks to run (default: all), or 'report'")
+    parser.add_argument(
+        "names", nargs="*", help="benchmarks to run, or the first word of several (default: all); or 'report'"
+    )
     parser.add_argument("--events", type=int, help="number of events (default: the benchmark's own)")
     parser.add_argument("--rounds", type=int, default=5, help="measured rounds after the warm-up")
     parser.add_argument("--variants", default="", help="only these roles or variants, comma-separated")
@@ -26,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         write_page()
         return 0
     known = load()
-    names = options.names or list(known)
+    names = [name for given in options.names for name in named(given, list(known))] or list(known)
     unknown = [name for name in names if name not in known]
     if unknown:
         parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
@@ -48,6 +50,16 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             console.print("A part of the benchmark or another size: not written to benchmarks/results.")
     return 0
+
+
+def named(given: str, known: list[str]) -> list[str]:
+    """The benchmark of a name, or all whose names begin with it and a dash.
+
+    >>> named("scale", ["rows", "scale-long", "scale-many"]), named("row", ["rows"])
+    (['scale-long', 'scale-many'], ['row'])
+    """
+    group = [name for name in known if name.startswith(f"{given}-")]
+    return [given] if given in known or not group else group
 
 
 if __name__ == "__main__":

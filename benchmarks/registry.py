@@ -15,7 +15,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "bench"
 ROLES = ("limit", "subject", "peer")
-MODULES = ("benchmarks.sequence", "benchmarks.stream", "benchmarks.extremes", "benchmarks.rows")
+MODULES = (
+    "benchmarks.sequence",
+    "benchmarks.stream",
+    "benchmarks.extremes",
+    "benchmarks.rows",
+    "benchmarks.peers",
+    "benchmarks.scale",
+)
 
 
 class UnavailableError(Exception):
@@ -58,11 +65,12 @@ Setup = Callable[[Any, Context], Run]
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to compute the benchmark's result."""
+    """One way to compute the benchmark's result; `note` says what it computes where that is not the same."""
 
     name: str
     role: str
     setup: Setup
+    note: str = ""
 
 
 @dataclass
@@ -76,24 +84,24 @@ class Benchmark:
     prepare: Callable[[Context], Any]
     variants: list[Variant] = field(default_factory=list)
 
-    def limit(self, name: str) -> Callable[[Setup], Setup]:
-        return self._add(name, "limit")
+    def limit(self, name: str, note: str = "") -> Callable[[Setup], Setup]:
+        return self._add(name, "limit", note)
 
-    def subject(self, name: str) -> Callable[[Setup], Setup]:
-        return self._add(name, "subject")
+    def subject(self, name: str, note: str = "") -> Callable[[Setup], Setup]:
+        return self._add(name, "subject", note)
 
-    def peer(self, name: str) -> Callable[[Setup], Setup]:
-        return self._add(name, "peer")
+    def peer(self, name: str, note: str = "") -> Callable[[Setup], Setup]:
+        return self._add(name, "peer", note)
 
     def variant(self, name: str) -> Variant:
         return next(variant for variant in self.variants if variant.name == name)
 
-    def _add(self, name: str, role: str) -> Callable[[Setup], Setup]:
+    def _add(self, name: str, role: str, note: str) -> Callable[[Setup], Setup]:
         if any(variant.name == name for variant in self.variants):
             raise ValueError(f"benchmark '{self.name}' already has a variant '{name}'")
 
         def register(setup: Setup) -> Setup:
-            self.variants.append(Variant(name, role, setup))
+            self.variants.append(Variant(name, role, setup, note))
             return setup
 
         return register

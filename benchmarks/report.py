@@ -19,6 +19,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 
 _VARIANT_HEADER = ("variant", "role", "median s", "min..max s", "M events/s", "peak MiB", "matches")
 _RATIO_HEADER = ("subject", "against", "role", "speed ratio", "min..max")
+_NOTE_HEADER = ("variant", "what it computes")
 _INTRODUCTION = """# Benchmarks
 
 Written by `python -m benchmarks report` from `benchmarks/results/`; `python -m benchmarks` measures again.
@@ -44,6 +45,7 @@ def summarise(benchmark: Benchmark, events: int, measurements: list[Measurement]
             {
                 "name": m.name,
                 "role": m.role,
+                "note": benchmark.variant(m.name).note,
                 "seconds": [round(s, 6) for s in m.seconds],
                 "peak_mib": round(m.peak_bytes / 2**20),
                 "count": m.outcome.count,
@@ -77,6 +79,8 @@ def show(result: dict[str, Any], console: Console) -> None:
     """Print the result as tables."""
     title = f"{result['benchmark']}: {result['events']:,} events, {result['rounds']} rounds"
     _print_table(console, title, _VARIANT_HEADER, _variant_rows(result))
+    if _note_rows(result):
+        _print_table(console, "what they compute", _NOTE_HEADER, _note_rows(result))
     if result["ratios"]:
         _print_table(console, "subject against the others", _RATIO_HEADER, _ratio_rows(result))
     for heading, header, rows in _detail_tables(result):
@@ -110,6 +114,8 @@ def _section(result: dict[str, Any]) -> str:
         f"({machine['processor']}), {machine['memory_gib']} GiB; {versions}.\n",
         _markdown(_VARIANT_HEADER, _variant_rows(result)),
     ]
+    if _note_rows(result):
+        blocks.append(_markdown(_NOTE_HEADER, _note_rows(result)))
     if result["ratios"]:
         blocks.append(_markdown(_RATIO_HEADER, _ratio_rows(result)))
     for heading, header, rows in _detail_tables(result):
@@ -140,6 +146,10 @@ def _variant_rows(result: dict[str, Any]) -> list[tuple[str, ...]]:
             )
         )
     return rows
+
+
+def _note_rows(result: dict[str, Any]) -> list[tuple[str, ...]]:
+    return [(variant["name"], variant["note"]) for variant in result["variants"] if variant.get("note")]
 
 
 def _ratio_rows(result: dict[str, Any]) -> list[tuple[str, ...]]:

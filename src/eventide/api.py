@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from eventide.engines.local import run as local
+from eventide.engines.local.diagnosis.events import diagnose_events
+from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
 from eventide.engines.local.sources import Source, is_local, open_source, open_sources
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, did_you_mean
@@ -83,6 +85,32 @@ class Query:
         frame, options = self._frame(events, inputs)
         name = "spark stream" if frame.isStreaming else "spark"
         return explain(self.tree, options, input_schema(frame), engine=name)
+
+    def diagnose(self, events: Any = None, *, partitions: int = 1000, **inputs: Any) -> Diagnosis:
+        """Why there is no match: per partition the longest partial match, and what failed behind it.
+
+        A partial match is what a match can be before its last events are there: events bound to the first steps of the
+        pattern, in one window, under the strategy, that meet every conjunct and every NOT between them that they
+        decide. AND is one step: all of its sides, or nothing. The longest stands furthest in the pattern; of several it
+        is the first in event order, with all the events that its last repetition takes. So many `partitions` without a
+        match are looked at for the reason. The events are read into this process, whole.
+
+        >>> import eventide as ev
+        >>> q = ev.query("PATTERN SEQ(Login L, Buy B) WHERE [user] AND B.amount > 50", ts_unit="s", type="kind")
+        >>> print(q.diagnose([{"ts": 1, "user": "ann", "kind": "Login", "amount": None},
+        ...                   {"ts": 4, "user": "ann", "kind": "Buy", "amount": 30}]))
+        1 of 1 partitions have no match.
+          1 stops at B: B.amount > 50
+        <BLANKLINE>
+        user = ann: no match; at least 1 more event needed
+          found    L at 1
+          failed   B at 4: B.amount > 50
+                   B.amount = 30
+        """
+        self._check_inputs(events, inputs, None)
+        refuse_spark(events, *inputs.values())
+        source, options = self._open(events, inputs)
+        return diagnose_events(self.tree, options, source, partitions)
 
     def metrics(self) -> dict[str, int]:
         """What the last run counted; empty before a run.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from eventide.engines.local.diagnosis.detection import diagnose_pattern
+from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
+from eventide.engines.local.sources import open_source
 from eventide.errors import EventideError, QueryError
 from eventide.lang.durations import parse_length
 from eventide.plan.detection.automaton import compile_pattern
+from eventide.plan.detection.lower import DetectionOptions
 from eventide.plan.detection.tree import EventPattern, Link, Step, walk_steps
 from eventide.plan.detection.write import write_pattern
 
@@ -132,6 +136,9 @@ class Pattern:
     def __str__(self) -> str:
         return write_pattern(self.tree)
 
+    def __repr__(self) -> str:
+        return f"Pattern.{self}"
+
     def explain(self) -> str:
         """The automaton: what a partial match may do with an event in each of its states.
 
@@ -144,6 +151,36 @@ class Pattern:
            ignore if not a: go to 2
         """
         return compile_pattern(checked(self).tree).dump()
+
+    def diagnose(
+        self,
+        events: Any,
+        *,
+        partition_by: str | Sequence[str] = (),
+        ts: str | None = None,
+        sequence: str | None = None,
+        ts_unit: str | None = None,
+        partitions: int = 1000,
+    ) -> Diagnosis:
+        """Why there is no match: per partition the longest partial match, and what failed behind it.
+
+        A partial match is a match of the first steps, its last step with as few events as it must take. The longest has
+        the most steps; of several it is the one that begins first. A step that repeats counts for each event that it
+        must take, a group as a whole. So many `partitions` without a match are looked at for the reason.
+
+        >>> rise = Pattern.begin("a").next("b", "x > a.x").next("c", "x > b.x + 1")
+        >>> print(rise.diagnose([{"ts": ts, "x": x} for ts, x in enumerate([1, 2, 3])], ts_unit="s"))
+        There is no match.
+        <BLANKLINE>
+        no match; at least 1 more event needed
+          found    a at 0, b at 1
+          failed   c at 2: x > b.x + 1
+                   x = 3, b.x = 2
+        """
+        refuse_spark(events)
+        names = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        options = DetectionOptions(names, ts, sequence, ts_unit)
+        return diagnose_pattern(checked(self).tree, options, open_source(events), partitions)
 
     @property
     def _last(self) -> Step:

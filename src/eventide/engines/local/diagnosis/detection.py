@@ -1,0 +1,333 @@
+"""`diagnose` for patterns of the builder: the pattern is run with beginnings of its steps.
+
+The longest beginning that a partition has a match of is found by bisection, for all partitions at once. Behind it the
+next step is tried with more and more of what is asked of it: any later event, the conjuncts of its condition one by
+one, the time, how it follows, what must not occur before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from eventide.engines.intake import microseconds
+from eventide.engines.local import run as local
+from eventide.engines.local.diagnosis.columns import failure_columns, table_hint, taken_lists
+from eventide.engines.local.diagnosis.result import Diagnosis, Failure, shown
+from eventide.engines.local.sources import Source, open_source
+from eventide.lang.durations import write_length
+from eventide.lang.positions import span_of
+from eventide.lang.tree import Length, Scalar
+from eventide.operators.detection.spec import TIMED_OUT
+from eventide.operators.partitions import encode_partitions
+from eventide.plan.detection.conditions import Names
+from eventide.plan.detection.lower import DetectionOptions, prepare_detection, with_end
+from eventide.plan.detection.tree import EventPattern, Link, Step, walk_steps
+from eventide.plan.diagnosis.checks import read_parts
+from eventide.plan.expressions.write_sql import quote_duckdb
+from eventide.plan.physical import Physical
+from eventide.plan.rows.define import conjuncts
+
+_ROW = "eventide_row"
+
+
+def diagnose_pattern(tree: EventPattern, options: DetectionOptions, source: Source, partitions: int) -> Diagnosis:
+    """The diagnosis of a pattern; `partitions` without a match are looked at in detail."""
+    physical = prepare_detection(tree, source.schema, options, engine="local")
+    by = [name for name in (physical.intake.ts_column, options.sequence) if name]
+    order = ", ".join(f"{quote_duckdb(name)} ASC NULLS FIRST" for name in by)
+    table = source.connection.sql(f"SELECT * FROM {source.sql} ORDER BY {order}").to_arrow_table()
+    table = pa.table(dict(zip(source.schema.names, table.columns, strict=True)))
+    return _PatternDiagnosis(tree, options, physical, table).diagnosis(partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prefix:
+    """The first steps of a pattern: the last one is step `last`, which takes events `n_times` at least."""
+
+    steps: tuple[Step, ...]
+    last: int
+    n_times: int
+
+
+@dataclass(slots=True)
+class _Witness:
+    """The events of a match or of the longest partial match, with their steps; `prefix` numbers it, from 1."""
+
+    prefix: int = 0
+    rows: tuple[int, ...] = ()
+    steps: tuple[str, ...] = ()
+    matched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Conjunct:
+    text: str
+    tree: exp.Expression
+    reads: tuple[str, ...]
+
+
+Found = dict[int, dict[str, Any]]  # partition -> its first match
+
+
+class _PatternDiagnosis:
+    def __init__(self, tree: EventPattern, options: DetectionOptions, physical: Physical, table: pa.Table) -> None:
+        self._tree = tree
+        self._options = replace(options, skip="past_last", skip_to=None)
+        self._physical = physical
+        self._table = table.append_column(_ROW, pa.array(np.arange(table.num_rows)))
+        known = {name.lower(): name for name in table.column_names}
+        self._partition = [known[name.lower()] for name in options.partition_by]
+        self._hints: dict[str, str | None] = {}
+        self._time = known[(physical.intake.ts_column or str(options.sequence)).lower()]
+        self._times_of_all = _joined(table.column(self._time))
+        self._codes, _ = encode_partitions(table, self._partition)
+        codes, first = np.unique(self._codes, return_index=True)
+        self._first = dict(zip(codes.tolist(), first.tolist(), strict=True))
+        self._witnesses = {code: _Witness() for code in self._first}
+        self._prefixes = list(_prefixes(tree.steps))
+
+    def diagnosis(self, partitions: int) -> Diagnosis:
+        for code, match in self._run(self._tree, list(self._witnesses), to_end=True).items():
+            self._witnesses[code] = _Witness(len(self._prefixes) + 1, *self._events(match, self._tree.steps), True)
+        self._find_longest()
+        codes = sorted(self._witnesses, key=lambda code: (self._witnesses[code].matched, self._first[code]))
+        unmatched = [code for code in codes if not self._witnesses[code].matched]
+        failures = {code: Failure(self._behind(self._witnesses[code].prefix).shown, "") for code in unmatched}
+        groups: dict[int, list[int]] = {}
+        for code in unmatched[:partitions]:
+            groups.setdefault(self._witnesses[code].prefix, []).append(code)
+        for prefix, mine in groups.items():
+            failures |= self._tried(prefix, mine)
+        return self._result(codes, failures, min(partitions, len(unmatched)))
+
+    # --- how far it goes ------------------------------------------------------------------------------------
+
+    def _find_longest(self) -> None:
+        """Bisection: prefix `low` is reached, prefix `high` is not."""
+        unmatched = [code for code, witness in self._witnesses.items() if not witness.matched]
+        waiting = [(0, len(self._prefixes) + 1, unmatched)]
+        while waiting:
+            low, high, codes = waiting.pop()
+            if high - low <= 1 or not codes:
+                continue
+            middle = (low + high) // 2
+            steps = self._prefixes[middle - 1].steps
+            found = self._run(replace(self._tree, steps=steps), codes)
+            for code, match in found.items():
+                self._witnesses[code] = _Witness(middle, *self._events(match, steps))
+            waiting.append((middle, high, [code for code in codes if code in found]))
+            waiting.append((low, middle, [code for code in codes if code not in found]))
+
+    def _run(
+        self, tree: EventPattern, codes: Sequence[int], values: Sequence[str] = (), *, to_end: bool = False
+    ) -> Found:
+        """The first match of every partition that has one; `values` are measured, too."""
+        names = _taking(tree.steps)
+        select = [(f"rows {i}", f"array_agg({_quoted(name)}.{_ROW})") for i, name in enumerate(names)]
+        select += [(f"value {k}", text) for k, text in enumerate(values)]
+        # Whole events come faster than what is measured of them.
+        options = replace(self._options, select=tuple(select) if values else ())
+        source = open_source(self._table.filter(pa.array(np.isin(self._codes, codes))))
+        physical = prepare_detection(tree, source.schema, options, engine="local")
+        if to_end and tree.is_bounded and self._table.num_rows:
+            ends = microseconds(self._table.column(self._time), physical.intake)
+            physical = with_end(physical, pc.max(ends).as_py())
+        matches = local.run(physical, source)[0]
+        matches = matches.filter(pc.invert(matches.column(TIMED_OUT)))
+        if not values:
+            rows = [_row_numbers(matches.column(name)) for name in names]
+            matches = pa.table({f"rows {i}": each for i, each in enumerate(rows)})
+        return self._first_of_each(matches, len(names))
+
+    def _first_of_each(self, matches: pa.Table, n_steps: int) -> Found:
+        """Of every partition the match that begins first."""
+        first = np.full(matches.num_rows, self._table.num_rows, dtype=np.int64)
+        for i in range(n_steps):
+            lists = _joined(matches.column(f"rows {i}"))
+            np.minimum.at(first, pc.list_parent_indices(lists).to_numpy(), pc.list_flatten(lists).to_numpy())
+        by_start = np.argsort(first, kind="stable")
+        codes, chosen = np.unique(self._codes[first[by_start]], return_index=True)
+        taken = matches.take(pa.array(by_start[chosen])).to_pylist()
+        return dict(zip(codes.tolist(), taken, strict=True))
+
+    def _events(self, match: dict[str, Any], steps: tuple[Step, ...]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        bound = sorted((row, name) for i, name in enumerate(_taking(steps)) for row in match[f"rows {i}"] or ())
+        return tuple(row for row, _ in bound), tuple(name for _, name in bound)
+
+    # --- what failed ----------------------------------------------------------------------------------------
+
+    def _behind(self, prefix: int) -> Step:
+        """The step that a partial match of the prefix lacks."""
+        if not prefix:
+            return self._tree.steps[0]
+        reached = self._prefixes[prefix - 1]
+        step = self._tree.steps[reached.last]
+        if not step.group and reached.n_times < step.minimum:
+            return step
+        behind = self._tree.steps[reached.last + 1 :]
+        needed = [step for step in behind if not step.link.is_negative and not step.optional]
+        return (needed or list(behind) or [step])[0]
+
+    def _tried(self, prefix: int, codes: list[int]) -> dict[int, Failure]:
+        step = self._behind(prefix)
+        name = step.name or next(walk_steps(step.group)).name
+        if step.link.is_negative:
+            text = f"{step.link.value}({', '.join(repr(part) for part in (step.name, step.condition) if part)})"
+            return {code: Failure(name, "absence", text) for code in codes}
+        reached = self._prefixes[prefix - 1] if prefix else None
+        if step.group or (reached is not None and self._tree.steps[reached.last] is step):
+            return {code: Failure(name, "no event", step.condition) for code in codes}
+        return dict(self._narrowed(step, name, reached, codes))
+
+    def _narrowed(
+        self, step: Step, name: str, reached: _Prefix | None, codes: list[int]
+    ) -> Iterator[tuple[int, Failure]]:
+        """Each partition with the first demand that no event meets."""
+        before = reached.steps if reached is not None else ()
+        asked = self._conjuncts(step, before)
+        link = Link.FOLLOWED_BY_ANY if before else Link.BEGIN
+        plain = EventPattern(())
+        left = codes
+        last: Found = {}
+        for k in range(len(asked) + 1):
+            condition = " AND ".join(f"({each.text})" for each in asked[:k]) or None
+            steps = (*before, Step(link, name, condition))
+            found = self._run(replace(plain, steps=steps), left, asked[k].reads if k < len(asked) else ())
+            for code in left:
+                if code not in found:
+                    yield code, self._unmet(name, asked[k - 1] if k else None, last.get(code))
+            left, last = [code for code in left if code in found], found
+        condition = step.condition
+        in_time = replace(self._tree, steps=(*before, Step(link, name, condition)))
+        found = self._run(in_time, left)
+        for code in left:
+            if code not in found:
+                yield code, self._too_late(name, last[code])
+        left = [code for code in left if code in found]
+        direct = replace(self._tree, steps=(*before, Step(step.link, name, condition)))
+        found = self._run(direct, left)
+        for code in left:
+            if code not in found:
+                yield code, Failure(name, "contiguity", f"{step.link.value}('{name}')", None, self._at(last[code]))
+            else:
+                between = [s.name for s in self._tree.steps[reached.last + 1 if reached else 0 :] if s.link.is_negative]
+                reason, text = ("absence", f"not {between[0]}") if between else ("strategy", None)
+                yield code, Failure(name, reason, text, None, self._at(last[code]))
+
+    def _unmet(self, name: str, conjunct: _Conjunct | None, match: dict[str, Any] | None) -> Failure:
+        if conjunct is None or match is None:
+            return Failure(name, "no event", None, "no event follows")
+        values = ", ".join(f"{text} = {shown(match[f'value {k}'])}" for k, text in enumerate(conjunct.reads))
+        return Failure(name, "condition", conjunct.text, values or None, self._at(match), self._hint(conjunct))
+
+    def _hint(self, conjunct: _Conjunct) -> str | None:
+        if conjunct.text not in self._hints:
+            self._hints[conjunct.text] = table_hint(conjunct.tree, self._table)
+        return self._hints[conjunct.text]
+
+    def _too_late(self, name: str, match: dict[str, Any]) -> Failure:
+        rows = sorted(row for key, value in match.items() if key.startswith("rows ") for row in value or ())
+        times = self._times_of_all.take(pa.array([rows[0], rows[-2], rows[-1]]))
+        first_us, before_us, last_us = microseconds(pa.chunked_array([times]), self._physical.intake).to_pylist()
+        window, gap = self._tree.window_us, self._tree.gap_us
+        if window is not None and last_us - first_us >= window:
+            asked, apart = f"within('{write_length(Length(window))}')", write_length(Length(last_us - first_us))
+            after = "the first event"
+        else:
+            assert gap is not None
+            asked = f"within('{write_length(Length(gap))}', between='events')"
+            apart, after = write_length(Length(last_us - before_us)), "the event before"
+        hint = f"within would have to be longer than {apart} for these events"
+        return Failure(name, "window", asked, f"{apart} after {after}", self._at(match), hint)
+
+    def _conjuncts(self, step: Step, before: tuple[Step, ...]) -> list[_Conjunct]:
+        if step.condition is None:
+            return []
+        scalar, _ = Names((*_taking(before), step.name)).read(step.condition, self._table.schema, "the condition")
+        return [self._conjunct(tree, step.condition, scalar) for tree in conjuncts(scalar.tree)]
+
+    def _conjunct(self, tree: exp.Expression, text: str, whole: Scalar) -> _Conjunct:
+        def written(node: exp.Expr) -> str:
+            span = span_of(node, whole.span)
+            return " ".join(text[span.start : span.end].split())
+
+        return _Conjunct(written(tree), tree, tuple(dict.fromkeys(map(written, read_parts(tree)))))
+
+    def _at(self, match: dict[str, Any]) -> Any:
+        """The time of the last event."""
+        rows = [row for key, value in match.items() if key.startswith("rows ") for row in value or ()]
+        return self._times([max(rows)])[0]
+
+    # --- the result -----------------------------------------------------------------------------------------
+
+    def _times(self, rows: Sequence[int]) -> list[Any]:
+        return list(self._times_of_all.take(pa.array(rows, pa.int64())).to_pylist())
+
+    def _missing(self, code: int) -> int:
+        witness = self._witnesses[code]
+        if witness.matched:
+            return 0
+        reached = self._prefixes[witness.prefix - 1] if witness.prefix else None
+        steps = self._tree.steps
+        missing = sum(map(_least, steps if reached is None else steps[reached.last + 1 :]))
+        if reached is not None and not steps[reached.last].group:
+            missing += max(0, steps[reached.last].minimum - reached.n_times)
+        return missing
+
+    def _result(self, codes: list[int], failures: dict[int, Failure], n_detailed: int) -> Diagnosis:
+        witnesses = [self._witnesses[code] for code in codes]
+        at = pa.array([self._first[code] for code in codes], pa.int64())
+        columns = {name: self._table.column(name).take(at) for name in self._partition}
+        kind = self._table.schema.field(self._time).type
+        columns |= {
+            "matched": pa.array([witness.matched for witness in witnesses], pa.bool_()),
+            "length": pa.array([len(witness.rows) for witness in witnesses], pa.int64()),
+            "missing": pa.array([self._missing(code) for code in codes], pa.int64()),
+            "events": taken_lists([witness.rows for witness in witnesses], self._times_of_all),
+            "symbols": pa.array([witness.steps for witness in witnesses], pa.list_(pa.string())),
+        }
+        columns |= failure_columns([failures.get(code) for code in codes], kind)
+        columns["searched"] = pa.array([True] * len(codes), pa.bool_())
+        return Diagnosis(pa.table(columns), tuple(self._partition), n_detailed)
+
+
+def _prefixes(steps: tuple[Step, ...]) -> Iterator[_Prefix]:
+    """Every beginning that ends in a step which takes events, with as few and with all the events that it must take."""
+    for i, step in enumerate(steps):
+        if step.link.is_negative:
+            continue
+        for n in range(1, step.minimum if not step.group else 1):
+            yield _Prefix((*steps[:i], replace(step, minimum=n, maximum=n, optional=False, greedy=False)), i, n)
+        yield _Prefix((*steps[:i], replace(step, optional=False)), i, step.minimum)
+
+
+def _taking(steps: tuple[Step, ...]) -> list[str]:
+    """The names of the steps that take events."""
+    return [step.name for step in walk_steps(steps) if not step.link.is_negative]
+
+
+def _row_numbers(events: pa.ChunkedArray) -> pa.ListArray:
+    """Arrays of events as arrays of their rows."""
+    lists = _joined(events)
+    return pa.ListArray.from_arrays(lists.offsets, lists.values.field(_ROW), mask=lists.is_null())
+
+
+def _joined(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _least(step: Step) -> int:
+    if step.link.is_negative or step.optional:
+        return 0
+    return step.minimum * (sum(map(_least, step.group)) if step.group else 1)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

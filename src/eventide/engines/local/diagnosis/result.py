@@ -1,0 +1,163 @@
+"""What `diagnose` returns: a table with one row per partition, and the same as text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from eventide.engines.local.sources import is_local
+from eventide.errors import UnsupportedError
+
+_SHOWN_EVENTS = 6
+_SHOWN_CAUSES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Where a partial match ends: the symbol for which no event was taken, and why.
+
+    `reason` is "no event", "order", "condition", "window", "absence", "contiguity", "length", "strategy", "end" or
+    "search"; docs/diagnose.md says what each means.
+    """
+
+    symbol: str
+    reason: str
+    predicate: str | None = None
+    values: str | None = None
+    event: Any = None  # the time of the event that failed
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Per partition the longest partial match, and what failed behind it; partitions without a match come first.
+
+    `table` has the partition columns, then `matched`, `length` (how many events the match or the longest partial match
+    has), `missing` (how many more it needs at least), `events` (their times), `symbols`, and where there is no match
+    `symbol`, `reason`, `predicate`, `values`, `event` (the time of the event that failed) and `hint`. `searched` is
+    false where the search was stopped before it had seen all: then a longer partial match may exist. `summary` counts
+    the partitions by symbol, reason and predicate, the most frequent first.
+
+    >>> table = pa.table({"user": ["ann"], "matched": [True], "events": [[1, 2]], "symbols": [["a", "b"]]})
+    >>> print(Diagnosis(table, ("user",)))
+    All 1 partitions have a match.
+    <BLANKLINE>
+    user = ann: a match
+      found    a at 1, b at 2
+    """
+
+    table: pa.Table
+    partition: tuple[str, ...] = ()
+    n_detailed: int = 0  # partitions without a match that were looked at in detail
+
+    @property
+    def summary(self) -> pa.Table:
+        """How many partitions stop at which symbol and why."""
+        counts = self._causes()
+        names = ("symbol", "reason", "predicate")
+        columns = {name: pa.array([cause[i] for cause in counts], pa.string()) for i, name in enumerate(names)}
+        return pa.table(columns | {"partitions": pa.array(list(counts.values()), pa.int64())})
+
+    def text(self, partitions: int = 5) -> str:
+        """The summary, and a paragraph for each of the first partitions."""
+        rows = self.table.slice(0, partitions).to_pylist()
+        paragraphs = ["\n".join(self._head()), *("\n".join(self._paragraph(row)) for row in rows)]
+        left = self.table.num_rows - len(rows)
+        if left:
+            paragraphs.append(f"... and {left:,} more partition{'s' if left > 1 else ''} in .table")
+        return "\n\n".join(paragraphs)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _causes(self) -> dict[tuple[str | None, ...], int]:
+        if "reason" not in self.table.column_names:
+            return {}
+        names = ("matched", "symbol", "reason", "predicate")
+        rows = zip(*(self.table.column(name).to_pylist() for name in names), strict=True)
+        return dict(Counter(row[1:] for row in rows if not row[0] and row[2]).most_common())
+
+    def _head(self) -> list[str]:
+        total = self.table.num_rows
+        n_matched = sum(self.table.column("matched").to_pylist())
+        n_unmatched = total - n_matched
+        if not total:
+            return ["There are no events."]
+        if not self.partition:
+            lines = ["There is a match." if n_matched else "There is no match."]
+        elif not n_unmatched:
+            lines = [f"All {total:,} partitions have a match."]
+        else:
+            lines = [f"{n_unmatched:,} of {total:,} partitions have no match."]
+        causes = list(self._causes().items()) if self.partition else []
+        if causes and self.n_detailed < n_unmatched:
+            lines.append(f"Of the first {self.n_detailed:,} of them:")
+        width = max((len(f"{count:,}") for _, count in causes), default=0)
+        for (symbol, reason, predicate), count in causes[:_SHOWN_CAUSES]:
+            lines.append(
+                f"  {count:>{width},} stop{'s' if count == 1 else ''} at {symbol}: {_named(reason, predicate)}"
+            )
+        if len(causes) > _SHOWN_CAUSES:
+            lines.append(f"  and {len(causes) - _SHOWN_CAUSES:,} more kinds in .summary")
+        return lines
+
+    def _paragraph(self, row: dict[str, Any]) -> list[str]:
+        name = ", ".join(f"{column} = {shown(row[column])}" for column in self.partition)
+        prefix = f"{name}: " if name else ""
+        if row["matched"]:
+            return [f"{prefix}a match", f"  found    {_bound(row) or 'an empty match'}"]
+        missing = row["missing"]
+        more = f"; at least {missing} more event{'s' if missing > 1 else ''} needed" if missing else ""
+        lines = [f"{prefix}no match{more}", f"  found    {_bound(row) or 'nothing'}"]
+        if row["reason"]:
+            at = "" if row["event"] is None else f" at {shown(row['event'])}"
+            lines.append(f"  failed   {row['symbol']}{at}: {_named(row['reason'], row['predicate'])}")
+            if row["values"]:
+                lines.append(f"           {row['values']}")
+        else:
+            lines.append(f"  failed   {row['symbol']}")
+        if row["hint"]:
+            lines.append(f"  hint     {row['hint']}")
+        if not row["searched"]:
+            lines.append("  note     the search was stopped: a longer partial match, or a match, may exist")
+        return lines
+
+
+_WORDS = {"condition": "{}", "no event": "no event with {}", "window": "outside {}", "length": "shorter than {}"}
+
+
+def _named(reason: str | None, predicate: str | None) -> str:
+    """What failed in a few words."""
+    word = str(reason)
+    return word if predicate is None else _WORDS.get(word, f"{word}, {{}}").format(predicate)
+
+
+def _bound(row: dict[str, Any]) -> str:
+    """The events in order; of many the first and the last."""
+    texts = [f"{symbol} at {shown(time)}" for symbol, time in zip(row["symbols"], row["events"], strict=True)]
+    if len(texts) > _SHOWN_EVENTS:
+        hidden = len(texts) - _SHOWN_EVENTS + 1
+        texts = [*texts[: _SHOWN_EVENTS - 2], f"... {hidden:,} more ...", texts[-1]]
+    return ", ".join(texts)
+
+
+def shown(value: Any) -> str:
+    """A value as a person writes it; a long one cut off.
+
+    >>> shown(None), shown(2.5), shown("x" * 200)[-6:]
+    ('NULL', '2.5', 'xxx...')
+    """
+    text = "NULL" if value is None else str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def refuse_spark(*inputs: Any) -> None:
+    """An error where events lie in a Spark DataFrame: nothing is collected without being asked for."""
+    if not all(map(is_local, inputs)):
+        raise UnsupportedError(
+            "diagnose reads events in this process, and does not collect a Spark DataFrame by itself",
+            hint="pass the part you wonder about: q.diagnose(df.where(\"user = 'ann'\").toArrow())",
+        )

@@ -1,0 +1,91 @@
+"""What a diagnosis of a builder pattern says; and that it finds the matches that `ev.detect` finds."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+import eventide as ev
+from tests.detection.cases import Case, cases
+from tests.oracle.diagnosis.detection import missing_events
+
+WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
+begin = ev.Pattern.begin("a", "kind = 'a'")
+
+
+def events(letters: str) -> list[dict[str, Any]]:
+    return [{"ts": i, "kind": kind, "x": i} for i, kind in enumerate(letters) if kind != " "]
+
+
+def diagnosed(pattern: ev.Pattern, letters: str) -> dict[str, Any]:
+    (row,) = pattern.diagnose(events(letters), ts_unit="s").table.to_pylist()
+    assert row["matched"] == bool(ev.detect(events(letters), pattern, ts_unit="s").matches.num_rows)
+    return row
+
+
+@pytest.mark.parametrize(
+    ("pattern", "letters", "expected"),
+    [
+        (begin.followed_by("b", "kind = 'b'"), "cc", (0, "a", "condition", "kind = 'a'", 0)),
+        (begin.followed_by("b", "kind = 'b'"), "bca", (1, "b", "no event", None, None)),
+        (begin.followed_by("b", "kind = 'b'"), "ac", (1, "b", "condition", "kind = 'b'", 1)),
+        (begin.followed_by("b", "kind = 'b' AND x > a.x + 5"), "ab", (1, "b", "condition", "x > a.x + 5", 1)),
+        (begin.next("b", "kind = 'b'"), "acb", (1, "b", "contiguity", "next('b')", 2)),
+        (
+            begin.followed_by("b", "kind = 'b'").within("2 seconds"),
+            "a  b",
+            (1, "b", "window", "within('2 seconds')", 3),
+        ),
+        (
+            begin.followed_by("b", "kind = 'b'").within("2 seconds", between="events"),
+            "a  b",
+            (1, "b", "window", "within('2 seconds', between='events')", 3),
+        ),
+        (
+            begin.not_followed_by("n", "kind = 'n'").followed_by("b", "kind = 'b'"),
+            "anb",
+            (1, "b", "absence", "not n", 2),
+        ),
+        (
+            begin.not_followed_by("n", "kind = 'n'").within("2 seconds"),
+            "an  n",
+            (1, "n", "absence", "not_followed_by('n', \"kind = 'n'\")", None),
+        ),
+        (begin.followed_by("b", "kind = 'b'").times(3), "abb", (3, "b", "no event", "kind = 'b'", None)),
+    ],
+)
+def test_the_first_demand_that_no_event_meets_failed(
+    pattern: ev.Pattern, letters: str, expected: tuple[Any, ...]
+) -> None:
+    row = diagnosed(pattern, letters)
+    assert not row["matched"]
+    assert tuple(row[name] for name in ("length", "symbol", "reason", "predicate", "event")) == expected
+
+
+def test_values_of_earlier_steps_are_shown() -> None:
+    pattern = begin.followed_by("b", "kind = 'b'").one_or_more().followed_by("c", "kind = 'c' AND x > avg(b.x) + 9")
+    assert diagnosed(pattern, "abc")["values"] == "x = 2, avg(b.x) = 1.0"
+
+
+def test_partitions_are_told_apart() -> None:
+    rows = [event | {"g": event["x"] % 2} for event in events("aabc")]
+    why = begin.followed_by("b", "kind = 'b'").diagnose(rows, partition_by="g", ts_unit="s")
+    assert why.table.select(["g", "matched", "length"]).to_pylist() == [
+        {"g": 1, "matched": False, "length": 1},
+        {"g": 0, "matched": True, "length": 2},
+    ]
+
+
+@settings(max_examples=50 if WITHOUT_JIT else 2, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@given(cases(most=6))
+def test_random_patterns_come_as_far_as_the_oracle_says(case: Case) -> None:
+    why = case.built.diagnose(case.table(), partition_by="key", sequence="seq", ts="ts", ts_unit="s")
+    end_time = max((event["ts"] for event in case.events), default=0)
+    for row in why.table.to_pylist():
+        mine = [event for event in case.events if event["key"] == row["key"]]
+        missing = missing_events(case.steps, mine, end_time)
+        assert (row["matched"], row["missing"]) == (missing is None, missing or 0)

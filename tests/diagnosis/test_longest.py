@@ -1,0 +1,60 @@
+"""The longest partial match of random queries over random events, against enumeration."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import HealthCheck, Phase, assume, given, settings
+
+import eventide as ev
+from tests.engines.pattern_cases import PatternCase, pattern_cases
+from tests.oracle.diagnosis.longest import longest_partial_matches
+
+WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+KINDS = ["seq", "seq", "repeat", "repeat", "or", "not"]
+SETTINGS: dict[str, Any] = {
+    "deadline": None,
+    "suppress_health_check": list(HealthCheck),
+    # Shrinking a case costs more than reading it.
+    "phases": (Phase.explicit, Phase.reuse, Phase.generate),
+}
+
+
+def diagnosed(query: ev.Query, events: pa.Table) -> list[dict[str, Any]]:
+    """The rows of a diagnosis; what cannot be asked is not a case."""
+    try:
+        return query.diagnose(events).table.to_pylist()
+    except ev.QueryError:
+        assume(False)
+        raise
+
+
+def check(case: PatternCase) -> None:
+    rows = diagnosed(ev.query(case.text, **case.options), case.table())
+    found = {(row["g"],): row for row in rows if not row["matched"]}
+    expected = longest_partial_matches(case.oracle, case.stream())
+    assert found.keys() == expected.keys()
+    for partition, row in found.items():
+        longest = expected[partition]
+        assert (row["length"], row["missing"]) == (len(longest.indices), longest.missing), (partition, longest)
+        assert row["searched"]
+        if longest.needed and row["reason"] != "absence":
+            assert row["symbol"] in longest.needed
+
+
+@settings(max_examples=60 if WITHOUT_JIT else 5, **SETTINGS)
+@given(pattern_cases(kinds=KINDS, max_per_group=5).filter(lambda case: "aggregate" not in case.features))
+def test_the_longest_partial_match_and_the_symbol_behind_it_are_those_of_the_oracle(case: PatternCase) -> None:
+    check(case)
+
+
+@settings(max_examples=20 if WITHOUT_JIT else 3, **SETTINGS)
+@given(pattern_cases(max_per_group=5))
+def test_a_partition_is_matched_exactly_when_the_query_has_a_row(case: PatternCase) -> None:
+    query = ev.query(f"{case.text}, g", **case.options)
+    rows = diagnosed(query, case.table())
+    matched = {row["g"] for row in query.run(case.table()).to_pylist()}
+    assert {row["g"] for row in rows if row["matched"]} == matched
+    assert {row["g"] for row in rows} == {event["g"] for event in case.events}

@@ -1,0 +1,51 @@
+"""The longest partial match of random MATCH_RECOGNIZE clauses over random rows, against enumeration."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+
+from eventide.lang.rows import parse_clause
+from eventide.plan.options import Options
+from eventide.recognition import Recognizer
+from tests.oracle.diagnosis.rows import longest_partial_match
+from tests.oracle.rows.clause import read_clause
+from tests.rows.cases import COLUMNS, Case, cases
+
+WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+SECOND = 1_000_000
+SETTINGS: dict[str, Any] = {
+    "deadline": None,
+    "suppress_health_check": list(HealthCheck),
+    "phases": (Phase.explicit, Phase.reuse, Phase.generate),
+}
+
+
+def check(case: Case) -> None:
+    query = read_clause(case.clause)
+    if query.within is not None:
+        query = replace(query, within=query.within // SECOND)
+    partitions: dict[Any, list[tuple[Any, ...]]] = {}
+    for row in case.rows:
+        partitions.setdefault(row[0] if query.partition_by else None, []).append(row)
+    rows = Recognizer(parse_clause(case.clause), Options.of(ts_unit="s")).diagnose(case.table()).table.to_pylist()
+    found = {row["p"] if query.partition_by else None: row for row in rows}
+    assert found.keys() == partitions.keys()
+    for key, own in partitions.items():
+        row, longest = found[key], longest_partial_match(query, COLUMNS, own)
+        assert row["matched"] == (longest is None)
+        if longest is not None:
+            assert tuple(row["symbols"]) == longest.labels
+            if longest.labels:
+                assert row["missing"] == longest.missing
+            if longest.needed:
+                assert row["symbol"] in longest.needed
+
+
+@settings(max_examples=60 if WITHOUT_JIT else 2, **SETTINGS)
+@given(cases(max_rows=6))
+def test_the_longest_partial_match_and_the_label_behind_it_are_those_of_the_oracle(case: Case) -> None:
+    check(case)

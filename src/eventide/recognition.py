@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eventide.engines.local import run as local
+from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
+from eventide.engines.local.diagnosis.rows import diagnose_rows
 from eventide.engines.local.sources import is_local, open_source
 from eventide.engines.local.statement import run_statement
 from eventide.errors import EventideError, InputError
 from eventide.lang.rows import parse_clause, parse_statement
+from eventide.lang.rows.names import write_column
 from eventide.lang.rows.tree import RowQuery
 from eventide.plan.options import Options
 from eventide.plan.rows.explain import explain_rows
@@ -132,8 +135,37 @@ class Recognizer:
         engine = "local" if is_local(events) else "spark"
         return explain_rows(self.clause, prepare_rows(self.clause, schema, engine=engine, options=self._options))
 
+    def diagnose(self, events: Any, *, partitions: int = 1000) -> Diagnosis:
+        """Why there is no match: per partition the longest partial match, and what failed at the next row.
+
+        A partial match has matched the pattern up to one of its labels. The longest has come furthest in the pattern;
+        of several it is the one that begins first and, of those, the one that the standard prefers, with all the rows
+        that its last repetition takes. So many `partitions` without a match are looked at for the reason.
+
+        >>> import eventide as ev
+        >>> rises = ev.match_recognize(order_by="ts", pattern="A UP{2}", define={"UP": "price > PREV(price)"})
+        >>> print(rises.diagnose([{"ts": i, "price": price} for i, price in enumerate([10, 8, 9, 9])]))
+        There is no match.
+        <BLANKLINE>
+        no match; at least 1 more event needed
+          found    A at 1, UP at 2
+          failed   UP at 3: price > PREV(price)
+                   price = 9, PREV(price) = 9
+        """
+        refuse_spark(events)
+        return diagnose_rows(self.clause, self._options, open_source(events), partitions)
+
 
 _ROWS = {"one": "ONE ROW PER MATCH", "all": "ALL ROWS PER MATCH"}
+_USAGE = {
+    "pattern": 'pattern="A B+"',
+    "rows": 'rows="one" or rows="all"',
+    "after_match": 'after_match="skip to next row"',
+    "within": 'within="5 minutes"',
+    "partition_by": 'partition_by=["user"]',
+    "order_by": 'order_by=["ts"]',
+    "subset": 'subset={"U": ["A", "B"]}',
+}
 
 
 def _clause(
@@ -148,21 +180,48 @@ def _clause(
     within: str | None,
 ) -> str:
     """The arguments as the text of a clause, a line each: messages about them show the line."""
+    _check_dict("measures", measures, 'measures={"n": "count(*)"}')
+    _check_dict("define", define, 'define={"B": "price < PREV(price)"}')
+    if not isinstance(subset, Mapping):
+        raise _wrong("subset", "a dict from names to lists of labels", subset, 'subset={"U": ["A", "B"]}')
+    texts = {"pattern": pattern, "rows": rows, "after_match": after_match, "within": within}
+    for name, value in texts.items():
+        if not isinstance(value, str) and not (value is None and name in ("after_match", "within")):
+            raise _wrong(name, "text", value, _USAGE[name])
     lines = [
-        _listed("PARTITION BY", _names(partition_by)),
-        _listed("ORDER BY", _names(order_by)),
-        _listed("MEASURES", [f"{value} AS `{name}`" for name, value in measures.items()]),
+        _listed("PARTITION BY", _names("partition_by", partition_by)),
+        _listed("ORDER BY", _names("order_by", order_by)),
+        _listed("MEASURES", [f"{value} AS {write_column(name)}" for name, value in measures.items()]),
         _ROWS.get(rows.lower(), rows),
         f"AFTER MATCH {after_match}" if after_match else "",
         f"PATTERN ({pattern})" + (f" WITHIN {within}" if within else ""),
-        _listed("SUBSET", [f"{name} = ({', '.join(members)})" for name, members in subset.items()]),
+        _listed("SUBSET", [f"{name} = ({', '.join(_names('subset', labels))})" for name, labels in subset.items()]),
         _listed("DEFINE", [f"{name} AS {condition}" for name, condition in define.items()]),
     ]
     return "\n".join(line for line in lines if line)
 
 
-def _names(given: str | Sequence[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
+def _check_dict(argument: str, given: object, usage: str) -> None:
+    if not isinstance(given, Mapping):
+        raise _wrong(argument, "a dict from names to expressions", given, usage)
+    for name, value in given.items():
+        if not isinstance(name, str) or not name:
+            raise EventideError(f"a name in {argument} must be text, found {name!r}", hint=f"write {usage}")
+        if not isinstance(value, str):
+            raise _wrong(f"{argument}['{name}']", "text", value, usage)
+
+
+def _names(argument: str, given: str | Sequence[str]) -> list[str]:
+    if isinstance(given, str):
+        return [given]
+    if not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+        raise _wrong(argument, "a name or a list of names", given, _USAGE[argument])
+    return list(given)
+
+
+def _wrong(argument: str, wanted: str, given: object, usage: str) -> EventideError:
+    found = "None" if given is None else type(given).__name__
+    return EventideError(f"{argument} must be {wanted}, found {found}", hint=f"write {usage}")
 
 
 def _listed(keyword: str, items: Sequence[str]) -> str:

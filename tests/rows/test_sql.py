@@ -166,12 +166,12 @@ def test_tables_of_different_kinds_in_one_statement() -> None:
 
 def test_an_unknown_table_is_told_with_the_one_that_was_meant() -> None:
     text = message(f"SELECT * FROM tradse {FALLS}")
-    assert "tradse" in text.splitlines()[0]
+    assert text.splitlines()[0] == "unknown table 'tradse' (line 1, column 15)"
     assert text.endswith("Hint: did you mean 'trades'?")
 
 
 def test_without_tables_the_hint_says_how_to_pass_them() -> None:
-    with pytest.raises(ev.InputError) as caught:
+    with pytest.raises(ev.QueryError) as caught:
         ev.sql(f"SELECT * FROM trades {FALLS}")
     assert caught.value.hint == "pass the tables by name: ev.sql(text, trades=table)"
 
@@ -329,7 +329,7 @@ def test_a_subquery_in_define_is_computed_once(condition: str, ids: list[int]) -
 def test_a_subquery_with_several_rows_is_an_error() -> None:
     text = """SELECT * FROM trades MATCH_RECOGNIZE (
         MEASURES A.id AS id PATTERN (A) DEFINE A AS price > (SELECT price FROM trades))"""
-    assert message(text) == "a subquery in MATCH_RECOGNIZE gives more than one row\nHint: add LIMIT 1"
+    assert message(text).splitlines()[0] == "a subquery in MATCH_RECOGNIZE gives more than one row (line 2, column 61)"
 
 
 # --- the clause as a function -----------------------------------------------------------------------------

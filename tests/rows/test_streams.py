@@ -163,6 +163,18 @@ def test_match_numbers_go_on_after_silence() -> None:
     assert step(stream, [(501, "u", 1)], 501 * SECOND_US) == [("u", 3)]
 
 
+def test_a_row_of_an_earlier_match_is_not_unmatched_later() -> None:
+    clause = (
+        "ORDER BY id MEASURES MATCH_NUMBER() AS n ALL ROWS PER MATCH WITH UNMATCHED ROWS AFTER MATCH SKIP TO NEXT ROW "
+        "PATTERN (A B) WITHIN 10 seconds DEFINE B AS x > A.x"
+    )
+    stream = open_stream(clause, NOTHING.schema)
+    shown = [(row["id"], row["n"]) for row in stream.step(table([(1, "u", 1), (2, "u", 2)]), 2 * SECOND_US)]
+    assert shown == [(1, 1), (2, 1)]
+    shown = [(row["id"], row["n"]) for row in stream.step(table([(3, "u", 0), (4, "u", 0)]), 4 * SECOND_US)]
+    assert shown == [(3, None)]
+
+
 def test_the_begin_of_a_partition_is_remembered() -> None:
     stream = begin("^ A) WITHIN 10 seconds", "A AS x = 1")
     assert step(stream, [(1, "u", 0), (1, "v", 1)], 1 * SECOND_US) == [("v", 1, 1)]

@@ -10,6 +10,9 @@ import pyarrow as pa
 from eventide.errors import InputError
 from eventide.operators.computed import Computed
 
+# The time in which DuckDB plans correlated subqueries grows with the cube of their number.
+_AT_ONCE = 4
+
 
 def add_computed(rows: pa.RecordBatch, computed: Sequence[Computed]) -> pa.RecordBatch:
     """The rows with the columns added; their order may change.
@@ -21,14 +24,20 @@ def add_computed(rows: pa.RecordBatch, computed: Sequence[Computed]) -> pa.Recor
     """
     if not computed:
         return rows
-    items = ", ".join(f'{column.duckdb} AS "{column.name}"' for column in computed)
+    table = pa.Table.from_batches([rows])
     with duckdb.connect(config={"threads": 1}) as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        connection.register("matches", pa.Table.from_batches([rows]))
-        try:
-            table = connection.sql(f"SELECT *, {items} FROM matches").to_arrow_table()
-        except duckdb.Error as error:
-            raise InputError(f"a measure cannot be computed: {str(error).splitlines()[0]}") from error
+        for start in range(0, len(computed), _AT_ONCE):
+            some = computed[start : start + _AT_ONCE]
+            items = ", ".join(f'{column.duckdb} AS "{column.name}"' for column in some)
+            connection.register("matches", table)
+            try:
+                table = connection.sql(f"SELECT *, {items} FROM matches").to_arrow_table()
+            except (duckdb.OutOfRangeException, duckdb.ConversionException) as error:
+                hint = "cast its argument to DOUBLE, or take try_sum and try_avg, which give NULL then"
+                raise InputError("an aggregate of MATCH_RECOGNIZE leaves the range of its type", hint=hint) from error
+            except duckdb.Error as error:
+                raise InputError(f"a measure cannot be computed: {str(error).splitlines()[0]}") from error
     fields = [*rows.schema, *(pa.field(column.name, column.dtype) for column in computed)]
     arrays = []
     for field in fields:

@@ -35,8 +35,7 @@ def take_in(raw: pa.Table, intake: Intake) -> tuple[pa.Table, int]:
 
 def no_time(intake: Intake, which: str) -> InputError:
     """The error about an event without a time; `which` says where it is, as the user knows it."""
-    hint = 'fill in the time, or pass on_bad_event="drop" to drop and count such events'
-    return InputError(f"an event has no time: '{intake.ts_column}' is NULL {which}", hint=hint)
+    return InputError(f"an event has no time: '{intake.ts_column}' is NULL {which}", hint=intake.no_time_hint)
 
 
 def _which(bad: pa.Table, intake: Intake) -> str:

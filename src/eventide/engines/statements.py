@@ -10,9 +10,11 @@ from typing import Any
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
+from eventide.engines.complaints import syntax_error
+from eventide.engines.filled import Filled
 from eventide.errors import InputError, QueryError
+from eventide.lang.positions import span_of
 from eventide.lang.rows.tree import Recognition, RowQuery, Statement
 from eventide.lang.tokens import Kind, tokenize
 from eventide.lang.tree import Scalar, Span
@@ -87,33 +89,38 @@ class Filling:
         """Run one MATCH_RECOGNIZE; the name that stands for its result."""
         raise NotImplementedError
 
-    def whole(self) -> str:
+    def whole(self) -> Filled:
         """The statement without MATCH_RECOGNIZE."""
-        return self._filled(0, len(self.statement.text), outer_recognitions(self.statement))
+        return self._filled(Span(0, len(self.statement.text)), outer_recognitions(self.statement))
 
-    def relation(self, recognition: Recognition) -> str:
+    def relation(self, recognition: Recognition) -> Filled:
         """The input of a recognition, without MATCH_RECOGNIZE."""
-        start = recognition.span.start
-        inner = inner_recognitions(self.statement, recognition)
-        return self._filled(start, start + len(recognition.relation), inner)
+        return self._filled(_relation_span(recognition), inner_recognitions(self.statement, recognition))
 
-    def after_with(self, text: str, recognition: Recognition) -> str:
+    def after_with(self, query: Filled, recognition: Recognition) -> Filled:
         """A query with the statement's own WITH entries in front, those before a recognition."""
         outer = outer_recognitions(self.statement)
-        entries = [
-            self._filled(span.start, span.end, [r for r in outer if span.start <= r.span.start < span.end])
-            for _, span in common_tables(self.statement.text, recognition.span.start)
-        ]
-        return f"WITH {', '.join(entries)} {text}" if entries else text
+        filled = Filled("")
+        for _, span in common_tables(self.statement.text, recognition.span.start):
+            entry = self._filled(span, [r for r in outer if span.start <= r.span.start < span.end])
+            filled += Filled(", " if filled.text else "WITH ") + entry
+        return filled + Filled(" ") + query if filled.text else query
 
-    def _filled(self, start: int, end: int, recognitions: list[Recognition]) -> str:
-        edits: list[Edit] = []
-        for recognition in recognitions:
-            span = Span(recognition.span.start - start, recognition.span.end - start)
+    def _filled(self, span: Span, recognitions: list[Recognition]) -> Filled:
+        filled, at = Filled(""), span.start
+        for recognition in sorted(recognitions, key=lambda r: r.span.start):
             if recognition.span not in self._done:
                 self._done[recognition.span] = self.recognize(recognition)
-            edits.append((span, called(recognition, self._done[recognition.span])))
-        return replace_spans(self.statement.text[start:end], edits)
+            filled += Filled.of(self.statement.text, Span(at, recognition.span.start))
+            instead = called(recognition, self._done[recognition.span])
+            filled += Filled.instead(instead, _relation_span(recognition))
+            at = recognition.span.end
+        return filled + Filled.of(self.statement.text, Span(at, span.end))
+
+
+def _relation_span(recognition: Recognition) -> Span:
+    start = recognition.span.start
+    return Span(start, start + len(recognition.relation))
 
 
 def called(recognition: Recognition, name: str) -> str:
@@ -123,49 +130,64 @@ def called(recognition: Recognition, name: str) -> str:
     return f"{name}{alias}{f'({columns})' if columns else ''}"
 
 
-def parse_sql(text: str, original: str) -> exp.Query:
-    """The statement as sqlglot reads it; `original` is what the user wrote, for messages."""
+def parse_sql(filled: Filled, statement: str) -> exp.Query:
+    """The query as sqlglot reads it; `statement` is what the user wrote, for messages."""
     try:
-        tree = sqlglot.parse_one(text, read="spark")
-    except SqlglotError as error:
-        first = str(error).splitlines()[0]
-        hint = "is it a Spark SQL statement?"
-        raise QueryError(
-            f"the statement around MATCH_RECOGNIZE is wrong: {first}", original, 0, 0, hint=hint
-        ) from error
-    if not isinstance(tree, exp.Query):
-        raise QueryError("ev.sql runs a query", original, 0, len(original), hint="begin with SELECT or WITH")
-    return tree
+        trees = sqlglot.parse(filled.text, read="spark", error_message_context=len(filled.text))
+    except RecursionError:
+        raise QueryError("the statement is nested too deeply", statement, 0, 0, hint="split it") from None
+    except Exception as error:  # sqlglot is large: whatever else it raises is still about this text
+        raise syntax_error(error, filled, statement) from error
+    trees = [tree for tree in trees if tree is not None]
+    if len(trees) > 1:
+        semicolon = next(token for token in tokenize(statement, any_character=True) if token.is_punctuation(";"))
+        hint = "run the statements one after the other"
+        raise QueryError("ev.sql runs one statement", statement, semicolon.start, semicolon.end, hint=hint)
+    if not trees or not isinstance(trees[0], exp.Query):
+        raise QueryError("ev.sql runs a query", statement, 0, len(statement), hint="begin with SELECT or WITH")
+    return trees[0]
 
 
 def named_tables(tree: exp.Query, names: Mapping[str, object]) -> list[tuple[exp.Table, str]]:
     """The tables of a statement that are among `names`, by any case, and not one of its own CTEs."""
     known = {name.lower(): name for name in names}
-    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    own = common_names(tree)
     found = []
     for table in tree.find_all(exp.Table):
         name = table.name.lower()
-        if name in known and not table.db and not table.catalog and name not in ctes:
+        if name in known and not table.db and not table.catalog and name not in own:
             found.append((table, known[name]))
     return found
+
+
+def common_names(tree: exp.Query) -> set[str]:
+    """The names of a statement's CTEs, in lower case."""
+    return {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
 
 
 Rows = list[tuple[Any, ...]]
 
 
-def without_subqueries(clause: RowQuery, run: Callable[[str], Rows]) -> RowQuery:
-    """The clause with its subqueries run, once, and replaced by what they gave; `run` takes Spark SQL."""
+def without_subqueries(clause: RowQuery, run: Callable[[Filled], Rows]) -> RowQuery:
+    """The clause with its subqueries run, once, and replaced by what they gave."""
+
+    def rows(query: exp.Expr) -> Rows:
+        # The place of a subquery is that of its parentheses.
+        place = span_of(query, clause.span)
+        return run(Filled.of(clause.text, Span(place.start + 1, place.end - 1)))
 
     def rewrite(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Exists):
-            return exp.true() if run(node.this.sql("spark")) else exp.false()
+            return exp.true() if rows(node.this) else exp.false()
         if isinstance(node, exp.In) and node.args.get("query") is not None:
-            found = run(node.args["query"].this.sql("spark"))
+            found = rows(node.args["query"])
             return exp.In(this=node.this, expressions=[_constant(row[0]) for row in found]) if found else exp.false()
         if isinstance(node, exp.Subquery):
-            found = run(node.this.sql("spark"))
+            found = rows(node)
             if len(found) > 1:
-                raise InputError("a subquery in MATCH_RECOGNIZE gives more than one row", hint="add LIMIT 1")
+                place = span_of(node, clause.span)
+                message = "a subquery in MATCH_RECOGNIZE gives more than one row"
+                raise QueryError(message, clause.text, place.start, place.end, hint="add LIMIT 1")
             return _constant(found[0][0]) if found else exp.null()
         return node
 

@@ -4,6 +4,8 @@ Each attempt begins at one row; its first way through the program is the match. 
 reach ("joins") remember the rows from which they failed, so that nested quantifiers stay polynomial on rows that do
 not match. `state` holds where to go on, so a full output pauses the search and the next call resumes it.
 
+The module is compiled when it is imported, for all queries; the tests of a query come as functions.
+
 A partition may be open: more rows will come. There an attempt that asked for a row that has not come is undecided,
 whatever it found; the partition's search stops before it, and goes on when more is known.
 """
@@ -16,35 +18,47 @@ import numpy as np
 from numba import njit
 
 from eventide.kernels.arrays import IndexArray, IntArray
+from eventide.kernels.row_labels import find_first, find_last
+from eventide.kernels.row_places import (
+    AHEAD,
+    ATTEMPT,
+    CHECK,
+    END,
+    FIRST_ROW,
+    FRONTIER_US,
+    HIGH,
+    IS_OPEN,
+    JUMP,
+    LABEL,
+    LAST_OF_SKIP,
+    LOW,
+    MARK,
+    MATCH_NUMBER,
+    MEMO,
+    MEMO_PER_ATTEMPT,
+    N_REGISTERS,
+    NEXT_NUMBER,
+    NEXT_ROW,
+    NO_SKIP_ROW,
+    NUMBER,
+    OUTPUT_FULL,
+    PARTITION,
+    PROBLEM,
+    ROW,
+    SKIP,
+    SKIP_NEXT,
+    SKIP_PAST_LAST,
+    SKIP_TO_FIRST_ROW,
+    SPLIT,
+    START,
+    WINDOW_US,
+    WORK_FULL,
+)
+from eventide.kernels.row_types import FOLD, HOLDS, MATCH_ROWS
 
-# Instructions; `a` and `b` are their operands.
-LABEL = 0  # one row that satisfies label a; b: left out of ALL ROWS PER MATCH
-SPLIT = 1  # go on at a; if that fails, at b
-JUMP = 2  # go on at a
-START = 3  # before the partition's first row
-END = 4  # after its last row
-MARK = 5  # remember the row in register a
-CHECK = 6  # go on at b if no row was matched since MARK of register a
-ACCEPT = 7
 
-# Places in `state`.
-PARTITION, ROW, NUMBER, ATTEMPT, PROBLEM = 0, 1, 2, 3, 4
-# state[PROBLEM]: what ended a call before its work was done.
-NO_PROBLEM, NO_SKIP_ROW, SKIP_TO_FIRST_ROW, OUTPUT_FULL, WORK_FULL = 0, 1, 2, 3, 4
-# Places in `span`, for conditions.
-LOW, HIGH, FIRST_ROW, MATCH_NUMBER = 0, 1, 2, 3
-# Places in `limits`.
-WINDOW_US, SKIP, LAST_OF_SKIP, MEMO, N_REGISTERS, AHEAD, FRONTIER_US = 0, 1, 2, 3, 4, 5, 6
-SKIP_PAST_LAST, SKIP_NEXT, SKIP_TO = 0, 1, 2
-# Places in a row of `progress`: where its search begins, and later where it stopped; the number of the next match;
-# whether rows before the first were there and are gone; whether more rows will come.
-NEXT_ROW, NEXT_NUMBER, IS_BEGUN, IS_OPEN = 0, 1, 2, 3
-MEMO_PER_ATTEMPT, MEMO_PER_PARTITION = 0, 1
-
-
-# <generated: holds>
-@njit(cache=True, nogil=True)
-def holds(
+@njit(HOLDS, cache=True, nogil=True)
+def no_test(
     label: int,
     row: int,
     span: IntArray,
@@ -55,72 +69,20 @@ def holds(
     folds: Any,
     cols: Any,
 ) -> bool:
-    """Whether `row`, taken for `label`, satisfies what relates it to other rows; replaced per query."""
+    """Whether `row`, taken for `label`, satisfies what relates it to other rows, in a query without such conditions."""
     return True
 
 
-# </generated>
+@njit(FOLD, cache=True, nogil=True)
+def no_fold(depth: int, row: int, label: int, span: IntArray, folds: Any, cols: Any) -> int:
+    """Carry running aggregates from depth - 1 to depth, with `row` taken for `label`, in a query without them."""
+    return 0
 
 
-# <generated: near>
-@njit(cache=True, nogil=True)
-def near(which: int, row: int, span: IntArray, cols: Any) -> bool:
-    """Whether a condition that looks at the row and its neighbours holds; replaced per query."""
-    return True
+NO_TESTS = (no_test, no_fold)
 
 
-# </generated>
-
-
-# <generated: fold>
-@njit(cache=True, nogil=True)
-def fold(depth: int, row: int, label: int, span: IntArray, folds: Any, cols: Any) -> None:
-    """Carry running aggregates from depth - 1 to depth, with `row` taken for `label`; replaced per query."""
-
-
-# </generated>
-
-
-@njit(cache=True, nogil=True)
-def find_last(labels: IndexArray, depth: int, members: IndexArray, offset: int) -> int:
-    """The depth of the last row up to `depth` whose label is a member, or of the one `offset` before it; -1: none."""
-    for at in range(depth, -1, -1):
-        if members[labels[at]]:
-            if offset == 0:
-                return at
-            offset -= 1
-    return -1
-
-
-@njit(cache=True, nogil=True)
-def find_first(labels: IndexArray, depth: int, members: IndexArray, offset: int) -> int:
-    """As `find_last`, counted from the match's first row."""
-    for at in range(depth + 1):
-        if members[labels[at]]:
-            if offset == 0:
-                return at
-            offset -= 1
-    return -1
-
-
-@njit(cache=True, nogil=True)
-def mark_near(
-    offsets: IntArray, start: int, stop: int, n_near: int, first_word: int, masks: IntArray, cols: Any
-) -> None:
-    """Set a bit for each row and condition that looks at no more than its neighbours: 64 conditions to a mask."""
-    span = np.zeros(4, dtype=np.int64)
-    for partition in range(start, stop):
-        span[LOW], span[HIGH] = offsets[partition], offsets[partition + 1]
-        for row in range(span[LOW], span[HIGH]):
-            for word in range((n_near + 63) // 64):
-                found = np.int64(0)
-                for which in range(64 * word, min(n_near, 64 * word + 64)):
-                    if near(which, row, span, cols):
-                        found |= np.int64(1) << np.int64(which & 63)
-                masks[first_word + word, row] = found
-
-
-@njit(cache=True, nogil=True)
+@njit(MATCH_ROWS, cache=True, nogil=True)
 def match_rows(
     offsets: IntArray,
     stop_partition: int,
@@ -140,6 +102,7 @@ def match_rows(
     stack: IndexArray,
     trail: IntArray,
     folds: Any,
+    tests: Any,
     cols: Any,
     out: IntArray,
     out_path: IndexArray,
@@ -148,13 +111,14 @@ def match_rows(
 
     Returns how many matches were written. Finished when state[PARTITION] reaches `stop_partition`. `joins[pc]` numbers
     the points that remember failures, -1 elsewhere; `bits[label]` and `near_bits[label]` are bits in `masks` that
-    must be set, -1: none; `tested[label]` whether `holds` decides, too; `ts_us` is empty without a window; `tried` has
-    room for every join and row of the largest partition. Rows to come have times from limits[FRONTIER_US] on;
-    conditions and measures look at most limits[AHEAD] rows ahead.
+    must be set, -1: none; `tested[label]` whether `tests`, which are `holds` and `fold`, decide, too; `ts_us` is empty
+    without a window; `tried` has room for every join and row of the largest partition. Rows to come have times from
+    limits[FRONTIER_US] on; conditions and measures look at most limits[AHEAD] rows ahead.
     `path` (rows: label, last row of the label before, instruction), `stack` and `trail` are room to work in: the
     caller makes them larger when the state says so. Arrays that the kernel itself replaced would cost more in every
     step, for counting references, than the step.
     """
+    holds, fold = tests
     n_labels = bits.size
     window_us, memo = limits[WINDOW_US], limits[MEMO]
     has_window = ts_us.size > 0
@@ -172,7 +136,7 @@ def match_rows(
             state[ROW] = progress[state[PARTITION], NEXT_ROW]
             state[NUMBER] = progress[state[PARTITION], NEXT_NUMBER]
             state[ATTEMPT] += 1
-        is_begun, is_open = progress[state[PARTITION], IS_BEGUN] != 0, progress[state[PARTITION], IS_OPEN] != 0
+        is_open = progress[state[PARTITION], IS_OPEN] != 0
         known = hi - limits[AHEAD] if is_open else hi
         undecided = False
         width = hi - lo + 1
@@ -246,7 +210,7 @@ def match_rows(
                     elif op == JUMP:
                         pc = program[pc, 1]
                     elif op == START:
-                        failed = row != lo or is_begun
+                        failed = row != lo
                         pc += 1
                     elif op == END:
                         failed = row != hi

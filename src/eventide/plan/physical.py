@@ -33,6 +33,7 @@ class Intake:
     drop_bad_events: bool
     keep_all: bool  # contiguous: events that no step wants still break contiguity
     names: tuple[tuple[str, str], ...] = ()  # block column and the user's name for it, for messages
+    no_time_hint: str = 'fill in the time, or pass on_bad_event="drop" to drop and count such events'
 
 
 @dataclass(frozen=True, slots=True)

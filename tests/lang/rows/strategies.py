@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 from sqlglot import exp
 
@@ -55,10 +57,19 @@ def _nest(parts: st.SearchStrategy[RowPattern]) -> st.SearchStrategy[RowPattern]
     )
 
 
+def _called(node: exp.Expression) -> exp.Expression:
+    """Aggregates but COUNT are calls like any other."""
+    if isinstance(node, exp.AggFunc) and not isinstance(node, exp.Count):
+        return exp.Anonymous(this=node.sql_name(), expressions=[node.this.transform(_called)])
+    return node
+
+
 patterns: st.SearchStrategy[RowPattern] = st.recursive(leaves, _nest, max_leaves=8)
 # The labels of a clause are spelt in one way only, as `test_parse` shows; other tables stay as they are.
 # NEXT(C).x belongs to the query language; here NEXT takes a value.
-scalars = event_scalars.filter(lambda scalar: "NEXT" not in scalar.tree.sql().upper())
+scalars = event_scalars.filter(lambda scalar: "NEXT" not in scalar.tree.sql().upper()).map(
+    lambda scalar: replace(scalar, tree=scalar.tree.transform(_called))
+)
 sort_items = st.builds(SortItem, names, st.booleans(), st.sampled_from([None, True, False]))
 
 

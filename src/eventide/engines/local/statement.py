@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,10 +10,19 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
+from eventide.engines.complaints import complain, unknown_table
+from eventide.engines.filled import Filled
 from eventide.engines.local import run as local
-from eventide.engines.local.sources import Attached, Source, attach, connect, reason, source_schema
-from eventide.engines.statements import Filling, common_tables, named_tables, parse_sql, without_subqueries
-from eventide.errors import InputError, did_you_mean
+from eventide.engines.local.complaints import complaint_of, place_of
+from eventide.engines.local.sources import Attached, Source, attach, connect, source_schema
+from eventide.engines.statements import (
+    Filling,
+    common_names,
+    common_tables,
+    named_tables,
+    parse_sql,
+    without_subqueries,
+)
 from eventide.lang.rows.tree import Recognition, Statement
 from eventide.plan.options import Options
 from eventide.plan.rows.lower import prepare_rows
@@ -45,7 +53,7 @@ class _Statement(Filling):
         name = f"result_{self.n_results}"
         self.n_results += 1
         source = self._source(recognition, f"{name}_rows")
-        clause = without_subqueries(recognition.clause, lambda text: self._rows(self.after_with(text, recognition)))
+        clause = without_subqueries(recognition.clause, lambda query: self._rows(self.after_with(query, recognition)))
         physical = prepare_rows(clause, source.schema, engine="local", options=self.options)
         table, _ = local.run(physical, source)
         self.connection.register(name, table)
@@ -57,34 +65,48 @@ class _Statement(Filling):
         relation = self.relation(recognition)
         hidden = {name.lower() for name, _ in common_tables(self.statement.text, recognition.span.start)}
         passed = {known.lower(): known for known in self.attached if known.lower() not in hidden}.get(
-            relation.strip().strip("`").lower()
+            relation.text.strip().strip("`").lower()
         )
         if passed is not None:
             sql, n_rows, given = self.attached[passed]
         else:
-            rows = self._query(self.after_with(f"SELECT * FROM {relation}", recognition))
+            rows = self._query(self.after_with(Filled("SELECT * FROM ") + relation, recognition))
             self.connection.register(name, rows)
             sql, n_rows, given = name, rows.num_rows, rows.schema
         return Source(self.connection, sql, source_schema(self.connection, sql, given), n_rows, given)
 
-    def _rows(self, text: str) -> list[tuple[Any, ...]]:
-        table = self._query(text)
+    def _rows(self, query: Filled) -> list[tuple[Any, ...]]:
+        table = self._query(query)
         return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
-    def _query(self, text: str) -> pa.Table:
-        tree = parse_sql(text, self.statement.text)
-        for table, name in named_tables(tree, self.tables):
+    def _query(self, filled: Filled) -> pa.Table:
+        tree = parse_sql(filled, self.statement.text)
+        self._check_tables(tree, filled)
+        named = named_tables(tree, self.tables)
+        for table, name in named:
             table.set("this", _relation(self.tables[name]))
             if not table.alias:
                 table.set("alias", _alias(name))
+        sql = tree.sql("duckdb")
         try:
-            return self.connection.sql(tree.sql("duckdb")).to_arrow_table()
-        except duckdb.CatalogException as error:
-            names = [name for name in self.tables if not name.startswith("result_")]
-            hint = did_you_mean(_missing(str(error)), names) or "pass the tables by name: ev.sql(text, trades=table)"
-            raise InputError(f"the statement cannot run: {reason(error)}", hint=hint) from error
+            return self.connection.sql(sql).to_arrow_table()
         except duckdb.Error as error:
-            raise InputError(f"the statement cannot run: {reason(error)}") from error
+            complaint = complaint_of(error, {column for _, name in named for column in self._columns(name)})
+            place = place_of(complaint, sql, filled, self.connection)
+            raise complain(complaint, filled, self.statement.text, place) from error
+
+    def _columns(self, name: str) -> list[str]:
+        columns: list[str] = self.connection.sql(f"SELECT * FROM {self.tables[name]}").columns
+        return columns
+
+    def _check_tables(self, tree: exp.Query, filled: Filled) -> None:
+        """Refuse unknown tables: DuckDB would take them for files, or for variables of ours."""
+        own, known = common_names(tree), {name.lower() for name in self.tables}
+        usage = "pass the tables by name: ev.sql(text, trades=table)"
+        for table in tree.find_all(exp.Table):
+            is_plain = not table.db and not table.catalog
+            if isinstance(table.this, exp.Identifier) and not (is_plain and table.name.lower() in own | known):
+                raise unknown_table(table, filled, self.statement.text, self.attached, usage)
 
 
 def _relation(sql: str) -> exp.Expression:
@@ -97,11 +119,6 @@ def _relation(sql: str) -> exp.Expression:
 
 def _alias(name: str) -> exp.TableAlias:
     return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
-
-
-def _missing(message: str) -> str:
-    found = re.search(r"Table with name (\S+)", message)
-    return found.group(1) if found else ""
 
 
 def _plain(table: pa.Table) -> pa.Table:

@@ -77,6 +77,14 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
     return Run(run.rows, f"Spark reads the files: {reason}", run.observation)
 
 
+def read_frame(path: str, spark: SparkSession) -> DataFrame:
+    """Files through Spark's own readers."""
+    local = local_path(path)
+    if local is not None and is_local(spark) and not glob(local):
+        raise InputError(f"there is no file '{path}'")
+    return _read(path, _suffix(path, local, spark), spark)
+
+
 def run_frame(frame: DataFrame, plan: Plan) -> Run:
     """A batch or streaming DataFrame."""
     physical = plan(input_schema(frame))

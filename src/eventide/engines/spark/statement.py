@@ -6,10 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from sqlglot import exp
 
+from eventide.engines.complaints import complain, unknown_table
+from eventide.engines.filled import Filled
+from eventide.engines.spark.complaints import complaint_of, place_of
 from eventide.engines.spark.run import run_frame, run_path
-from eventide.engines.statements import Edit, Filling, named_tables, parse_sql, replace_spans, without_subqueries
-from eventide.errors import InputError
+from eventide.engines.statements import (
+    Edit,
+    Filling,
+    common_names,
+    named_tables,
+    parse_sql,
+    replace_spans,
+    without_subqueries,
+)
+from eventide.errors import EventideError
 from eventide.lang.positions import span_of
 from eventide.lang.rows.tree import Recognition, RowQuery, Statement
 from eventide.lang.tree import Span
@@ -44,6 +56,7 @@ class _Statement(Filling):
         self, statement: Statement, tables: Mapping[str, DataFrame], spark: SparkSession, options: Options
     ) -> None:
         super().__init__(statement)
+        self.given = list(tables)
         self.tables = dict(tables)
         self.spark = spark
         self.options = options
@@ -53,18 +66,18 @@ class _Statement(Filling):
 
     def recognize(self, recognition: Recognition) -> str:
         """Plan one MATCH_RECOGNIZE; the name of its result among the tables."""
-        rows = self._query(self.after_with(f"SELECT * FROM {self.relation(recognition)}", recognition))
-        clause = without_subqueries(recognition.clause, lambda text: self._rows(self.after_with(text, recognition)))
+        rows = self._query(self.after_with(Filled("SELECT * FROM ") + self.relation(recognition), recognition))
+        clause = without_subqueries(recognition.clause, lambda query: self._rows(self.after_with(query, recognition)))
         name = f"eventide_result_{len(self.tables)}"
         self.tables[name] = recognize(rows, clause, self.options)
         return name
 
-    def _rows(self, text: str) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in self._query(text).collect()]
+    def _rows(self, query: Filled) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self._query(query).collect()]
 
-    def _query(self, text: str) -> DataFrame:
+    def _query(self, filled: Filled) -> DataFrame:
         """DataFrames go in by `{name}`: views would be gone, on Connect, before a lazy result is computed."""
-        tree = parse_sql(text, self.statement.text)
+        text, tree = filled.text, parse_sql(filled, self.statement.text)
         edits: list[Edit] = [(Span(i, i + 1), char * 2) for i, char in enumerate(text) if char in "{}"]
         used: dict[str, DataFrame] = {}
         for table, name in named_tables(tree, self.tables):
@@ -77,4 +90,15 @@ class _Statement(Filling):
         except Exception as error:
             if not type(error).__module__.startswith(("pyspark.", "py4j.")):
                 raise
-            raise InputError(f"the statement cannot run: {str(error).strip().splitlines()[0]}") from error
+            raise self._error(error, tree, filled, edits if used else []) from error
+
+    def _error(self, error: Exception, tree: exp.Query, filled: Filled, edits: list[Edit]) -> EventideError:
+        complaint, place = complaint_of(error), place_of(error, filled, edits)
+        if complaint.message.startswith("unknown table"):
+            known = {*self.given, *common_names(tree)}
+            usage = "pass it by name, ev.sql(text, trades=df), or make it a view: df.createOrReplaceTempView('trades')"
+            name = complaint.message.split("'")[1].split(".")[-1].lower()
+            for table in tree.find_all(exp.Table):
+                if table.name.lower() == name and name not in {known_name.lower() for known_name in known}:
+                    return unknown_table(table, filled, self.statement.text, self.given, usage)
+        return complain(complaint, filled, self.statement.text, place)

@@ -7,6 +7,7 @@ are spelt as in PATTERN. Subqueries pass unseen, and their places cover their pa
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -15,7 +16,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from eventide.errors import QueryError
 from eventide.lang.positions import span_of
-from eventide.lang.rows.keywords import misplaced_hint
+from eventide.lang.rows.keywords import AGGREGATES, misplaced_hint
 from eventide.lang.rows.names import is_plain_label, unknown_label_hint
 from eventide.lang.scalars import BoundedParser, Rules, fail_at, read_scalar
 from eventide.lang.tokens import Kind, Token, check_character
@@ -82,12 +83,22 @@ def _check_word(text: str, token: Token, after: Sequence[Token]) -> None:
 # --- sqlglot ----------------------------------------------------------------------------------------------
 
 
+def _call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
+    return exp.Anonymous(this=name, expressions=arguments)
+
+
 class _RowParser(BoundedParser):
+    """Aggregates but COUNT are calls like any other: sqlglot would refuse, reorder or lose arguments."""
+
     FUNCTIONS: ClassVar[dict[str, Any]] = {
-        name: build for name, build in BoundedParser.FUNCTIONS.items() if name not in _CALLS
+        **{name: build for name, build in BoundedParser.FUNCTIONS.items() if name not in _CALLS},
+        **{name: partial(_call, name) for name in AGGREGATES},
+    }
+    FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        name: parse for name, parse in BoundedParser.FUNCTION_PARSERS.items() if name not in AGGREGATES
     }
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-        **BoundedParser.NO_PAREN_FUNCTION_PARSERS,
+        **{name: parse for name, parse in BoundedParser.NO_PAREN_FUNCTION_PARSERS.items() if name not in AGGREGATES},
         **{scope: lambda self: self._parse_scope() for scope in SCOPES},
     }
 
@@ -130,7 +141,7 @@ def _check_node(text: str, node: exp.Expr, whole: Span) -> None:
         if name:
             message = f"{name} takes rows as they are, also with NULL"
             fail_at(text, node, whole, message, "remove IGNORE or RESPECT NULLS")
-    if isinstance(node, exp.Order) and not isinstance(node.parent, (exp.WithinGroup, exp.GroupConcat)):
+    if isinstance(node, exp.Order) and not isinstance(node.parent, exp.WithinGroup):
         fail_at(text, node, whole, "ORDER BY cannot stand in an expression", "rows are in the order of ORDER BY")
     name = _call_name(node)
     if name not in _CALLS or not isinstance(node, exp.Anonymous):

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from eventide.errors import QueryError
+from eventide.lang.rows.keywords import meant_keyword
 from eventide.lang.rows.names import RowCursor, is_name
 from eventide.lang.rows.parse import read_clause, too_long
 from eventide.lang.rows.tree import Recognition, Statement
@@ -126,7 +127,8 @@ def _separates_tables(tokens: Sequence[Token], partner: dict[int, int], comma: i
 
 
 def _fail_relation(text: str, tokens: Sequence[Token], idx: int) -> NoReturn:
-    hint = "write FROM trades MATCH_RECOGNIZE (...), or FROM (SELECT ...) MATCH_RECOGNIZE (...)"
+    hint = meant_keyword(tokens, idx - 1) if idx else None
+    hint = hint or "write FROM trades MATCH_RECOGNIZE (...), or FROM (SELECT ...) MATCH_RECOGNIZE (...)"
     raise QueryError("MATCH_RECOGNIZE must follow a table", text, tokens[idx].start, tokens[idx].end, hint=hint)
 
 

@@ -154,8 +154,9 @@ class RowQuery:
 
     In expressions, sqlglot trees: `A.price` is a column with a table, `PREV`, `NEXT`, `FIRST`, `LAST`, `CLASSIFIER`
     and `MATCH_NUMBER` are `exp.Anonymous` with that name in upper case, `RUNNING x` and `FINAL x` are `exp.Anonymous`
-    RUNNING(x) and FINAL(x), `count(A.*)` is `exp.Count` of a column whose name is `exp.Star`. Labels before a dot
-    and in `CLASSIFIER(A)` are written as in PATTERN: upper-case, or exact when quoted.
+    RUNNING(x) and FINAL(x), `count(A.*)` is `exp.Count` of a column whose name is `exp.Star`; the other aggregates are
+    `exp.Anonymous`, too. Labels before a dot and in `CLASSIFIER(A)` are written as in PATTERN: upper-case, or exact
+    when quoted.
     """
 
     text: str = field(compare=False, repr=False)  # the whole statement

@@ -79,7 +79,7 @@ def keep(
         ranks.append((place[rows] - np.repeat(before, counts[:, k])).astype(np.int32))
     runs[2], complete[1], bindings[0] = ranks
     has_some = counts[:, 2] > 0
-    number = np.cumsum(has_some) * has_some
+    number = np.cumsum(has_some)
     ends = np.concatenate([np.zeros((1, 3), np.int64), np.cumsum(counts[has_some], axis=0)])
     marks = np.where(needed, KEPT, GONE).astype(np.uint8)
     numbers = np.where(needed, np.repeat(number, np.diff(ordered.offsets)), 0)

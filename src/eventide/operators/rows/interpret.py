@@ -5,14 +5,14 @@ Right, and slow: about a millisecond for each row that is tried.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from eventide.kernels import rows as plain_kernel
+from eventide.kernels import row_places as places
 from eventide.kernels.arrays import IndexArray, IntArray
 from eventide.operators.computed import Compute
 from eventide.operators.rows.measures import Found, Measures
@@ -20,21 +20,20 @@ from eventide.operators.rows.order import OrderedRows
 from eventide.operators.rows.spec import Interpreted, RowsSpec
 
 
-def interpreted_kernel(kernel: Any, spec: RowsSpec, block: pa.Table, ordered: OrderedRows, compute: Compute) -> Any:
-    """The matcher of `kernel` with the interpreted conditions tested, too."""
+def interpreted_test(
+    compiled: Callable[..., bool], spec: RowsSpec, block: pa.Table, ordered: OrderedRows, compute: Compute
+) -> Callable[..., bool]:
+    """The matcher's test with the interpreted conditions tested, too."""
     conditions: dict[int, list[_Condition]] = {}
     for item in spec.interpreted:
         conditions.setdefault(item.label, []).append(_Condition(item, spec, block, ordered, compute))
 
     def holds(label: int, row: int, span: IntArray, labels: IndexArray, *rest: Any) -> bool:
-        if not kernel.holds(label, row, span, labels, *rest):
+        if not compiled(label, row, span, labels, *rest):
             return False
         return all(condition.holds(row, span, labels) for condition in conditions.get(int(label), ()))
 
-    compiled = kernel.match_rows
-    plain = getattr(compiled, "py_func", compiled)
-    match_rows = FunctionType(plain.__code__, {**plain.__globals__, "holds": holds})
-    return SimpleNamespace(match_rows=match_rows, mark_near=kernel.mark_near)
+    return holds
 
 
 class _Condition:
@@ -49,15 +48,15 @@ class _Condition:
         self._compute = compute
 
     def holds(self, row: int, span: IntArray, labels: IndexArray) -> bool:
-        start = int(span[plain_kernel.FIRST_ROW])
+        start = int(span[places.FIRST_ROW])
         depth = int(row) - start
         found = Found(
             first=np.array([start]),
-            number=span[plain_kernel.MATCH_NUMBER : plain_kernel.MATCH_NUMBER + 1].copy(),
+            number=span[places.MATCH_NUMBER : places.MATCH_NUMBER + 1].copy(),
             begin=np.zeros(1, np.int64),
             length=np.array([depth + 1]),
-            low=span[plain_kernel.LOW : plain_kernel.LOW + 1].copy(),
-            high=span[plain_kernel.HIGH : plain_kernel.HIGH + 1].copy(),
+            low=span[places.LOW : places.LOW + 1].copy(),
+            high=span[places.HIGH : places.HIGH + 1].copy(),
             labels=labels[: depth + 1].copy(),
             excluded=np.zeros(depth + 1, np.bool_),
         )

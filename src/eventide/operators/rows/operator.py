@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from eventide.errors import InputError
-from eventide.kernels import rows as plain_kernel
+from eventide.kernels import near as plain_near
+from eventide.kernels import row_places as places
 from eventide.kernels.arrays import IndexArray, IntArray
 from eventide.operators.block import MAX_US, TS, numpy_int64
 from eventide.operators.computed import Compute, cannot_compute
@@ -23,7 +23,7 @@ from eventide.operators.holding import WatermarkOperator
 from eventide.operators.marked import MarkedBuffer
 from eventide.operators.protocol import Results
 from eventide.operators.rearrange import rearrange
-from eventide.operators.rows.interpret import interpreted_kernel
+from eventide.operators.rows.interpret import interpreted_test
 from eventide.operators.rows.measures import Found, Measures
 from eventide.operators.rows.order import OrderedRows, order_rows
 from eventide.operators.rows.progress import Progress, split_sessions
@@ -32,7 +32,7 @@ from eventide.operators.shares import share_out
 
 MATCHES_PER_BATCH = 1 << 16
 ROWS_PER_BATCH = 1 << 20
-_SKIP = {"past last": plain_kernel.SKIP_PAST_LAST, "next": plain_kernel.SKIP_NEXT}
+_SKIP = {"past last": places.SKIP_PAST_LAST, "next": places.SKIP_NEXT}
 
 
 class RowsOperator(WatermarkOperator):
@@ -110,7 +110,10 @@ class RowsOperator(WatermarkOperator):
         search = _Search.of(self.spec, block, ordered, ts_us, progress.table, frontier_us, self._n_threads)
         kernel = self._kernel
         if self.spec.interpreted:
-            kernel = interpreted_kernel(kernel, self.spec, block, ordered, self._compute)
+            # Functions of Python's: so the matcher runs as plain Python, too.
+            holds = interpreted_test(kernel.tests[0], self.spec, block, ordered, self._compute)
+            match_rows = getattr(kernel.match_rows, "py_func", kernel.match_rows)
+            kernel = replace(kernel, match_rows=match_rows, tests=(holds, kernel.tests[1]))
         walks = [_Walk(search, ordered.offsets, *share) for share in share_out(ordered.offsets, self._n_threads)]
         with ThreadPoolExecutor(max_workers=len(walks) or 1) as pool:
             while walks:
@@ -121,7 +124,7 @@ class RowsOperator(WatermarkOperator):
                         raise self._skip_error(walk.problem)
                 walks = [walk for walk in walks if not walk.is_done]
 
-    def _step(self, walk: _Walk, kernel: Any) -> Found | None:
+    def _step(self, walk: _Walk, kernel: Kernel) -> Found | None:
         try:
             return walk.step(kernel)
         except OverflowError as error:
@@ -133,7 +136,7 @@ class RowsOperator(WatermarkOperator):
     def _skip_error(self, problem: int) -> InputError:
         label, first = self.spec.skip_label, self.spec.skip == "first"
         where = f"AFTER MATCH SKIP TO {'FIRST' if first else 'LAST'} {label}"
-        if problem == plain_kernel.NO_SKIP_ROW:
+        if problem == places.NO_SKIP_ROW:
             return InputError(f"{where}: a match has no row {label}", hint="skip to a label that every match has")
         hint = "skip to a label that never begins a match, or TO NEXT ROW"
         return InputError(f"{where}: it is the first row of the match, so matching would never end", hint=hint)
@@ -179,9 +182,9 @@ class _Search:
         per_attempt = spec.is_timed or spec.depends_on_start
         limits = [
             spec.span_us,
-            _SKIP.get(spec.skip, plain_kernel.SKIP_TO),
+            _SKIP.get(spec.skip, places.SKIP_TO),
             int(spec.skip == "last"),
-            plain_kernel.MEMO_PER_ATTEMPT if per_attempt else plain_kernel.MEMO_PER_PARTITION,
+            places.MEMO_PER_ATTEMPT if per_attempt else places.MEMO_PER_PARTITION,
             spec.program.n_registers,
             spec.ahead,
             frontier_us,
@@ -234,19 +237,19 @@ class _Walk:
 
     @property
     def is_done(self) -> bool:
-        return bool(self._state[plain_kernel.PARTITION] >= self._stop)
+        return bool(self._state[places.PARTITION] >= self._stop)
 
     @property
     def problem(self) -> int:
         """What the user must hear of."""
-        return int(self._state[plain_kernel.PROBLEM])
+        return int(self._state[places.PROBLEM])
 
     def _make_room(self, size: int) -> None:
         self._path = np.empty((3, size), dtype=np.int32)
         self._stack = np.empty((3, size), dtype=np.int32)
         self._trail = np.empty(size, dtype=np.int64)
 
-    def step(self, kernel: Any) -> Found | None:
+    def step(self, kernel: Kernel) -> Found | None:
         """The next matches; None when a call found none."""
         search = self._search
         if not self._is_marked:
@@ -273,6 +276,7 @@ class _Walk:
             self._stack,
             self._trail,
             self._folds,
+            kernel.tests,
             search.cols,
             self._out,
             self._out_path,
@@ -282,24 +286,38 @@ class _Walk:
             used = self._out_path[: self._out[n - 1, 3]]
             labels, excluded = search.program[:, 1][used], search.program[:, 2][used] != 0
             found = Found.of(self._out[:n], self._offsets, labels, excluded)
-        if self.problem == plain_kernel.OUTPUT_FULL:
+        if self.problem == places.OUTPUT_FULL:
             self._out_path = np.empty(4 * self._out_path.size, dtype=np.int32)
-        elif self.problem == plain_kernel.WORK_FULL:
+        elif self.problem == places.WORK_FULL:
             self._make_room(4 * self._trail.size)
         else:
             return found
-        self._state[plain_kernel.PROBLEM] = plain_kernel.NO_PROBLEM
+        self._state[places.PROBLEM] = places.NO_PROBLEM
         return found
 
 
-def load_kernel(spec: RowsSpec) -> ModuleType | Any:
-    """The matcher, with the query's conditions compiled in."""
-    generated = {"holds": spec.holds_source, "fold": spec.fold_source, "near": spec.near_source}
-    replaced = {name: text for name, text in generated.items() if text is not None}
-    if not replaced:
-        return plain_kernel
-    source = plain_kernel.__loader__.get_source(plain_kernel.__name__)  # type: ignore[union-attr]
-    return load_module(specialize(source, replaced))
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """The matcher, with what belongs to one query."""
+
+    match_rows: Any
+    mark_near: Any
+    tests: tuple[Any, Any]  # holds, fold
+
+
+def load_kernel(spec: RowsSpec) -> Kernel:
+    """The matcher with the query's conditions."""
+    # Importing it compiles it, once per machine: not before a query needs it.
+    from eventide.kernels import rows
+
+    marks, tests = plain_near, rows.NO_TESTS
+    if spec.near_source is not None:
+        source = plain_near.__loader__.get_source(plain_near.__name__)  # type: ignore[union-attr]
+        marks = load_module(specialize(source, {"near": spec.near_source}))
+    if spec.tests_source is not None:
+        made = load_module(spec.tests_source)
+        tests = (made.holds, made.fold)
+    return Kernel(rows.match_rows, marks.mark_near, tests)
 
 
 def warm(spec: RowsSpec) -> None:
@@ -308,7 +326,7 @@ def warm(spec: RowsSpec) -> None:
     nothing = OrderedRows(np.empty(0, np.int64), np.zeros(1, np.int64))
     search = replace(
         _Search.of(
-            replace(spec, encodings=()), empty, nothing, np.empty(0, np.int64), np.empty((0, 4), np.int64), 0, 1
+            replace(spec, encodings=()), empty, nothing, np.empty(0, np.int64), np.empty((0, 3), np.int64), 0, 1
         ),
         cols=(np.empty((0, 0), np.int64), np.empty((0, 0)), np.empty((0, 0), np.bool_)),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eventide.kernels.arrays import IndexArray
-from eventide.kernels.rows import ACCEPT, CHECK, END, JUMP, LABEL, MARK, SPLIT, START
+from eventide.kernels.row_places import ACCEPT, CHECK, END, JUMP, LABEL, MARK, SPLIT, START
 
 __all__ = ["ACCEPT", "CHECK", "END", "JUMP", "LABEL", "MARK", "SPLIT", "START", "Program"]
 

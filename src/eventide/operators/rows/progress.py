@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventide.kernels.arrays import IntArray
-from eventide.kernels.rows import IS_BEGUN, IS_OPEN, NEXT_NUMBER, NEXT_ROW
+from eventide.kernels.row_places import IS_OPEN, NEXT_NUMBER, NEXT_ROW
 from eventide.operators.block import MAX_US
 from eventide.operators.marked import GONE, Held, Marks
 from eventide.operators.rows.order import OrderedRows
@@ -49,7 +49,7 @@ class Progress:
         """As the marks tell it; without any, from the first row of each partition."""
         offsets = ordered.offsets
         low = offsets[:-1]
-        table = np.zeros((low.size, 4), dtype=np.int64)
+        table = np.zeros((low.size, 3), dtype=np.int64)
         table[:, NEXT_ROW], table[:, NEXT_NUMBER] = low, 1
         matched = np.zeros(ordered.order.size, dtype=np.bool_)
         if held.marks.any():
@@ -59,7 +59,6 @@ class Progress:
             begun = n_passed > 0
             # Equal rows may have changed places: their number tells, not which ones are marked.
             table[:, NEXT_ROW] += n_passed
-            table[:, IS_BEGUN] = begun
             numbers = np.maximum.reduceat(held.numbers[ordered.order], low)
             table[begun, NEXT_NUMBER] = np.maximum(numbers[begun], 1)
         table[:, IS_OPEN] = is_open

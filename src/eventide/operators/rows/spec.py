@@ -105,8 +105,7 @@ class RowsSpec:
     folded: tuple[Folded, ...]
     listed: tuple[Listed, ...]
     encodings: tuple[Encoding, ...] = ()
-    holds_source: str | None = None
-    fold_source: str | None = None
+    tests_source: str | None = None  # a module with `holds` and `fold`
     near_source: str | None = None
     n_folds: tuple[int, int, int] = (0, 0, 0)  # rows of integers, of doubles, of counts
     back: int = 0  # how many rows before a match PREV may reach

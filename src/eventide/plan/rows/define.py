@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from eventide.operators.encode import Encoding, place
 from eventide.plan.expressions.code_spaces import CodeSpaces
-from eventide.plan.expressions.residue import encoding_of, library_functions
+from eventide.plan.expressions.residue import HEADER, encoding_of, library_functions
 from eventide.plan.expressions.split import EventValue, is_simple_cast
 from eventide.plan.expressions.typecheck import bind, columns_of
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
@@ -30,6 +30,11 @@ from eventide.plan.rows.leaves import (
 )
 
 _NEAR_ARGUMENTS = "span, cols"
+_IMPORTS = """from eventide.kernels.row_labels import find_first, find_last
+from eventide.kernels.row_types import FOLD, HOLDS
+
+
+"""
 _ARGUMENTS = "span, labels, first, last, before, folds, cols"
 
 
@@ -50,10 +55,9 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Source text for the matcher's regions, and what it reads; `nears` numbers the labels that `near` knows."""
+    """Source text for the matcher, and what it reads; `nears` numbers the labels that `near` knows."""
 
-    holds: str | None = None
-    fold: str | None = None
+    tests: str | None = None  # a module with `holds` and `fold`
     near: str | None = None
     nears: Mapping[int, int] = field(default_factory=dict)
     encodings: tuple[Encoding, ...] = ()
@@ -209,27 +213,25 @@ class ConditionCode:
         places = {i: (*place(encodings, i), i) for i in range(len(self.values))}
         fold_places, n_folds = self._fold_places(encodings)
         called: set[str] = {"add_int"} if self._folds else set()
-        texts = []
+        texts: dict[bool, list[str]] = {True: [], False: []}  # by whether they look at neighbours only
         far: dict[int, list[str]] = {}
         close: dict[int, list[str]] = {}
         for k, (condition, typed, slots) in enumerate(self._typed):
             writer = _RowTestWriter(spaces, places, condition.source, called, fold_places, self._n_labels)
             arguments = _NEAR_ARGUMENTS if condition.is_near else _ARGUMENTS
-            texts.append(writer.row_function(f"test_{k}", typed, slots, arguments))
+            texts[condition.is_near].append(writer.row_function(f"test_{k}", typed, slots, arguments))
             by_label = close if condition.is_near else far
             by_label.setdefault(condition.label, []).append(f"test_{k}(row, {arguments})")
-        # What one region calls may stand behind it in the kernel's file: Numba looks names up when it compiles.
         library = [text for name, text in library_functions().items() if name in called]
-        holds = _choose("holds", "label", _ARGUMENTS, far)
         numbered = {i: calls for i, calls in enumerate(close.values())}
-        return Code(
-            holds="\n\n".join([*library, *texts, holds]),
-            fold=self._fold_source(encodings, fold_places) if self._folds else None,
-            near=_choose("near", "which", _NEAR_ARGUMENTS, numbered) if close else None,
-            nears={label: i for i, label in enumerate(close)},
-            encodings=encodings,
-            n_folds=n_folds,
-        )
+        tests = near = None
+        if far or self._folds:
+            holds = _choose("holds", "label", _ARGUMENTS, far, "@njit(HOLDS, cache=True, nogil=True)\n")
+            fold = self._fold_source(encodings, fold_places)
+            tests = HEADER + _IMPORTS + "\n\n".join([*library, *texts[False], holds, fold])
+        if close:
+            near = "\n\n".join([*library, *texts[True], _choose("near", "which", _NEAR_ARGUMENTS, numbered, DECORATOR)])
+        return Code(tests, near, {label: i for i, label in enumerate(close)}, encodings, n_folds)
 
     def _fold_places(self, encodings: tuple[Encoding, ...]) -> tuple[dict[int, tuple[int, int]], tuple[int, int, int]]:
         places: dict[int, tuple[int, int]] = {}
@@ -241,7 +243,7 @@ class ConditionCode:
         return places, (sizes[0], sizes[1], len(self._folds))
 
     def _fold_source(self, encodings: tuple[Encoding, ...], places: dict[int, tuple[int, int]]) -> str:
-        lines = [f"{DECORATOR}def fold(depth, row, label, span, folds, cols):"]
+        lines = ["@njit(FOLD, cache=True, nogil=True)\ndef fold(depth, row, label, span, folds, cols):"]
         for k, (leaf, index) in enumerate(self._folds):
             array, at = places[k]
             wanted = "True" if leaf.members is None else " or ".join(f"label == {m}" for m in leaf.members)
@@ -267,7 +269,7 @@ class ConditionCode:
                     f"        n{k} += 1",
                 ]
             lines += [f"    folds[{array}][{at}, depth] = x{k}", f"    folds[2][{k}, depth] = n{k}"]
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, "    return 0"]) + "\n"
 
 
 class NavigatingWriter(TestWriter):
@@ -346,10 +348,10 @@ class _RowTestWriter(NavigatingWriter):
         return x, n
 
 
-def _choose(name: str, which: str, arguments: str, calls: Mapping[int, Sequence[str]]) -> str:
+def _choose(name: str, which: str, arguments: str, calls: Mapping[int, Sequence[str]], decorator: str) -> str:
     """A function that makes the calls of one number."""
     lines = [f"    if {which} == {i}:\n        return {' and '.join(texts)}" for i, texts in calls.items()]
-    return f"{DECORATOR}def {name}({which}, row, {arguments}):\n" + "\n".join([*lines, "    return True"]) + "\n"
+    return f"{decorator}def {name}({which}, row, {arguments}):\n" + "\n".join([*lines, "    return True"]) + "\n"
 
 
 def _slot(slots: list[Slot], slot: Slot) -> int:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.lang.tree import Span
+from eventide.plan.rows.aggregates import sum_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +87,10 @@ class ListLeaf:
 
 @dataclass(frozen=True, slots=True)
 class AggregateLeaf:
-    """Any other aggregate, for DuckDB: its name there, arguments over columns "0", "1", ... that are items of `lists`.
+    """Any other aggregate, for DuckDB: a key of `AGGREGATES` and how it is called, `name`.
 
-    The column "number" in an argument is MATCH_NUMBER().
+    The `arguments` read columns "0", "1", ... that are items of `lists`, and "number", which is MATCH_NUMBER(): those
+    of the aggregate, then `n_keys` to sort by, then, if `filtered`, the condition of FILTER.
     """
 
     function: str
@@ -96,6 +98,12 @@ class AggregateLeaf:
     lists: tuple[ListLeaf, ...]
     distinct: bool
     span: Span
+    constants: tuple[object, ...] = ()
+    order: tuple[str, ...] = ()  # how WITHIN GROUP sorts: "ASC NULLS FIRST"
+    n_keys: int = 0
+    filtered: bool = False
+    ignores_nulls: bool = False
+    name: str = ""
 
 
 Leaf = ValueLeaf | LabelLeaf | NumberLeaf | FoldLeaf | ListLeaf | AggregateLeaf
@@ -123,8 +131,4 @@ def leaf_type(leaf: ValueLeaf | LabelLeaf | NumberLeaf | FoldLeaf, value: pa.Dat
         return pa.int64()
     if leaf.function in ("MIN", "MAX") or value is None:
         return value
-    if pa.types.is_integer(value):
-        return pa.int64()
-    if pa.types.is_decimal(value):
-        return pa.decimal128(min(38, value.precision + 10), value.scale)
-    return pa.float64()
+    return sum_type(value)

@@ -96,7 +96,8 @@ class _Lowering:
         column = self._find(name)
         dtype = self.schema.field(column).type
         if not is_orderable(dtype):
-            raise self.error(f"{clause} cannot take '{column}': it is {type_name(dtype)}", name.span)
+            hint = "compute a column with an order before MATCH_RECOGNIZE: a field, payload.ts, or an item, tags[0]"
+            raise self.error(f"{clause} cannot take '{column}': it is {type_name(dtype)}", name.span, hint)
         return column
 
     def _resolve(self, scalar: Scalar, defines: int | None = None) -> Resolved:
@@ -214,8 +215,7 @@ class _Lowering:
             folded=tuple(self.outputs.folded),
             listed=tuple(self.outputs.listed),
             encodings=written.encodings,
-            holds_source=written.holds,
-            fold_source=written.fold,
+            tests_source=written.tests,
             near_source=written.near,
             n_folds=written.n_folds,
             interpreted=tuple(interpreted),
@@ -226,7 +226,8 @@ class _Lowering:
         )
         if self.on_stream:
             check_stream(query, spec)
-        intake = Intake(layout, time_type, ts[0], False, True, self.columns.names())
+        hint = f"fill in the time, or leave such rows out before: (SELECT * FROM t WHERE {ts[0]} IS NOT NULL)"
+        intake = Intake(layout, time_type, ts[0], False, True, self.columns.names(), hint)
         return Physical(
             text=query.text,
             intake=intake,

@@ -12,11 +12,11 @@ from eventide.operators.rows.measures import NUMBER
 from eventide.operators.rows.spec import Folded, Listed, Picked, Position
 from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typecheck import bind
-from eventide.plan.expressions.typed import Source, Typed
-from eventide.plan.expressions.types import kind, type_name
+from eventide.plan.expressions.typed import Source, Typed, cast_to
+from eventide.plan.expressions.types import is_number, kind, type_name
 from eventide.plan.expressions.write_sql import write_typed
 from eventide.plan.references import is_orderable
-from eventide.plan.rows.aggregates import AGGREGATES
+from eventide.plan.rows.aggregates import AGGREGATES, Use, columns
 from eventide.plan.rows.columns import RowColumns
 from eventide.plan.rows.define import event_value
 from eventide.plan.rows.leaves import (
@@ -31,6 +31,17 @@ from eventide.plan.rows.leaves import (
     ValueLeaf,
     leaf_type,
 )
+
+# What an aggregate takes, by the class of its argument, and what to try with something else.
+_WANTED = {
+    "number": ("numbers", "cast it: CAST(x AS DOUBLE)"),
+    "numeric": ("numbers", "cast it: CAST(x AS DOUBLE)"),
+    "integer": ("whole numbers", "cast it: CAST(x AS BIGINT)"),
+    "string": ("strings", "cast it: CAST(x AS STRING)"),
+    "boolean": ("booleans", "compare it with something"),
+    "orderable": ("values with an order", "take a number, a string or a time"),
+    "array": ("arrays", "single values are collected by collect_set(x)"),
+}
 
 
 class Outputs:
@@ -93,7 +104,9 @@ class Outputs:
                 if leaf.function == "SUM" and self._is_wide(value):
                     item = exp.Column(this=exp.to_identifier("0", quoted=True))
                     listed_items = (ListLeaf(leaf.members, leaf.tree, leaf.final, leaf.span),)
-                    return self._aggregate(AggregateLeaf("SUM", (item,), listed_items, False, leaf.span), span)
+                    return self._aggregate(
+                        AggregateLeaf("SUM", (item,), listed_items, False, leaf.span, name="sum"), span
+                    )
                 dtype = self._typed(leaf_type(leaf, self._type(value)), span)
                 name = f"f{len(self.folded)}"
                 self.folded[Folded(name, leaf.function, leaf.members, self._column(value), leaf.final, dtype)] = dtype
@@ -113,24 +126,62 @@ class Outputs:
 
     def _aggregate(self, leaf: AggregateLeaf, span: Span) -> str:
         """A correlated subquery over the lists, which DuckDB evaluates for each row."""
+        aggregate = AGGREGATES[leaf.function]
         names = [self._add(item, span) for item in leaf.lists]
         items = {item.name: dtype.value_type for item, dtype in self.listed.items()}
         types = {str(i): items[name] for i, name in enumerate(names)} | {"number": pa.int64()}
         source = Source(self._text, leaf.span)
-        written, found = [], []
-        for argument in leaf.arguments:
-            typed = bind(argument, lambda column: pa.field(column.name, types[column.name]), source.text, leaf.span)
-            found.append(self._typed(typed.dtype, span))
-            written.append(write_typed(typed, source))
-        template, result = AGGREGATES[leaf.function]
-        if "{1}" in template and len(written) < 2:
-            raise self._error("an argument of this aggregate is missing", leaf.span)
-        unnested = ", ".join(f'unnest("{name}") AS "{i}"' for i, name in enumerate(names))
-        call = template.format(*written, d="DISTINCT " if leaf.distinct else "")
-        text = f'(SELECT {call} FROM (SELECT {unnested}, "{NUMBER}" AS "number"))'
+        typed = [
+            bind(argument, lambda column: pa.field(column.name, types[column.name]), source.text, leaf.span)
+            for argument in leaf.arguments
+        ]
+        for argument in typed:
+            self._typed(argument.dtype, span)
+        n_values = len(typed) - leaf.n_keys - leaf.filtered
+        classes = aggregate.classes(n_values, bool(leaf.order))
+        values = [self._fitted(value, wanted, leaf) for value, wanted in zip(typed[:n_values], classes, strict=True)]
+        keys = [self._fitted(key, "orderable", leaf) for key in typed[n_values : n_values + leaf.n_keys]]
+        use = Use(
+            tuple(self._typed(value.dtype, span) for value in values),
+            leaf.constants,
+            leaf.order,
+            leaf.distinct,
+            leaf.ignores_nulls,
+        )
+        made = dict(zip(columns(n_values), values, strict=True)) | {f"k{i}": key for i, key in enumerate(keys)}
+        unnested = [f'unnest("{name}") AS "{i}"' for i, name in enumerate(names)]
+        if leaf.distinct:
+            unnested.append(f'unnest(range(len("{names[0]}"))) AS "i"')
+        items_text = [f"{write_typed(value, source)} AS {column}" for column, value in made.items()]
+        items_text += ["i"] if leaf.distinct else []
+        rows = f'SELECT {", ".join(items_text)} FROM (SELECT {", ".join(unnested)}, "{NUMBER}" AS "number")'
+        if leaf.filtered:
+            rows += f" WHERE {write_typed(self._fitted(typed[-1], 'boolean', leaf), source)}"
+        if leaf.distinct:
+            rows = f"SELECT {', '.join(made)}, min(i) AS i FROM ({rows}) GROUP BY {', '.join(made)}"
+        text = aggregate.write(use).replace("{rows}", f"({rows})")
         name = f"a{len(self.computed)}"
-        self.computed[name] = Computed(name, text, result(found))
+        self.computed[name] = Computed(name, f"({text})", aggregate.result(use))
         return name
+
+    def _fitted(self, value: Typed, wanted: str, leaf: AggregateLeaf) -> Typed:
+        """An argument in the class that the aggregate wants."""
+        dtype = value.dtype
+        assert dtype is not None
+        name = kind(dtype)
+        fits = {
+            "number": is_number(dtype),
+            "numeric": is_number(dtype),
+            "array": pa.types.is_list(dtype),
+            "orderable": is_orderable(dtype),
+            "any": True,
+        }
+        if not fits.get(wanted, name in (wanted, "null")):
+            shown, hint = _WANTED[wanted]
+            raise self._error(f"{leaf.name} takes {shown}, but this is {type_name(dtype)}", leaf.span, hint)
+        if wanted == "number" or (wanted == "numeric" and name in ("float", "null")):
+            return cast_to(value, pa.float64())
+        return cast_to(value, pa.bool_()) if name == "null" and wanted == "boolean" else value
 
     def _check_fold(self, leaf: FoldLeaf, value: EventValue | None) -> None:
         if leaf.function == "COUNT" or value is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -10,7 +11,21 @@ from sqlglot import exp
 from eventide.errors import QueryError, did_you_mean
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Scalar, Span
-from eventide.plan.rows.aggregates import aggregate_name
+from eventide.plan.expressions.typed import Source
+from eventide.plan.rows.aggregates import (
+    AGGREGATES,
+    CONSTANTS,
+    FLAG,
+    FOREIGN,
+    FRACTION,
+    REFUSED,
+    SIZE,
+    TEXT,
+    known_aggregate,
+)
+from eventide.plan.rows.averages import exact_average, has_exact_average
+from eventide.plan.rows.calls import Call, read_call
+from eventide.plan.rows.define import event_value
 from eventide.plan.rows.leaves import (
     AggregateLeaf,
     FoldLeaf,
@@ -25,7 +40,7 @@ from eventide.plan.rows.leaves import (
 
 _NAVIGATION = ("PREV", "NEXT", "FIRST", "LAST")
 _MODES = ("RUNNING", "FINAL")
-FOLDED = {exp.Count: "COUNT", exp.Sum: "SUM", exp.Min: "MIN", exp.Max: "MAX", exp.Avg: "AVG"}
+FOLDED = ("COUNT", "SUM", "MIN", "MAX", "AVG")
 
 
 def resolve(
@@ -46,6 +61,11 @@ def resolve(
     ('`0` < `1`', [None, (0,)])
     """
     resolver = _Resolver(scalar, labels, unions, schema, text, defines)
+    subquery = scalar.tree.find(exp.Query)
+    if subquery is not None:
+        # ev.sql has run them all before.
+        hint = "run the whole statement with ev.sql(...), or compute the value before and write it here"
+        raise resolver.error("ev.match_recognize runs no subqueries", subquery, hint)
     return Resolved(resolver.expression(scalar.tree.copy(), "RUNNING"), tuple(resolver.leaves), scalar.span)
 
 
@@ -97,8 +117,9 @@ class _Resolver:
             return self._classifier(node, Slot(self._classified(node), final=mode == "FINAL"))
         if name == "MATCH_NUMBER":
             return self.leaf(NumberLeaf(), node)
-        if isinstance(node, (exp.AggFunc, exp.Filter)) or aggregate_name(node) is not None:
-            return self._aggregate(node, mode)
+        call = read_call(node)
+        if call is not None:
+            return self._aggregate(call, node, mode)
         if isinstance(node, exp.Column):
             label, tree = self._column(node)
             return self.leaf(ValueLeaf(self._slot(label), tree, self.span(node)), node)
@@ -111,8 +132,7 @@ class _Resolver:
 
     def _mode(self, node: exp.Expression, name: str) -> exp.Expression:
         (inner,) = node.expressions
-        aggregates = isinstance(inner, (exp.AggFunc, exp.Filter)) or aggregate_name(inner) is not None
-        if _name(inner) not in (*_NAVIGATION[2:], "CLASSIFIER") and not aggregates:
+        if _name(inner) not in (*_NAVIGATION[2:], "CLASSIFIER") and read_call(inner) is None:
             hint = f"write {name} LAST(x), {name} FIRST(x) or {name} of an aggregate"
             raise self.error(f"{name} stands before something else than FIRST, LAST or an aggregate", node, hint)
         if name == "FINAL" and self.defines is not None:
@@ -169,55 +189,84 @@ class _Resolver:
         ifs = [exp.If(this=exp.Literal.number(i), true=exp.Literal.string(self.labels[i])) for i in named]
         return exp.Case(this=number, ifs=ifs)
 
-    def _aggregate(self, node: exp.Expression, mode: str) -> exp.Expression:
-        """Count, sum, minimum and maximum are folded, an average is a sum divided by a count, others are lists."""
-        aggregate, condition = node, None
-        if isinstance(node, exp.Filter):
-            aggregate, condition = node.this, node.expression.this
-        final, label = mode == "FINAL", self._one_label(node, node)
-        members, span = self._members(label), self.span(node)
-        arguments, distinct = _arguments(aggregate)
-        if isinstance(aggregate, exp.CountIf):
-            condition = arguments[0] if condition is None else exp.and_(condition, arguments[0])
-            arguments = []
-        folded = {kind: name for kind, name in FOLDED.items() if isinstance(aggregate, kind)}
-        function = "COUNT" if isinstance(aggregate, exp.CountIf) else next(iter(folded.values()), None)
+    def _aggregate(self, call: Call, node: exp.Expression, mode: str) -> exp.Expression:
+        """Count, sum, minimum, maximum and average are folded where they can be, all others are over lists."""
+        function = self._check_call(call, node)
+        arguments, condition = list(call.arguments), call.condition
+        for part in (*arguments, *call.order, *([condition] if condition is not None else [])):
+            self._check_inside(part, node)
+        is_general = call.distinct or len(arguments) > 1 or _is_dynamic(*arguments, condition)
+        if function == "COUNT_IF" and not is_general:
+            test = arguments[0]
+            condition = test if condition is None else exp.And(this=exp.paren(condition), expression=exp.paren(test))
+            function, arguments = "COUNT", []
+        if is_general or function not in FOLDED:
+            arguments = arguments or ([exp.Literal.number(1)] if function == "COUNT" else [])
+            return self._general(replace(call, arguments=tuple(arguments)), function, node, mode)
         if condition is not None:
-            arguments = arguments or [exp.Literal.number(1)]
-            arguments = [exp.Case(ifs=[exp.If(this=condition.copy(), true=argument)]) for argument in arguments]
-        if function == "COUNT" and not arguments:
-            return self.leaf(FoldLeaf("COUNT", members, None, final, span), node)
-        dynamic = any(
-            _name(part) in ("CLASSIFIER", "MATCH_NUMBER") for argument in arguments for part in argument.walk()
-        )
-        for argument in arguments:
-            self._check_inside(argument, node)
-        if function is None or distinct or dynamic or len(arguments) != 1:
-            return self._general(aggregate, arguments, distinct, members, final, node)
-        tree = self._plain(arguments[0])
+            value = arguments[0] if arguments else exp.Literal.number(1)
+            arguments = [exp.Case(ifs=[exp.If(this=condition.copy(), true=value)])]
+        if not arguments:
+            return self._fold("COUNT", None, node, mode)
         if function != "AVG":
-            return self.leaf(FoldLeaf(function, members, tree, final, span), node)
-        total = exp.Cast(this=tree.copy(), to=exp.DataType.build("double"))
-        count = self.leaf(FoldLeaf("COUNT", members, tree, final, span), node)
-        zero = exp.Literal.number(0)
-        return exp.Div(
-            this=self.leaf(FoldLeaf("SUM", members, total, final, span), node),
-            expression=exp.Case(ifs=[exp.If(this=exp.NEQ(this=count, expression=zero), true=count.copy())]),
-        )
+            return self._fold(function, self._plain(arguments[0]), node, mode)
+        return self._average(replace(call, arguments=tuple(arguments), condition=None), node, mode)
 
-    def _general(
-        self,
-        aggregate: exp.Expression,
-        arguments: list[exp.Expression],
-        distinct: bool,
-        members: tuple[int, ...] | None,
-        final: bool,
-        node: exp.Expression,
-    ) -> exp.Expression:
-        function = aggregate_name(aggregate)
+    def _fold(self, function: str, tree: exp.Expression | None, node: exp.Expression, mode: str) -> exp.Expression:
+        members = self._members(self._one_label(node, node))
+        return self.leaf(FoldLeaf(function, members, tree, mode == "FINAL", self.span(node)), node)
+
+    def _average(self, call: Call, node: exp.Expression, mode: str) -> exp.Expression:
+        """A sum divided by a count; of decimals exactly, as long as their units fit into 64 bits."""
+        tree = self._plain(call.arguments[0])
+        dtype = event_value(tree, self.schema, Source(self.text, self.span(node))).dtype
+        decimal = dtype if dtype is not None and pa.types.is_decimal(dtype) else None
+        if decimal is not None and not has_exact_average(decimal):
+            return self._general(call, "AVG", node, mode)
+        count = self._fold("COUNT", tree, node, mode)
+        if decimal is None:
+            total = self._fold("SUM", exp.Cast(this=tree.copy(), to=exp.DataType.build("double")), node, mode)
+            present = exp.NEQ(this=count, expression=exp.Literal.number(0))
+            return exp.Div(this=total, expression=exp.Case(ifs=[exp.If(this=present, true=count.copy())]))
+        units = exp.Mul(this=exp.paren(tree), expression=exp.Literal.number(10**decimal.scale))
+        total = self._fold("SUM", exp.Cast(this=exp.paren(units), to=exp.DataType.build("bigint")), node, mode)
+        read = {"s": total, "n": count}
+        made = exact_average(decimal)
+        return made.transform(lambda part: read[part.name].copy() if isinstance(part, exp.Column) else part)
+
+    def _check_call(self, call: Call, node: exp.Expression) -> str:
+        """The aggregate's key in `AGGREGATES`; an error when there is none, or when it is not called like that."""
+        function, shown = known_aggregate(call.name), call.shown
+        if function is None and call.name in REFUSED:
+            reason, hint = REFUSED[call.name]
+            raise self.error(f"{shown} cannot be computed in MATCH_RECOGNIZE: {reason}", node, hint)
         if function is None:
-            hint = "compute it from an array: array_agg(x), and what Spark SQL makes of arrays"
-            raise self.error(f"MATCH_RECOGNIZE does not know the aggregate {aggregate.sql('spark')}", node, hint)
+            hint = f"in Spark SQL it is {FOREIGN[call.name]}" if call.name in FOREIGN else "is it one of Spark SQL's?"
+            raise self.error(f"there is no aggregate {shown}", node, hint)
+        aggregate = AGGREGATES[function]
+        usage = f"write {shown}{aggregate.usage}"
+        at_least, at_most = len(aggregate.params) - aggregate.optional, len(aggregate.params)
+        n_arguments, n_keys = len(call.arguments), len(call.order)
+        if function == "MODE" and n_keys == 1 and not n_arguments:
+            return function
+        if n_arguments < at_least or (n_arguments > at_most and not aggregate.variadic):
+            wanted = str(at_most) if at_least == at_most else f"{at_least} or {at_most}"
+            if function in ("MIN", "MAX") and n_arguments > 1:
+                usage += f"; of several values take {'least' if function == 'MIN' else 'greatest'}(x, y)"
+            plural = "s" if wanted != "1" else ""
+            raise self.error(f"{shown} takes {wanted} argument{plural}, found {n_arguments}", node, usage)
+        if not aggregate.keys[0] <= n_keys <= aggregate.keys[1] or (function == "MODE" and n_keys):
+            what = "takes no WITHIN GROUP" if n_keys and not aggregate.keys[0] else "needs WITHIN GROUP with one key"
+            raise self.error(f"{shown} {what}", node, usage)
+        if call.ignores_nulls is not None and not aggregate.nulls:
+            word = "IGNORE" if call.ignores_nulls else "RESPECT"
+            raise self.error(f"{shown} takes no {word} NULLS", node, "leave NULL out: FILTER (WHERE x IS NOT NULL)")
+        return function
+
+    def _general(self, call: Call, function: str, node: exp.Expression, mode: str) -> exp.Expression:
+        """An aggregate over lists of what its arguments read, for DuckDB."""
+        aggregate = AGGREGATES[function]
+        members, final = self._members(self._one_label(node, node)), mode == "FINAL"
         lists: list[ListLeaf] = []
 
         def item(tree: exp.Expression | None, part: exp.Expression) -> exp.Expression:
@@ -239,16 +288,62 @@ class _Resolver:
                 return exp.Column(this=exp.to_identifier("number", quoted=True))
             return part
 
+        flags: list[object] = []
+        constants: list[object] = []
+        trees: list[exp.Expression] = []
+        for i, argument in enumerate(call.arguments):
+            param = aggregate.params[min(i, len(aggregate.params) - 1)]
+            if param in CONSTANTS:
+                (flags if param == FLAG else constants).append(self._constant(argument, param, call))
+            else:
+                trees.append(argument)
+        nulls = call.ignores_nulls
+        if flags and nulls is None and aggregate.nulls:
+            nulls = bool(flags[0])
+        trees += [key.this for key in call.order]
+        trees += [] if call.condition is None else [call.condition]
         made: list[exp.Expression] = []
-        for argument in arguments:
-            if isinstance(argument, exp.Literal):
-                made.append(argument)
-                continue
-            dynamic = any(_name(part) in ("CLASSIFIER", "MATCH_NUMBER") for part in argument.walk())
-            made.append(argument.copy().transform(rewrite) if dynamic else item(self._plain(argument), argument))
+        for tree in trees:
+            # Text and numbers need no list; a constant alone still counts once for each row.
+            if isinstance(tree, (exp.Literal, exp.Null, exp.Boolean)):
+                made.append(tree)
+            elif _is_dynamic(tree):
+                made.append(tree.copy().transform(rewrite))
+            else:
+                made.append(item(self._plain(tree), tree))
         if not lists:
             item(None, node)
-        return self.leaf(AggregateLeaf(function, tuple(made), tuple(lists), distinct, self.span(node)), node)
+        leaf = AggregateLeaf(
+            function,
+            tuple(made),
+            tuple(lists),
+            call.distinct or function == "COLLECT_SET",
+            self.span(node),
+            tuple(constants),
+            tuple(map(_direction, call.order)),
+            0 if aggregate.key else len(call.order),
+            call.condition is not None,
+            aggregate.nulls == "ignored" if nulls is None else nulls,
+            call.shown,
+        )
+        return self.leaf(leaf, node)
+
+    def _constant(self, node: exp.Expression, param: str, call: Call) -> object:
+        """The value of an argument that must be a constant."""
+        if param == FRACTION and isinstance(node, exp.Array):
+            return tuple(self._constant(item, param, call) for item in node.expressions)
+        inner = node.this if isinstance(node, exp.Cast) else node
+        if param == TEXT and (isinstance(node, exp.Null) or (isinstance(node, exp.Literal) and node.is_string)):
+            return "" if isinstance(node, exp.Null) else str(node.this)
+        if param == FLAG and isinstance(node, exp.Boolean):
+            return bool(node.this)
+        if isinstance(inner, exp.Literal) and not inner.is_string:
+            if param == FRACTION and 0 <= float(inner.this) <= 1:
+                return float(inner.this)
+            if param == SIZE and inner.this.isdigit() and int(inner.this) > 0:
+                return int(inner.this)
+        hint = f"write {call.shown}{AGGREGATES[known_aggregate(call.name) or ''].usage}"
+        raise self.error(f"this argument of {call.shown} must be {param}, and a constant", node, hint)
 
     def _plain(self, tree: exp.Expression) -> exp.Expression:
         """The expression over the columns of one row, without labels."""
@@ -333,8 +428,9 @@ class _Resolver:
 
     def _check_inside(self, inner: exp.Expression, node: exp.Expression) -> None:
         for part in inner.walk():
-            if _name(part) in (*_NAVIGATION, *_MODES) or isinstance(part, exp.AggFunc):
-                what, outside = _name(part) or part.sql("spark"), _name(node)
+            if _name(part) in (*_NAVIGATION, *_MODES) or read_call(part) is not None:
+                outside = _name(node) if _name(node) in _NAVIGATION else ""
+                what = _name(part) if _name(part) in (*_NAVIGATION, *_MODES) else part.sql("spark")
                 hint = "only FIRST and LAST stand inside PREV and NEXT"
                 if not outside:
                     outside, hint = "an aggregate", "an aggregate takes the columns of its rows: sum(A.price)"
@@ -346,12 +442,13 @@ def _name(node: exp.Expr | None) -> str:
     return node.name.upper() if isinstance(node, exp.Anonymous) else ""
 
 
-def _arguments(aggregate: exp.Expression) -> tuple[list[exp.Expression], bool]:
-    """The arguments, and whether they are DISTINCT; `*` is none."""
-    found = aggregate.expressions if isinstance(aggregate, exp.Anonymous) else list(aggregate.iter_expressions())
-    distinct = any(isinstance(argument, exp.Distinct) for argument in found)
-    flat = [
-        e for argument in found for e in (argument.expressions if isinstance(argument, exp.Distinct) else [argument])
-    ]
-    stars = [e for e in flat if isinstance(e, exp.Star) or (isinstance(e, exp.Column) and isinstance(e.this, exp.Star))]
-    return [e for e in flat if e not in stars], distinct
+def _is_dynamic(*trees: exp.Expression | None) -> bool:
+    """Whether an expression reads what is known of the match only: labels, and its number."""
+    return any(
+        _name(part) in ("CLASSIFIER", "MATCH_NUMBER") for tree in trees if tree is not None for part in tree.walk()
+    )
+
+
+def _direction(key: exp.Ordered) -> str:
+    """How a key of WITHIN GROUP sorts."""
+    return f"{'DESC' if key.args.get('desc') else 'ASC'} NULLS {'FIRST' if key.args.get('nulls_first') else 'LAST'}"

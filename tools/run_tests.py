@@ -10,16 +10,27 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-PYTEST = [sys.executable, "-m", "pytest"]
-# These patterns have matchers of their own, which take seconds to compile: they run as plain Python.
-OWN_MATCHERS = ["tests/rows", "tests/detection", "docs/match-recognize.md"]
-PLAIN = ["env", "NUMBA_DISABLE_JIT=1", *PYTEST, *OWN_MATCHERS]
-COMPILED = [*PYTEST, *(f"--ignore={path}" for path in OWN_MATCHERS)]
+PYTEST = [sys.executable, "-m", "pytest", "--durations=12"]
+# These patterns have code of their own, which takes seconds to compile: they run as plain Python.
+OWN_CODE = [
+    "tests/rows",
+    "tests/detection",
+    "tests/diagnosis",
+    "tests/examples",
+    "docs/match-recognize.md",
+    "docs/builder.md",
+    "docs/descents.md",
+    "docs/diagnose.md",
+]
+# These run compiled on few random queries, and as plain Python on many.
+RANDOM = ["tests/engines/test_same_rows.py", "tests/engines/test_pattern_rows.py"]
+PLAIN = ["env", "NUMBA_DISABLE_JIT=1", *PYTEST, *OWN_CODE]
+COMPILED = [*PYTEST, *(f"--ignore={path}" for path in OWN_CODE)]
 HALVES = {
     "tests on Spark": [[*COMPILED, "-m", "spark", "tests"], [*PLAIN, "-m", "spark"]],
     "all other tests, and the mutants": [
         [*COMPILED, "-m", "not spark"],
-        [*PLAIN, "-m", "not spark"],
+        [*PLAIN, *RANDOM, "-m", "not spark"],
         [sys.executable, "-m", "tests.mutants"],
     ],
 }

@@ -1,4 +1,4 @@
-"""The command line: `eventide run`, `check`, `generate`.
+"""The command line: `eventide run`, `sql`, `check`, `generate`.
 
 Exit codes: 0 done; 2 the query or the input is wrong (one message); 1 anything else.
 """
@@ -18,7 +18,7 @@ import pyarrow as pa
 import typer
 from rich.console import Console
 
-from eventide import api
+from eventide import api, recognition
 from eventide.errors import EventideError, InputError
 from eventide.generate import generate as generate_events
 from eventide.report import as_table, check_output, json_lines, write_rows
@@ -39,6 +39,8 @@ InputPath = Annotated[
 Ts = Annotated[str | None, typer.Option("--ts", help="The time column.")]
 TsUnit = Annotated[str | None, typer.Option("--ts-unit", help="Unit of an integer time column: s, ms or us.")]
 TypeColumn = Annotated[str | None, typer.Option("--type", help="The column that holds the event type.")]
+Engine = Annotated[str, typer.Option(help="local or spark.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the rows as JSON, one a line.")]
 Output = Annotated[Path | None, typer.Option("--output", help="Write the rows here (.parquet, .csv or .jsonl).")]
 
 
@@ -49,16 +51,13 @@ def run(
     ts: Ts = None,
     ts_unit: TsUnit = None,
     type_column: TypeColumn = None,
-    engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
+    engine: Engine = "local",
     output: Output = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the plan before running.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON, one a line.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run a query over files and print or write its rows."""
-    if engine not in ("local", "spark"):
-        raise InputError(f"there is no engine '{engine}'", hint="local or spark")
-    if output is not None:
-        check_output(output)
+    _check_run(engine, output)
     query = api.query(_read_query(query_file), ts=ts, ts_unit=ts_unit, type=type_column)
     if explain:
         # Beside machine-readable rows, the plan goes where the messages go.
@@ -66,7 +65,39 @@ def run(
     started = time.perf_counter()
     with _progress(f"running on the {engine} engine"):
         table = _collect(query, input_path, engine)
-    seconds = time.perf_counter() - started
+    _give_out(table, output, as_json, time.perf_counter() - started)
+
+
+@app.command("sql")
+def run_sql(
+    statement_file: Annotated[Path, typer.Argument(help="A file with one SQL statement.")],
+    table: Annotated[
+        list[str] | None, typer.Option("--table", help="A table of the statement and its files, as name=path.")
+    ] = None,
+    ts_unit: TsUnit = None,
+    engine: Engine = "local",
+    output: Output = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a SQL statement with MATCH_RECOGNIZE over files and print or write its rows."""
+    _check_run(engine, output)
+    paths = dict(_named_path(text) for text in table or [])
+    text = _read_query(statement_file)
+    started = time.perf_counter()
+    with _progress(f"running on the {engine} engine"):
+        rows = _collect_sql(text, paths, ts_unit, engine)
+    _give_out(rows, output, as_json, time.perf_counter() - started)
+
+
+def _check_run(engine: str, output: Path | None) -> None:
+    if engine not in ("local", "spark"):
+        raise InputError(f"there is no engine '{engine}'", hint="local or spark")
+    if output is not None:
+        check_output(output)
+
+
+def _give_out(table: pa.Table, output: Path | None, as_json: bool, seconds: float) -> None:
+    """Write the rows, or print them."""
     if output is not None:
         write_rows(table, output)
         _say(f"{table.num_rows:,} rows written to {output} in {seconds:.1f} s")
@@ -172,6 +203,27 @@ def _collect(query: api.Query, path: str, engine: str) -> pa.Table:
     spark = session("eventide run")
     try:
         return query.run(path, engine="spark", spark=spark).toArrow()
+    finally:
+        spark.stop()
+
+
+def _named_path(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    if not (equals and name and path):
+        raise InputError(f"--table takes name=path, found '{text}'", hint="for example --table trades=trades.parquet")
+    return name, path
+
+
+def _collect_sql(text: str, paths: dict[str, str], ts_unit: str | None, engine: str) -> pa.Table:
+    if engine == "local":
+        return recognition.sql(text, ts_unit=ts_unit, **paths)
+    from eventide.engines.spark.run import read_frame
+    from eventide.engines.spark.session import session
+
+    spark = session("eventide sql")
+    try:
+        frames = {name: read_frame(path, spark) for name, path in paths.items()}
+        return recognition.sql(text, spark=spark, ts_unit=ts_unit, **frames).toArrow()
     finally:
         spark.stop()
 

@@ -72,6 +72,33 @@ def test_a_match_leaves_with_its_last_event_and_a_partial_one_when_its_time_is_o
     assert stream.n_held() == 0 and stream.pending_us() is None
 
 
+RISE = ev.Pattern.begin("a", "kind = 'a'").followed_by("b", "kind = 'b' AND x > a.x").within("10 seconds")
+
+
+def waiting() -> Stream:
+    """A match that is complete, and waits for a partial one that began before it."""
+    stream = open_stream(RISE, skip="past_last")
+    assert step(stream, [event(1, "a", x=5), event(2, "a", x=1), event(3, "b", x=3)], 3) == []
+    return stream
+
+
+def test_a_complete_match_waits_for_those_that_began_earlier() -> None:
+    assert step(waiting(), [event(4, "b", x=9)], 4) == [(False, 1, 4)]
+
+
+def test_a_complete_match_leaves_when_those_that_began_earlier_are_over() -> None:
+    stream = waiting()
+    assert stream.pending_us() == 11 * SECOND_US
+    assert sorted(step(stream, [], 11)) == [(False, 2, 3), (True, 1, 1)]
+    assert stream.n_held() == 0
+
+
+def test_the_first_partial_match_to_run_out_of_time_wakes_the_bucket() -> None:
+    stream = open_stream(A_B)
+    step(stream, [event(1, "a"), event(4, "a", key=1)], 4)
+    assert stream.pending_us() == 11 * SECOND_US
+
+
 def test_absence_is_certain_when_its_time_is_over() -> None:
     unpaid = ev.Pattern.begin("order", "kind = 'a'").not_followed_by("pay", "kind = 'b'").within("10 seconds")
     stream = open_stream(unpaid)

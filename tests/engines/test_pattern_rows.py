@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from typing import Any
 
 import pyarrow as pa
@@ -48,24 +46,6 @@ def test_a_pattern_returns_the_oracles_rows(case: PatternCase) -> None:
 @given(pattern_cases(kinds=[*ALL, "and"], max_per_group=6))
 def test_a_pattern_with_and_returns_the_oracles_rows(case: PatternCase) -> None:
     check(case, run(case))
-
-
-def test_patterns_return_the_oracles_rows_without_jit() -> None:
-    """The same bodies on many more cases: the kernels as plain Python, so that no query is compiled."""
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        __file__,
-        "-k",
-        "oracles_rows and not jit",
-    ]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-4000:]
 
 
 @pytest.mark.spark
@@ -136,3 +116,10 @@ def test_the_worked_example_of_an_optional_repetition(strategy: str, found: list
     text = f"PATTERN SEQ(A, B*, C) SEMANTICS {strategy} RETURN A.id, B.id, C.id"
     rows = rows_of(text, "a1 b2 a3 c4 b5 c6")
     assert sorted(row["A_id"] + "".join(row["B_id"]) + row["C_id"] for row in rows) == found
+
+
+def test_an_aggregate_of_the_side_of_an_and_is_tested_where_the_side_has_its_symbol() -> None:
+    events = [{"ts": 1, "kind": "A", "x": -1}]
+    text = "PATTERN AND(A a, OR(A b, A c)) WHERE avg(b.x) > 0.5 RETURN b.x, c.x"
+    found = ev.query(text, type="kind", ts_unit="s").run(events).to_pylist()
+    assert [(row["b_x"], row["c_x"]) for row in found] == [(None, -1)]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -34,16 +32,6 @@ def check(case: Case, result: pa.Table) -> None:
 @given(cases(groups=SEVERAL))
 def test_the_embedded_engine_returns_the_oracles_rows(case: Case) -> None:
     check(case, ev.query(case.text, **case.options).run(case.table()))
-
-
-def test_the_embedded_engine_returns_the_oracles_rows_without_jit() -> None:
-    """The same body on many more cases: the kernels as plain Python, so that no query is compiled."""
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    names = ["embedded_engine_returns_the_oracles_rows", "files_cut_by_partition"]
-    chosen = f"({' or '.join(names)}) and not without_jit"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", chosen]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-4000:]
 
 
 @settings(max_examples=100 if WITHOUT_JIT else 8, **QUICK)

@@ -15,12 +15,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.mutants.detection import DETECTION
 from tests.mutants.events import EVENTS
 from tests.mutants.mutant import Mutant
+from tests.mutants.patterns import PATTERNS
 from tests.mutants.rows import ROWS
+from tests.mutants.streams import STREAMS
 
 ROOT = Path(__file__).resolve().parents[2]
-MUTANTS = (*EVENTS, *ROWS)
+MUTANTS = (*EVENTS, *PATTERNS, *ROWS, *DETECTION, *STREAMS)
 LIBRARIES = (
     "duckdb",
     "hypothesis",

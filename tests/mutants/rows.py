@@ -85,7 +85,7 @@ ROWS = (
     Mutant(
         "rows: numbers go on in the next partition",
         ROW_KERNEL,
-        "state[NUMBER] = 1",
+        "state[NUMBER] = progress[state[PARTITION], NEXT_NUMBER]",
         "state[NUMBER] = max(1, state[NUMBER])",
         MATCHER,
     ),
@@ -99,8 +99,8 @@ ROWS = (
     Mutant(
         "rows: failures of an earlier attempt count where they may not",
         "operators/rows/operator.py",
-        "plain_kernel.MEMO_PER_ATTEMPT if per_attempt else",
-        "plain_kernel.MEMO_PER_PARTITION if per_attempt else",
+        "places.MEMO_PER_ATTEMPT if per_attempt else",
+        "places.MEMO_PER_PARTITION if per_attempt else",
         MATCHER,
     ),
     Mutant(

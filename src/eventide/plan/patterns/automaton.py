@@ -135,7 +135,9 @@ class _Compiler:
     def _finish(self, branch: Pattern, piece: _Piece, strategy: str) -> Branch:
         """The automaton's positions, with what each step closes."""
         inside = set(symbols_in(branch))
-        mine = {k for k, names in enumerate(self._links.aggregates) if names <= inside}
+        # Those of an AND on its own were tested when its pairs were made.
+        is_pair = isinstance(branch, And)
+        mine = {k for k, names in enumerate(self._links.aggregates) if names <= inside and not is_pair}
         bindable = self._bindable(self._mine) if mine else {}
 
         def closed(position: int) -> set[int]:

@@ -1,0 +1,260 @@
+"""Mutants of event patterns beyond SEQ: the walk, its automata, negations, pairs, scopes."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+RULES = ("tests/operators/test_patterns.py::test_rules",)
+AGAIN = ("tests/operators/test_patterns.py::test_a_match_is_returned_once_when_more_events_come",)
+STAYS = ("tests/operators/test_patterns.py::test_events_stay_as_long_as_their_window",)
+PAUSES = ("tests/operators/test_patterns.py::test_a_walk_that_pauses_loses_nothing",)
+WAITS = ("tests/operators/test_patterns.py::test_a_trailing_not_is_decided_at_the_end_of_its_window",)
+LIMIT = ("tests/operators/test_patterns.py::test_a_partition_with_more_matches_than_the_limit_is_an_error",)
+ONCE = ("tests/operators/test_patterns.py::test_two_branches_that_find_one_binding_return_it_once",)
+IDS = ("tests/operators/test_patterns.py::test_ids_tell_the_symbols_of_one_event_apart",)
+TIES = ("tests/operators/test_patterns.py::test_tied_events_do_not_complete_one_another",)
+WALK = "kernels/patterns.py"
+COMPLETIONS = "kernels/completions.py"
+AUTOMATON = "plan/patterns/automaton.py"
+
+PATTERNS = (
+    Mutant(
+        "patterns: the window's end belongs to the window",
+        WALK,
+        "limit = first_at_least(ts_us, ts_us[first_row] + reach, first_row, hi)",
+        "limit = first_at_least(ts_us, ts_us[first_row] + reach + 1, first_row, hi)",
+        RULES,
+    ),
+    Mutant(
+        "patterns: a leading NOT looks a window back and no less",
+        WALK,
+        "last_us - job[REACH] + 1, job[SCOPE_LO]",
+        "last_us - job[REACH], job[SCOPE_LO]",
+        RULES,
+    ),
+    Mutant(
+        "patterns: a trailing NOT looks past the window",
+        WALK,
+        "first_us + job[REACH], job[SCOPE_LO]",
+        "first_us + job[REACH] + 1, job[SCOPE_LO]",
+        RULES,
+    ),
+    Mutant(
+        "patterns: a trailing NOT begins with the events tied to the last one",
+        WALK,
+        "write_gap(gaps, g, negations[i], follows[last_row], -1)",
+        "write_gap(gaps, g, negations[i], last_row, -1)",
+        RULES,
+    ),
+    Mutant(
+        "patterns: a NOT's gap ends with the events tied to the next one",
+        WALK,
+        "write_gap(gaps, g, negations[i], begins, precedes[first_row])",
+        "write_gap(gaps, g, negations[i], begins, follows[first_row])",
+        RULES,
+    ),
+    Mutant(
+        "patterns: a NOT's gap begins with the event before it",
+        WALK,
+        "begins = -1 if n == base else follows[frame[LAST]]",
+        "begins = -1 if n == base else frame[LAST]",
+        RULES,
+    ),
+    Mutant(
+        "patterns: a NOT does not wait for the symbols that its conjuncts name",
+        WALK,
+        "due = due and is_bound(link[k], symbols, m)",
+        "due = due and True",
+        RULES,
+    ),
+    Mutant(
+        "patterns: one event of a NOT is looked for in the gap but its first event",
+        WALK,
+        "for row in range(lo, hi):",
+        "for row in range(lo + 1, hi):",
+        RULES,
+    ),
+    Mutant(
+        "patterns: next goes on after the earliest event",
+        WALK,
+        "if is_adjacent and n > base and strategy != ANY and follows[first_row] < end:",
+        "if is_adjacent and n > base and strategy == CONTIGUOUS and follows[first_row] < end:",
+        RULES,
+    ),
+    Mutant(
+        "patterns: next takes one of several tied earliest events",
+        WALK,
+        "            frame[END] = follows[first_row]\n",
+        "            frame[END] = first_row + 1\n",
+        RULES,
+    ),
+    Mutant(
+        "patterns: the first start event is the only one",
+        WALK,
+        "if is_adjacent and n > base and strategy",
+        "if is_adjacent and strategy",
+        RULES,
+    ),
+    Mutant(
+        "patterns: contiguous skips an event",
+        WALK,
+        "            until = np.int64(follows[after])\n",
+        "            until = np.int64(limit)\n",
+        RULES,
+    ),
+    Mutant(
+        "patterns: NEXT is tested on the last of several tied events only",
+        WALK,
+        "while holds and i >= base and precedes[rows[i]] == precedes[frame[LAST]]:",
+        "while holds and i == n - 1 and i >= base and precedes[rows[i]] == precedes[frame[LAST]]:",
+        RULES,
+    ),
+    Mutant(
+        "patterns: an aggregate is not tested when its symbol closes on the way",
+        WALK,
+        "holds = holds and closes(closings[i], symbols, rows, base, m, cols)\n                if not holds:\n"
+        "                    continue\n                for way",
+        "holds = holds and True\n                if not holds:\n                    continue\n                for way",
+        RULES,
+    ),
+    Mutant(
+        "patterns: MIN LENGTH wants one event more",
+        WALK,
+        "or m < job[MIN_LENGTH]):",
+        "or m <= job[MIN_LENGTH]):",
+        RULES,
+    ),
+    Mutant(
+        "patterns: a match that the old watermark decided is returned again",
+        WALK,
+        "if best <= job[UP_TO] and best > job[NEWER_THAN]:",
+        "if best <= job[UP_TO] and best >= job[NEWER_THAN]:",
+        AGAIN,
+    ),
+    Mutant(
+        "patterns: a match that the watermark decides is kept back",
+        WALK,
+        "(decided > job[UP_TO] or",
+        "(decided >= job[UP_TO] or",
+        WAITS,
+    ),
+    Mutant(
+        "patterns: a trailing NOT is decided at the window's end, not before",
+        WALK,
+        "return from_us + job[N_WINDOWS] * job[REACH] - 1",
+        "return from_us + job[N_WINDOWS] * job[REACH]",
+        WAITS,
+    ),
+    Mutant(
+        "patterns: the limit of matches is one lower",
+        WALK,
+        "if job[N_MATCHES] > job[MAX_MATCHES]:",
+        "if job[N_MATCHES] >= job[MAX_MATCHES]:",
+        LIMIT,
+    ),
+    Mutant(
+        "patterns: a full stack loses a candidate",
+        WALK,
+        "        if room != DONE:\n            job[DEPTH] = depth\n",
+        "        if room != DONE:\n            job[DEPTH] = depth\n            frame[ROW] += 1\n",
+        PAUSES,
+    ),
+    Mutant(
+        "patterns: a match is thought to end where a later one does",
+        COMPLETIONS,
+        "if reached >= 0 and (end < 0 or reached < end):",
+        "if reached >= 0 and (end < 0 or reached > end):",
+        RULES,
+    ),
+    Mutant(
+        "patterns: what tied events reach is thought to follow them",
+        COMPLETIONS,
+        "            start = precedes[stop - 1]\n",
+        "            start = stop - 1\n",
+        TIES,
+    ),
+    Mutant(
+        "patterns: a match is thought to go on where it may end",
+        COMPLETIONS,
+        "if may_end[position]:",
+        "if may_end[position] and edge_lo[position] == edge_lo[position + 1]:",
+        RULES,
+    ),
+    Mutant(
+        "patterns: an id does not tell symbols apart",
+        "kernels/bindings.py",
+        "np.uint64(symbols[j]) * _GOLDEN",
+        "np.uint64(0) * _GOLDEN",
+        IDS,
+    ),
+    Mutant(
+        "patterns: a repetition may go on past its bound",
+        AUTOMATON,
+        "for _ in range(pattern.maximum - pattern.minimum)]",
+        "for _ in range(pattern.maximum - pattern.minimum + 1)]",
+        RULES,
+    ),
+    Mutant(
+        "patterns: a star is a plus",
+        AUTOMATON,
+        "            looped.empties.add(_NOTHING)\n",
+        "",
+        RULES,
+    ),
+    Mutant(
+        "patterns: a NOT before an optional part is forgotten",
+        AUTOMATON,
+        "[(p, skipped | marks) for skipped in left.empties",
+        "[(p, marks) for skipped in left.empties",
+        RULES,
+    ),
+    Mutant(
+        "patterns: a NOT is matched by the strategy of the query",
+        AUTOMATON,
+        'branches = self._whole(part, "any")',
+        'branches = self._whole(part, "next")',
+        RULES,
+    ),
+    Mutant(
+        "patterns: a NOT behind a side of an AND is forgotten",
+        "operators/patterns/offers.py",
+        "gaps = dict.fromkeys(gap for _, own in combination for gap in own)",
+        "gaps: dict[Gap, None] = {}",
+        RULES,
+    ),
+    Mutant(
+        "patterns: a binding found in two ways is returned twice",
+        "operators/patterns/operator.py",
+        "if not self.spec.program.may_repeat:",
+        "if True:",
+        ONCE,
+    ),
+    Mutant(
+        "patterns: a window begins with the event at its start left out",
+        "operators/patterns/scopes.py",
+        "lo = start + np.searchsorted(ts_us, begins)",
+        'lo = start + np.searchsorted(ts_us, begins, side="right")',
+        RULES,
+    ),
+    Mutant(
+        "patterns: the buffer forgets too early",
+        "operators/patterns/spec.py",
+        "(1 + 2 * self.program.n_nested) * self.window_us",
+        "(1 + 2 * self.program.n_nested) * self.window_us - 2_000_000",
+        STAYS,
+    ),
+    Mutant(
+        "patterns: an absence is detected an instant before the window ends",
+        "operators/patterns/matches.py",
+        "-(-(found.decided_us + 1) // spec.unit_us)",
+        "(found.decided_us // spec.unit_us)",
+        WAITS,
+    ),
+    Mutant(
+        "patterns: contiguous does not see events that no step wants",
+        "plan/patterns/lower.py",
+        "keep_all=plan.strategy is Strategy.CONTIGUOUS",
+        "keep_all=False",
+        RULES,
+    ),
+)

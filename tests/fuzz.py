@@ -14,14 +14,21 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, reject, seed, settings
+from hypothesis.strategies import SearchStrategy
 
 import eventide as ev
+from tests.detection.cases import Case as BuilderCase
+from tests.detection.cases import cases as builder_cases
+from tests.detection.test_same_matches import check as check_builder
 from tests.engines.cases import Case, cases
+from tests.engines.pattern_cases import PatternCase, pattern_cases
+from tests.engines.test_pattern_rows import run as run_pattern
 from tests.lang.test_fuzz_parse import (
     FUZZ,
     test_arbitrary_text,
@@ -45,22 +52,51 @@ class Tally:
         self.cases: Counter[tuple[str, str]] = Counter()
         self.filled: Counter[tuple[str, str]] = Counter()
 
-    def add(self, engine: str, case: Case | RowsCase, has_rows: bool) -> None:
+    def add(self, engine: str, case: Case | PatternCase | RowsCase | BuilderCase, has_rows: bool) -> None:
         for feature in {"all", *case.features}:
             self.cases[engine, feature] += 1
             self.filled[engine, feature] += has_rows
 
     def report(self) -> None:
-        print(f"{'engine':<16}{'feature':<18}{'cases':>8}{'with rows':>11}")
+        print(f"{'engine':<20}{'feature':<18}{'cases':>8}{'with rows':>11}")
         for (engine, feature), n in sorted(self.cases.items()):
-            print(f"{engine:<16}{feature:<18}{n:>8}{self.filled[engine, feature]:>11}")
+            print(f"{engine:<20}{feature:<18}{n:>8}{self.filled[engine, feature]:>11}")
 
 
-def compare(engine: str, tally: Tally, run: Callable[[Case], Any]) -> Check:
-    def check(case: Case) -> None:
-        expected = case.expected()
+@dataclass(frozen=True)
+class Round:
+    """So many cases of a kind, each checked."""
+
+    check: Check
+    n_examples: int
+    cases: SearchStrategy[Any]
+    shrink: bool = True
+
+    def run(self, number: int) -> None:
+        phases = [Phase.explicit, Phase.generate, *([Phase.shrink] if self.shrink else [])]
+
+        @seed(number)
+        @settings(
+            max_examples=self.n_examples,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            database=None,
+            phases=phases,
+        )
+        @given(self.cases)
+        def body(case: Any) -> None:
+            self.check(case)
+
+        body()
+
+
+def compare(engine: str, tally: Tally, run: Callable[[Any], Any]) -> Check:
+    """For queries: the case knows what is expected, and how to read a result."""
+
+    def check(case: Case | PatternCase) -> None:
+        expected, result = case.expected(), run(case)
         tally.add(engine, case, bool(expected))
-        assert case.found(run(case)) == expected
+        assert case.found(result) == expected
 
     return check
 
@@ -73,6 +109,18 @@ def compare_rows(engine: str, tally: Tally, run: Callable[[RowsCase], Any]) -> C
     return check
 
 
+def compare_builder(engine: str, tally: Tally, run: Callable[[BuilderCase], ev.Detection]) -> Check:
+    def check(case: BuilderCase) -> None:
+        matches, _ = check_builder(case, run)
+        tally.add(engine, case, bool(matches))
+
+    return check
+
+
+def run_builder(case: BuilderCase) -> ev.Detection:
+    return case.detect(case.table())
+
+
 def run_local(case: Case) -> Any:
     return ev.query(case.text, **case.options).run(case.table())
 
@@ -81,7 +129,7 @@ def run_spilled(case: Case) -> Any:
     return ev.query(case.text, **case.options).run(case.table(), memory_limit=64)
 
 
-def spark_runs(tally: Tally) -> dict[str, tuple[Check, int]]:
+def spark_rounds(tally: Tally) -> dict[str, Round]:
     from eventide.engines.spark.session import session
     from tests.engines.test_same_rows import run_case_as_stream
 
@@ -100,15 +148,42 @@ def spark_runs(tally: Tally) -> dict[str, tuple[Check, int]]:
     def rows(case: RowsCase) -> Any:
         return ev.sql(case.sql, t=spark.createDataFrame(case.table()), ts_unit="s").toArrow()
 
+    def pattern(case: PatternCase) -> Any:
+        try:
+            rows = ev.query(case.text, **case.options).run(spark.createDataFrame(case.table()))
+        except ev.QueryError:
+            reject()
+        return rows.toArrow()
+
+    def builder(case: BuilderCase) -> ev.Detection:
+        found = case.detect(spark.createDataFrame(case.table()))
+        return ev.Detection(found.matches.toArrow(), found.timeouts.toArrow(), found.late.toArrow())
+
     def stream(case: Case) -> Any:
         with tempfile.TemporaryDirectory() as folder:
             return run_case_as_stream(case, Path(folder), spark)
 
+    many, few = cases(groups=MANY), pattern_cases(max_per_group=6, groups=[*range(6), None])
     return {
-        "spark frame": (compare("spark frame", tally, frame), 20),
-        "spark path": (compare("spark path", tally, path), 20),
-        "spark stream": (compare("spark stream", tally, stream), 8),
-        "rows on spark": (compare_rows("rows on spark", tally, rows), 15),
+        "spark frame": Round(compare("spark frame", tally, frame), 20, many, shrink=False),
+        "spark path": Round(compare("spark path", tally, path), 20, many, shrink=False),
+        "spark stream": Round(compare("spark stream", tally, stream), 8, cases(groups=MANY, stream=True), shrink=False),
+        "rows on spark": Round(compare_rows("rows on spark", tally, rows), 15, rows_cases(), shrink=False),
+        "patterns on spark": Round(compare("patterns on spark", tally, pattern), 10, few, shrink=False),
+        "builder on spark": Round(
+            compare_builder("builder on spark", tally, builder), 10, builder_cases(), shrink=False
+        ),
+    }
+
+
+def local_rounds(tally: Tally) -> dict[str, Round]:
+    many = cases(groups=MANY)
+    return {
+        "local": Round(compare("local", tally, run_local), 100, many),
+        "rows": Round(compare_rows("rows", tally, run_rows), 100, rows_cases()),
+        "patterns": Round(compare("patterns", tally, run_pattern), 50, pattern_cases()),
+        "builder": Round(compare_builder("builder", tally, run_builder), 100, builder_cases()),
+        "local spilled": Round(compare("local spilled", tally, run_spilled), 50, many),
     }
 
 
@@ -120,20 +195,6 @@ def fuzz_parser(number: int) -> int:
     return len(tests) * FUZZ.max_examples
 
 
-def fuzz_round(check: Check, n_examples: int, number: int, *, stream: bool, rows: bool, shrink: bool) -> None:
-    phases = [Phase.explicit, Phase.generate, *([Phase.shrink] if shrink else [])]
-
-    @seed(number)
-    @settings(
-        max_examples=n_examples, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=phases
-    )
-    @given(rows_cases() if rows else cases(groups=MANY, stream=stream))
-    def body(case: Any) -> None:
-        check(case)
-
-    body()
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description="Random queries against the oracle, on every engine.")
     parser.add_argument("--minutes", type=float, default=60)
@@ -141,22 +202,19 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()))
     arguments = parser.parse_args()
     tally = Tally()
-    rounds: dict[str, tuple[Check, int]] = {}
+    rounds: dict[str, Round] = {}
     if arguments.engine != "spark":
-        rounds["local"] = compare("local", tally, run_local), 100
-        rounds["rows"] = compare_rows("rows", tally, run_rows), 100
-        rounds["local spilled"] = compare("local spilled", tally, run_spilled), 50
+        rounds |= local_rounds(tally)
     if arguments.engine != "local":
-        rounds |= spark_runs(tally)
+        rounds |= spark_rounds(tally)
     end = time.monotonic() + arguments.minutes * 60
     number, n_texts = arguments.seed, 0
     print(f"seed {number}; JIT {'off' if os.environ.get('NUMBA_DISABLE_JIT') == '1' else 'on'}", flush=True)
     while time.monotonic() < end:
         n_texts += fuzz_parser(number)
-        for name, (check, n_examples) in rounds.items():
+        for part in rounds.values():
             if time.monotonic() < end:
-                stream, rows, on_spark = name == "spark stream", name.startswith("rows"), "spark" in name
-                fuzz_round(check, n_examples, number, stream=stream, rows=rows, shrink=not on_spark)
+                part.run(number)
         number += 1
         print(f"  {sum(n for (_, feature), n in tally.cases.items() if feature == 'all')} cases", flush=True)
     tally.report()

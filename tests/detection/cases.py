@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -24,10 +24,12 @@ CONDITIONS: dict[str, oracle.Condition] = {
     "x IS NULL OR kind = 'a'": lambda e, b: e["x"] is None or e["kind"] == "a",
     "true": lambda e, b: True,
 }
-SCHEMA = pa.schema({"seq": pa.int64(), "ts": pa.int64(), "kind": pa.string(), "x": pa.int32()})
+SCHEMA = pa.schema({"seq": pa.int64(), "ts": pa.int64(), "key": pa.int32(), "kind": pa.string(), "x": pa.int32()})
+LINKS = ["next", "followed_by", "followed_by", "followed_by_any", "not_next", "not_followed_by"]
+UNTIL = ["kind = 'c'", "x > 1"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Case:
     """A pattern in both forms, the events in order, and what to do after a match."""
 
@@ -35,18 +37,28 @@ class Case:
     steps: oracle.Pattern
     events: tuple[dict[str, Any], ...]
     skip: str | tuple[str, str] = "no_skip"
+    features: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
-        events = " ".join(f"{e['kind']}{e['x']}@{e['ts']}" for e in self.events)
+        events = " ".join(f"{e['kind']}{'' if e['x'] is None else e['x']}@{e['ts']}/{e['key']}" for e in self.events)
         return f"{self.built} skip={self.skip} {events}"
 
     def table(self) -> pa.Table:
         return pa.Table.from_pylist(list(reversed(self.events)), schema=SCHEMA)
 
+    def detect(self, events: Any) -> ev.Detection:
+        return ev.detect(events, self.built, partition_by="key", sequence="seq", ts="ts", ts_unit="s", skip=self.skip)
+
     def expected(self) -> tuple[Found, Found]:
+        """Matches and timeouts, by the numbers of their events."""
         skip, step = (self.skip, None) if isinstance(self.skip, str) else self.skip
-        matches, timeouts = oracle_detect(self.steps, list(self.events), skip, step)
-        return Counter(map(_sorted, matches)), Counter(map(_sorted, timeouts))
+        end_time = max((event["ts"] for event in self.events), default=0)
+        totals: tuple[Found, Found] = (Counter(), Counter())
+        for key in sorted({event["key"] for event in self.events}):
+            mine = [event for event in self.events if event["key"] == key]
+            for total, some in zip(totals, oracle_detect(self.steps, mine, skip, step, end_time), strict=True):
+                total.update(_sorted((name, mine[i]["seq"]) for name, i in taken) for taken in some)
+        return totals
 
 
 def found(rows: list[dict[str, Any]]) -> Found:
@@ -61,106 +73,161 @@ def _sorted(taken: Any) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(taken))
 
 
-@dataclass
-class _Both:
-    """A pattern that grows in both forms."""
-
-    built: Any = ev.Pattern
-    steps: list[oracle.Step] = field(default_factory=list)
-
-    def add(self, link: str, name: str, condition: str, modify: Callable[[Any], Any], **given: Any) -> None:
-        self.built = modify(getattr(self.built, link)(name, condition))
-        self.steps.append(oracle.Step(name, link, CONDITIONS[condition], **given))
-
-
 @st.composite
 def events(draw: st.DrawFn, most: int) -> tuple[dict[str, Any], ...]:
-    gaps = draw(st.lists(st.sampled_from([0, 1, 1, 1, 2, 3]), min_size=0, max_size=most))
+    gaps = draw(st.lists(st.sampled_from([0, 1, 1, 1, 2, 3]), min_size=draw(st.sampled_from([0, 3, 5])), max_size=most))
+    keys = draw(st.sampled_from([[0], [0], [0, 0, 1]]))
     made, ts = [], 0
     for i, gap in enumerate(gaps):
         ts += gap
         kind, x = draw(st.sampled_from("aabbc")), draw(st.sampled_from([0, 1, 2, 3, None]))
-        made.append({"seq": i, "ts": ts, "kind": kind, "x": x})
+        made.append({"seq": i, "ts": ts, "key": draw(st.sampled_from(keys)), "kind": kind, "x": x})
     return tuple(made)
 
 
-@st.composite
-def patterns(draw: st.DrawFn) -> tuple[ev.Pattern, list[oracle.Step]]:
+@dataclass
+class _Both:
+    """A pattern that grows in both forms. What the builder refuses is left out."""
+
+    built: Any = ev.Pattern
+    steps: list[oracle.Step] = field(default_factory=list)
+
+    def add(self, method: str, arguments: tuple[Any, ...], step: oracle.Step) -> bool:
+        try:
+            self.built = getattr(self.built, method)(*arguments)
+        except ev.EventideError:
+            return False
+        self.steps.append(step)
+        return True
+
+    def modify(self, method: str, *arguments: Any, **changes: Any) -> None:
+        try:
+            self.built = getattr(self.built, method)(*arguments)
+        except ev.EventideError:
+            return
+        self.steps[-1] = replace(self.steps[-1], **changes)
+
+
+def _last(events: list[dict[str, Any]]) -> Any:
+    return events[-1]["x"] if events else None
+
+
+def _about(name: str) -> dict[str, oracle.Condition]:
+    """Conditions on the events taken for a step so far."""
+
+    def greater(e: oracle.Event, b: oracle.Bound) -> bool:
+        return e["x"] is not None and _last(b[name]) is not None and e["x"] > _last(b[name])
+
+    return {
+        f"x > {name}.x": greater,
+        f"kind = 'a' AND count({name}.*) < 2": lambda e, b: e["kind"] == "a" and len(b[name]) < 2,
+        f"coalesce(sum({name}.x), 0) < 3": lambda e, b: sum(s["x"] or 0 for s in b[name]) < 3,
+    }
+
+
+@dataclass
+class _Names:
+    """The steps so far, and how many more there may be."""
+
+    left: int
+    taking: list[str] = field(default_factory=list)
+
+    def new(self) -> str:
+        self.left -= 1
+        return f"s{len(self.taking)}"
+
+
+def _condition(draw: st.DrawFn, names: _Names) -> tuple[str, oracle.Condition]:
+    known = dict(CONDITIONS)
+    if names.taking and draw(st.integers(0, 5)) == 0:
+        known = _about(draw(st.sampled_from(names.taking)))
+    text = draw(st.sampled_from(list(known)))
+    return text, known[text]
+
+
+def _draw_steps(draw: st.DrawFn, names: _Names, depth: int) -> _Both:
     both = _Both()
-    n = draw(st.sampled_from([1, 2, 2, 3, 3, 4]))
-    for i in range(n):
-        before = both.steps[-1] if both.steps else None
-        links = ["next", "followed_by", "followed_by", "followed_by_any"]
-        # What ends a `not_followed_by` early is a rule of the automaton's states, not of the oracle's.
-        ranged = before is not None and before.least != before.most and before.most is not None
-        if before is not None and not before.optional and not before.forbids and not ranged:
-            links += ["not_next", "not_followed_by"]
-        link = "begin" if i == 0 else draw(st.sampled_from(links))
-        condition = draw(st.sampled_from(list(CONDITIONS)))
+    for i in range(draw(st.sampled_from([1, 2, 2, 3, 3, 4] if depth == 2 else [1, 2, 2, 3]))):
+        if both.steps and names.left <= 0:
+            break
+        link = "begin" if not both.steps else draw(st.sampled_from(LINKS))
         if link.startswith("not"):
-            both.add(link, f"n{i}", condition, lambda pattern: pattern)
+            text, holds = _condition(draw, names)
+            both.add(link, (f"n{depth}{names.left}{i}", text), oracle.Step("", link, holds))
+            names.left -= 1
             continue
-        given, modify = draw(modifiers(before, [step.link for step in both.steps]))
-        both.add(link, f"s{i}", condition, modify, **given)
-    return both.built, both.steps
+        is_added = False
+        if depth and names.left > 1 and draw(st.integers(0, 3)) == 0:
+            known = list(names.taking)
+            inner = _draw_steps(draw, names, depth - 1)
+            # Groups inside groups that may be empty have more ways through them than the oracle can walk.
+            if depth == 2 or not oracle.has_empty((oracle.Step("", link, group=tuple(inner.steps)),)):
+                is_added = both.add(link, (inner.built,), oracle.Step("", link, group=tuple(inner.steps)))
+            names.taking = names.taking if is_added else known
+        if not is_added:
+            text, holds = _condition(draw, names)
+            name = names.new()
+            both.add(link, (name, text), oracle.Step(name, link, holds))
+            names.taking.append(name)
+        _draw_modifiers(draw, both)
+    return both
 
 
-@st.composite
-def modifiers(draw: st.DrawFn, before: oracle.Step | None, links: list[str]) -> tuple[dict[str, Any], Any]:
-    """Arguments of the oracle's step, and the same by the builder."""
-    given: dict[str, Any] = {}
-    calls: list[tuple[str, tuple[Any, ...]]] = []
-    count = draw(st.sampled_from(["one", "one", "one_or_more", "times_or_more", "times", "range"]))
-    if count == "range" and "not_followed_by" in links:
-        count = "times"
-    if count == "one_or_more":
-        given, calls = {"most": None}, [("one_or_more", ())]
-    elif count == "times_or_more":
-        given, calls = {"least": 2, "most": None}, [("times_or_more", (2,))]
-    elif count == "times":
-        given, calls = {"least": 2, "most": 2}, [("times", (2,))]
-    elif count == "range":
-        least = draw(st.integers(0, 2))
-        given, calls = {"least": max(least, 1), "most": 3, "optional": least == 0}, [("times", (least, 3))]
-    after_optional = "not_followed_by" in links and before is not None and before.optional
-    is_after_greedy = before is not None and before.greedy
-    if is_after_greedy and given.get("optional"):
-        given, calls = {"least": 1, "most": 3}, [("times", (1, 3))]
-    if not (is_after_greedy or after_optional) and draw(st.integers(0, 3)) == 0:
-        given["optional"] = True
-        calls.append(("optional", ()))
-    if count != "one":
-        inner = draw(st.sampled_from(["followed_by", "next", "followed_by_any"]))
-        given["inner"] = inner
-        calls += [] if inner == "followed_by" else [("consecutive" if inner == "next" else "allow_combinations", ())]
-        if inner != "followed_by_any" and draw(st.integers(0, 2)) == 0:
-            given["greedy"] = True
-            calls.append(("greedy", ()))
-        if given["most"] is None and draw(st.integers(0, 3)) == 0:
-            until = draw(st.sampled_from(["kind = 'c'", "x > 1"]))
-            given["until"] = CONDITIONS[until]
-            calls.append(("until", (until,)))
+def _draw_modifiers(draw: st.DrawFn, both: _Both) -> None:
+    match draw(st.sampled_from(["one", "one", "one_or_more", "times_or_more", "times", "range"])):
+        case "one_or_more":
+            both.modify("one_or_more", most=None)
+        case "times_or_more":
+            both.modify("times_or_more", 2, least=2, most=None)
+        case "times":
+            both.modify("times", 2, least=2, most=2)
+        case "range":
+            least = draw(st.integers(0, 2))
+            both.modify("times", least, 3, least=max(least, 1), most=3, optional=least == 0)
+    if draw(st.integers(0, 3)) == 0:
+        both.modify("optional", optional=True)
+    match draw(st.sampled_from(["followed_by", "next", "followed_by_any"])):
+        case "next":
+            both.modify("consecutive", inner="next")
+        case "followed_by_any":
+            both.modify("allow_combinations", inner="followed_by_any")
+    if draw(st.integers(0, 2)) == 0:
+        both.modify("greedy", greedy=True)
+    if draw(st.integers(0, 3)) == 0:
+        until = draw(st.sampled_from(UNTIL))
+        both.modify("until", until, until=CONDITIONS[until])
 
-    def modify(pattern: Any) -> Any:
-        for name, arguments in calls:
-            pattern = getattr(pattern, name)(*arguments)
-        return pattern
 
-    return given, modify
+def _features(steps: tuple[oracle.Step, ...], depth: int = 0) -> Iterator[str]:
+    for step in steps:
+        yield step.link
+        if step.group:
+            yield "group" if depth == 0 else "nested group"
+            yield from _features(step.group, depth + 1)
+        if step.most is None:
+            yield "loop"
+        elif step.most > 1:
+            yield "times"
+        yield from [name for name in ("optional", "greedy", "until") if getattr(step, name)]
 
 
 @st.composite
 def cases(draw: st.DrawFn, *, most: int = 7) -> Case:
-    built, steps = draw(patterns())
+    names = _Names(draw(st.sampled_from([2, 3, 4, 5])))
+    both = _draw_steps(draw, names, 2)
+    built, steps = both.built, tuple(both.steps)
     window = gap = None
     if steps[-1].link == "not_followed_by" or draw(st.integers(0, 2)) == 0:
-        if draw(st.booleans()):
+        bounds = draw(st.sampled_from(["match", "events", "both"]))
+        if bounds != "events":
             window = draw(st.integers(1, 6))
             built = built.within(f"{window} seconds")
-        else:
+        if bounds != "match":
             gap = draw(st.integers(1, 3))
             built = built.within(f"{gap} seconds", between="events")
-    taken = [step.name for step in steps if not step.forbids]
-    to = (draw(st.sampled_from(["to_first", "to_last"])), draw(st.sampled_from(taken)))
+    to = (draw(st.sampled_from(["to_first", "to_last"])), draw(st.sampled_from(list(oracle.names(steps)))))
     skip = draw(st.sampled_from(["no_skip", "no_skip", "next", "past_last", to]))
-    return Case(built, oracle.Pattern(tuple(steps), window, gap), draw(events(most)), skip)
+    features = [*_features(steps), skip if isinstance(skip, str) else skip[0]]
+    features += ["within"] if window is not None else []
+    features += ["within events"] if gap is not None else []
+    return Case(built, oracle.Pattern(steps, window, gap), draw(events(most)), skip, tuple(features))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 import eventide as ev
+from tests.oracle.detection import pattern as oracle
+from tests.oracle.detection.matches import detect as oracle_detect
 
 PATH = Path(__file__).resolve().parents[3] / "shared" / "conformance" / "event_patterns.json"
 _METHODS = {
@@ -22,6 +26,16 @@ _METHODS = {
 }
 _SKIPS = {"NO_SKIP": "no_skip", "SKIP_TO_NEXT": "next", "SKIP_PAST_LAST_EVENT": "past_last"}
 _SKIPS |= {"SKIP_TO_FIRST": "to_first", "SKIP_TO_LAST": "to_last"}
+_INNER = {"relaxed": "followed_by", "strict": "next", "any": "followed_by_any"}
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "contains": operator.contains,
+}
 
 
 def cases() -> list[dict[str, Any]]:
@@ -111,3 +125,56 @@ def _operand(operand: Any) -> str:
     if isinstance(operand, dict):
         return str(operand["attr"]) if "attr" in operand else f"'{operand['str']}'"
     return f"{operand}D" if isinstance(operand, float) else str(operand)
+
+
+# --- for the oracle -------------------------------------------------------------------------------------------
+
+
+def found_by_oracle(case: dict[str, Any]) -> Counter[tuple[int, ...]]:
+    """The multiset of sets of events; where the case gives no times, none are needed."""
+    within, is_gap = case["pattern"]["within_ms"], case["pattern"]["within_type"] == "PREVIOUS_AND_CURRENT"
+    steps = _oracle_steps(case["pattern"]["steps"])
+    pattern = oracle.Pattern(steps, None if is_gap else within, within if is_gap else None)
+    events = [{**event, "ts": event["ts"] or 0} for event in case["events"]]
+    skip = case["pattern"]["skip"]
+    matches, _ = oracle_detect(pattern, events, _SKIPS[skip["strategy"]], skip.get("variable"))
+    return Counter(tuple(sorted(events[i]["seq"] for _, i in taken)) for taken in matches)
+
+
+def _oracle_steps(steps: list[dict[str, Any]]) -> tuple[oracle.Step, ...]:
+    return tuple(map(_oracle_step, steps))
+
+
+def _oracle_step(step: dict[str, Any]) -> oracle.Step:
+    count = step.get("quantifier", {"min": 1, "max": 1})
+    return oracle.Step(
+        step.get("name", ""),
+        _METHODS[step["contiguity"]],
+        _holds(step["where"]) if step.get("where") else oracle.anything,
+        least=max(count["min"], 1),
+        most=count["max"],
+        inner=_INNER[step.get("inner_contiguity", "relaxed")],
+        optional=bool(step.get("optional")) or count["min"] == 0,
+        greedy=bool(step.get("greedy")),
+        until=_holds(step["until"]) if step.get("until") else None,
+        group=_oracle_steps(step.get("group", [])),
+    )
+
+
+def _holds(where: dict[str, Any]) -> oracle.Condition:
+    if "and" in where:
+        return lambda event, bound: all(_holds(part)(event, bound) for part in where["and"])
+    if "or" in where:
+        return lambda event, bound: any(_holds(part)(event, bound) for part in where["or"])
+    if "not" in where:
+        return lambda event, bound: not _holds(where["not"])(event, bound)
+    if "subtype" in where:
+        return lambda event, bound: event.get("volume") is not None
+    compare = _COMPARE[where["op"]]
+    return lambda event, bound: compare(_value(where["left"], event), _value(where["right"], event))
+
+
+def _value(operand: Any, event: oracle.Event) -> Any:
+    if isinstance(operand, dict):
+        return event[operand["attr"]] if "attr" in operand else operand["str"]
+    return operand

@@ -15,6 +15,7 @@ def test_a_pattern_does_not_change() -> None:
     start = begin("a", "x = 1")
     longer = start.next("b").one_or_more()
     assert str(start) == "begin('a', 'x = 1')"
+    assert repr(start) == "Pattern.begin('a', 'x = 1')"
     assert str(longer) == "begin('a', 'x = 1').next('b').one_or_more()"
     assert start == begin("a", "x = 1")
 

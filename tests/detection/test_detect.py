@@ -117,6 +117,7 @@ _BOUND: dict[str, oracle.Condition] = {
         e["price"] == _last(b["a"], 1)
         or (e["kind"].upper() == b["a"][0]["kind"] and sum(x["price"] for x in b["a"]) == 5)
     ),
+    "price = first(a.price, 1)": lambda e, b: len(b["a"]) > 1 and e["price"] == b["a"][1]["price"],
 }
 
 
@@ -125,7 +126,7 @@ def test_conditions_look_at_the_events_so_far(condition: str) -> None:
     events = ticks(1, 3, 2, 3, 2, kind=["k", "K", "k", "K", "k"])
     rows = ev.detect(events, begin("a").one_or_more().followed_by("b", condition), ts_unit="s").matches
     steps = (
-        oracle.Step("a", "begin", lambda e, b: True, most=None),
+        oracle.Step("a", "begin", most=None),
         oracle.Step("b", "followed_by", _BOUND[condition]),
     )
     matches, _ = oracle_detect(oracle.Pattern(steps), events)
@@ -148,6 +149,18 @@ def test_bindings_of_lost_partial_matches_are_forgotten(monkeypatch: pytest.Monk
     pattern = begin("a", "price = 1").next("b", "price > sum(a.price) AND price > a.price")
     rows = ev.detect(ticks(*[1, 0] * 50, 1, 2), pattern, ts_unit="s").matches
     assert taken(rows) == [{"a": [1], "b": [2]}]
+
+
+def test_bindings_that_move_keep_the_ones_before_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walk, "ROOM", 4)
+    pattern = begin("a", "price < 6").next("b", "price = 6").followed_by("c", "price = 7")
+    rows = ev.detect(ticks(5, 6, *[1] * 100, 7), pattern, ts_unit="s").matches
+    assert taken(rows) == [{"a": [5], "b": [6], "c": [7]}]
+
+
+def test_aggregates_in_conditions_are_those_of_their_step() -> None:
+    pattern = begin("a", "price = 1").followed_by("b", "price > 1").times(2).followed_by("c", "price = sum(b.price)")
+    assert taken(ev.detect(ticks(1, 2, 3, 6, 5), pattern, ts_unit="s").matches) == [{"a": [1], "b": [2, 3], "c": [5]}]
 
 
 def test_too_many_partial_matches_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+import os
+from collections.abc import Callable
+
+from hypothesis import HealthCheck, given, settings
 
 import eventide as ev
-from tests.detection.cases import Case, cases, found
+from tests.detection.cases import Case, Found, cases, found
+
+WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
 
-def check(case: Case) -> None:
-    result = ev.detect(case.table(), case.built, sequence="seq", ts="ts", ts_unit="s", skip=case.skip)
+def check(case: Case, run: Callable[[Case], ev.Detection]) -> tuple[Found, Found]:
+    """Compares, and returns what was expected."""
+    result = run(case)
     matches, timeouts = case.expected()
     assert found(result.matches.to_pylist()) == matches
     assert found(result.timeouts.to_pylist()) == timeouts
+    return matches, timeouts
 
 
-@settings(deadline=None)
+@settings(max_examples=300 if WITHOUT_JIT else 20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=cases())
 def test_the_embedded_engine_finds_the_oracles_matches(case: Case) -> None:
-    check(case)
+    check(case, lambda case: case.detect(case.table()))

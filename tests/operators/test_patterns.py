@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.engines.intake import take_in
+from eventide.kernels.completions import index_completions
+from eventide.lang import parse
 from eventide.operators.block import MIN_US
 from eventide.operators.patterns.operator import PatternOperator
 from eventide.operators.patterns.spec import PatternSpec
+from eventide.plan.patterns.automaton import compile_pattern
 from eventide.plan.physical import Physical
 from tests.engines.cases import EPOCH_US, SECOND
 from tests.engines.pattern_cases import ALL, PatternCase, pattern_cases
@@ -160,6 +166,26 @@ def test_a_trailing_not_with_sliding_windows_is_detected_at_the_end_of_each() ->
     assert found == [{"A_n": 2, "window_start": 0, "window_end": 4, "detected_at": 4}]
 
 
+def test_a_match_is_returned_once_when_more_events_come() -> None:
+    operator, physical = operator_of("PATTERN SEQ(A, B+) WITHIN 5 seconds RETURN B.n")
+    block = pieces("ABB", physical)
+    assert rows(operator.process(block.slice(0, 2), 1 * SECOND)) == {("[1]", "1"): 1}
+    assert rows(operator.process(block.slice(2), 2 * SECOND)) == {("[2]", "2"): 1, ("[1, 2]", "2"): 1}
+
+
+def test_events_stay_as_long_as_their_window() -> None:
+    operator, physical = operator_of("PATTERN SEQ(A, B+) WITHIN 5 seconds RETURN B.n")
+    block = pieces("AZZZB", physical)
+    assert not rows(operator.process(block.filter(pc.equal(block.column("ts"), 0)), 3 * SECOND))
+    assert rows(operator.process(block.filter(pc.greater(block.column("ts"), 0)), 4 * SECOND)) == {("[4]", "4"): 1}
+
+
+def test_a_walk_that_pauses_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eventide.operators.patterns.walk.MATCHES_PER_BATCH", 2)
+    monkeypatch.setattr("eventide.operators.patterns.walk._FIRST_STACK", 1)
+    assert query("PATTERN A+ RETURN A.n").run(stream("AAAA")).num_rows == 15
+
+
 def test_more_matches_than_one_batch_holds_all_arrive() -> None:
     table = query("PATTERN A+ RETURN A.n").run(stream("A" * 15))
     assert table.num_rows == 2**15 - 1
@@ -197,6 +223,9 @@ def test_a_partition_with_more_matches_than_the_limit_is_an_error() -> None:
     list(limited.process(pieces("A" * 30, physical), MIN_US))
     with pytest.raises(ev.InputError, match="the input has more than 100 matches"):
         list(limited.finish())
+    just_enough = PatternOperator(replace(operator.spec, max_matches=7))
+    list(just_enough.process(pieces("AAA", physical), MIN_US))
+    assert rows(just_enough.finish()).total() == 7
 
 
 def test_ids_of_matches_are_stable_and_their_own() -> None:
@@ -207,3 +236,76 @@ def test_ids_of_matches_are_stable_and_their_own() -> None:
     by_id = {row["match_id"]: row for row in first}
     assert len(by_id) == len(first) == 14
     assert by_id == {row["match_id"]: row for row in again}
+
+
+def test_ids_tell_the_symbols_of_one_event_apart() -> None:
+    text = "PATTERN SEQ(A a?, A b?) RETURN a.n, b.n OPTIONS (match_id = 'true')"
+    found = query(text).run(stream("A")).to_pylist()
+    assert sorted((row["a_n"] is None, row["b_n"] is None) for row in found) == [(False, True), (True, False)]
+    assert len({row["match_id"] for row in found}) == 2
+
+
+def test_tied_events_do_not_complete_one_another() -> None:
+    item, edge_lo, edge_to = compile_pattern(parse("PATTERN SEQ(A, B)").pattern, "any").tables[:3]
+    mask, may_end = np.array([1, 2]), np.array([False, True])
+    for precedes, completions in [([0, 0], [[-1, -1], [-1, 1]]), ([0, 1], [[1, -1], [-1, 1]])]:
+        out = np.empty((2, 2), dtype=np.int32)
+        times = np.array(precedes, dtype=np.int32)
+        index_completions(np.array([0, 2]), times, mask, item, edge_lo, edge_to, may_end, out)
+        assert out.tolist() == completions
+
+
+# --- rules: a letter is the kind, then the time, a mark that tells tied events apart, and a value -------------------
+
+
+def timed(text: str) -> list[dict[str, Any]]:
+    found = re.findall(r"(([a-z])(\d+)[x-z]?)(?:=(\d+))?", text)
+    return [{"ts": int(ts), "kind": kind.upper(), "id": id_, "v": int(v or 0)} for id_, kind, ts, v in found]
+
+
+RULES = [
+    ("SEQ(A, B+) WITHIN 3 seconds", "a1 b3 b4", ["a1b3"]),
+    ("SEQ(A, B*, C)", "a1 c2", ["a1c2"]),
+    ("A{1,2}", "a1 a2 a3", ["a1", "a1a2", "a1a3", "a2", "a2a3", "a3"]),
+    ("A+ MIN LENGTH 2", "a1 a2", ["a1a2"]),
+    ("SEQ(A+, OR(B, C)) WITHIN 3 seconds", "a1 b2 c9", ["a1b2"]),
+    ("SEQ(A, B+) WITHIN 2 seconds SLIDE 2 seconds", "a2 b3", ["a2b3"]),
+    ("AND(A, B+) WITHIN 3 seconds", "a1 b4", []),
+    ("AND(A, B+) WITHIN 3 seconds", "a1 b3", ["a1b3"]),
+    ("AND(SEQ(A, NOT D), B+) WITHIN 5 seconds", "a1 b3 d6", ["a1b3"]),
+    ("AND(SEQ(A, NOT D), B+) WITHIN 5 seconds", "a1 d2 b3", []),
+    # NOT: what it sees of the events around it
+    ("SEQ(A, NOT D, B+)", "a1 d2 b3", []),
+    ("SEQ(A, NOT D, B+)", "a1 d1 b2 d2", ["a1b2"]),
+    ("SEQ(A, NOT A d, B+)", "a1 b2", ["a1b2"]),
+    ("SEQ(NOT D, A, B+) WITHIN 3 seconds", "d1 a2 b4", ["a2b4"]),
+    ("SEQ(NOT D, A, B+) WITHIN 3 seconds", "d1 a2 b3", []),
+    ("SEQ(A, B+, NOT D) WITHIN 3 seconds", "a1 b2 d2 d4", ["a1b2"]),
+    ("SEQ(A, B+, NOT D) WITHIN 3 seconds", "a1 b2 d3", []),
+    ("SEQ(A, NOT D, B+, C) WHERE D.v = C.v", "a1 d2=1 b3 c4=2", ["a1b3c4"]),
+    ("SEQ(A, NOT D, B+, C) WHERE D.v = C.v", "a1 d2=2 b3 c4=2", []),
+    ("SEQ(A, NOT SEQ(D, E, F), B+) WHERE E.v = F.v", "a1 d2 e3=1 e4=2 f5=2 b6", []),
+    # strategies
+    ("SEQ(A, B, C+) SEMANTICS next", "a1 b2 b3 c4", ["a1b2c4"]),
+    ("SEQ(A, B+) SEMANTICS next", "a1 a2 b3", ["a1b3", "a2b3"]),
+    ("SEQ(A, B+) SEMANTICS next", "a1 b2x b2y b3", ["a1b2x", "a1b2xb3", "a1b2y", "a1b2yb3"]),
+    ("SEQ(A, B+) SEMANTICS contiguous", "a1 x2 b3", []),
+    ("SEQ(A, B+) SEMANTICS contiguous", "a1 b2 x3 b4", ["a1b2"]),
+    # conjuncts
+    ("SEQ(A+, B, C+) WHERE count(A) < 2", "a1 a2 b3 c4", ["a1b3c4", "a2b3c4"]),
+    ("SEQ(AND(A, B), C+) WHERE A.v < NEXT(C).v", "a1=5 b1=0 c2=3", []),
+    ("SEQ(AND(A, B), C+) WHERE B.v < NEXT(C).v", "a1=5 b1=0 c2=3", ["a1b1c2"]),
+]
+
+
+@pytest.mark.parametrize(("text", "events", "found"), RULES)
+def test_rules(text: str, events: str, found: list[str]) -> None:
+    pattern = re.split(" WHERE | WITHIN | SEMANTICS | MIN ", text)[0]
+    returned = sorted(set(re.findall(r"\b[A-C]\b", pattern)))
+    rows = query(f"PATTERN {text} RETURN {', '.join(f'{symbol}.id' for symbol in returned)}").run(timed(events))
+    columns = [rows.column(f"{symbol}_id").to_pylist() for symbol in returned]
+    assert sorted("".join(map(_joined, row)) for row in zip(*columns, strict=True)) == found
+
+
+def _joined(value: str | list[str] | None) -> str:
+    return value if isinstance(value, str) else "".join(value or [])

@@ -1,9 +1,9 @@
-"""Builder patterns for the oracle: steps in a row, conditions as functions."""
+"""Builder patterns for the oracle: a tree of steps, conditions as functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 Event = dict[str, Any]
@@ -11,28 +11,33 @@ Bound = Mapping[str, list[Event]]
 Condition = Callable[[Event, Bound], bool]
 
 
+def anything(event: Event, bound: Bound) -> bool:
+    """The condition of a step without one."""
+    return True
+
+
 @dataclass(frozen=True)
 class Step:
-    """One step; `link` and `inner` are the builder's words, `most` None means without bound."""
+    """One step or a group of steps; `link` and `inner` are the builder's words, `most` None means without bound."""
 
     name: str
     link: str
-    holds: Condition
+    holds: Condition = anything
     least: int = 1
     most: int | None = 1
     inner: str = "followed_by"
     optional: bool = False
     greedy: bool = False
     until: Condition | None = None
+    group: tuple[Step, ...] = ()
 
     @property
     def forbids(self) -> bool:
         return self.link in ("not_next", "not_followed_by")
 
-    @property
-    def comes_first(self) -> bool:
-        """Whether the next step may have only what this one does not want."""
-        return self.greedy and self.least != self.most
+    def may_have(self, count: int) -> bool:
+        """Whether it may have so many iterations."""
+        return self.most is None or count <= self.most
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,20 @@ class Pattern:
     gap: int | None = None
 
 
-def repeated(steps: tuple[Step, ...], link: str, inner: str, times: int) -> tuple[Step, ...]:
-    """A group that occurs so many times, written out."""
-    made: list[Step] = []
-    for k in range(times):
-        head = replace(steps[0], link=link if k == 0 else inner, inner=inner)
-        made += [head, *steps[1:]]
-    return tuple(made)
+def names(steps: tuple[Step, ...]) -> Iterator[str]:
+    """The names of the steps that take events."""
+    for step in steps:
+        if step.group:
+            yield from names(step.group)
+        elif not step.forbids:
+            yield step.name
+
+
+def can_be_empty(step: Step) -> bool:
+    """Whether an iteration of the step may take no event."""
+    return bool(step.group) and all(inner.forbids or inner.optional or can_be_empty(inner) for inner in step.group)
+
+
+def has_empty(steps: tuple[Step, ...]) -> bool:
+    """Whether a group, at any depth, may take no event."""
+    return any(can_be_empty(step) or has_empty(step.group) for step in steps)

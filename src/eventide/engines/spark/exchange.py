@@ -107,22 +107,20 @@ def blocks_from_paths(
     n_tasks: int | None = None,
     time_zone: str = "UTC",
 ) -> DataFrame:
-    """The blocks of Parquet files, read by the tasks themselves; Spark distributes only (file, row groups).
+    """The blocks of Parquet files, read by the tasks themselves; Spark distributes only the numbers of the tasks.
 
     `columns` are the file columns that `physical.select` reads. Ask `can_read_directly` first.
     """
     shares = share_out_row_groups(files, n_tasks or n_buckets)
-    rows = [(task, *piece) for task, share in enumerate(shares) for piece in share]
-    descriptors = spark.createDataFrame(rows, "task int, path string, start int, stop int")
     cutter, sql, names = Cutter(physical.intake, n_buckets), _duckdb_sql(physical), list(columns)
 
     def read(batches: Batches) -> Batches:
         evaluate = _evaluator(sql, time_zone)
-        pieces = ((r["path"], r["start"], r["stop"]) for batch in batches for r in batch.to_pylist())
+        pieces = (piece for batch in batches for task in batch.column(0).to_pylist() for piece in shares[task])
         yield from cutter.rows(evaluate(table) for piece in pieces for table in _read_row_groups(piece, names))
 
-    n_shares = max(len(shares), 1)
-    return descriptors.repartitionById(n_shares, "task").mapInArrow(read, BLOCK_SCHEMA)
+    # A range has one number in each of its partitions, without an exchange.
+    return spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(read, BLOCK_SCHEMA)
 
 
 Piece = tuple[str, int, int]  # path, first row group, row group after the last

@@ -67,6 +67,15 @@ def test_the_first_event_of_a_group_may_be_that_of_its_second_step() -> None:
     assert matches(first("a").next(group), "axc") == []
 
 
+def test_an_iteration_without_an_event_does_not_loosen_the_link_of_its_group() -> None:
+    group = first("b").optional()
+    for count in (lambda p: p.one_or_more(), lambda p: p.times(1, 3), lambda p: p.times(2)):
+        pattern = step(count(first("a").next(group)), "followed_by", "d")
+        assert matches(pattern, "axbd") == ["03"]
+        assert matches(pattern, "abd") == ["012", "02"]
+    assert matches(step(first("a").next(group).optional(), "followed_by", "d"), "ad") == ["01"]
+
+
 def test_until_of_a_group_concerns_the_groups_inside_it() -> None:
     inner = step(first("b").followed_by(step(first("c"), "followed_by_any", "D")), "followed_by", "e")
     pattern = first("a").followed_by(inner).one_or_more()

@@ -176,6 +176,13 @@ DETECTION = (
         RULES,
     ),
     Mutant(
+        "builder: an iteration without an event counts",
+        AUTOMATON,
+        "None if step.optional else sink, inner=False",
+        "sink, inner=False",
+        RULES,
+    ),
+    Mutant(
         "builder: greedy is not greedy",
         AUTOMATON,
         "return _Rival(state.taken, state.passed) if step.greedy and isinstance(state, _Wait) else None",
@@ -220,8 +227,8 @@ DETECTION = (
     Mutant(
         "builder: the last way is preferred",
         AUTOMATON,
-        "for way in reversed(here.state.ways):",
-        "for way in here.state.ways:",
+        "for way in reversed(ways):",
+        "for way in ways:",
         RULES,
     ),
     Mutant(

@@ -10,7 +10,7 @@ the events that it passes over are judged one by one, by what stands at its end:
 - `not_next` judges the first event, `not_followed_by` every event up to the next one taken; behind a repeated step also
   the events between its iterations. What is left out at the end of a pattern takes the NOT before it along.
 - Past a greedy step goes only an event that the step itself cannot take.
-- Where an iteration of a group takes no event, neither do those after it.
+- An iteration of a group takes no event only where the group needs it, and then neither do those after it.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ def _after(path: Path, way: Way) -> Iterator[Way]:
         nots = (*way.nots, *_nots_behind(path))
         more = list(_enter((*path[:-1], replace(frame, count=frame.count + 1)), replace(way, nots=nots)))
         yield from more
-    if frame.count >= frame.step.least or is_empty:
+    is_needed = frame.count <= frame.step.least and not (frame.count == 1 and frame.step.optional)
+    if is_needed if is_empty else frame.count >= frame.step.least:
         yield from _onward(path, _past_greedy(frame.step, more, way))
 
 

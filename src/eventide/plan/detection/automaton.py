@@ -34,7 +34,7 @@ class _Wait:
 class _Choice:
     """Where a partial match goes on, in the order of preference.
 
-    Behind an iteration of a group that took no event only `onward` is left: all further ones would be empty, too.
+    Behind an iteration of a group that took no event only `onward` is left, where the group needs the iteration.
     """
 
     ways: list[_Way] = field(default_factory=list)
@@ -180,22 +180,22 @@ class _Writer:
         state = sink
         if step.is_loop:
             state = loop = _Choice()
-            again = self._iteration(place, loop, sink, inner=True)
+            again = self._iteration(place, loop, None, inner=True)
             loop.ways += [_Way(again, forbidden=forbidden), _Way(sink, rival=_rival(step, again))]
         for _ in range((step.maximum or step.minimum) - step.minimum):
-            again = self._iteration(place, state, sink, inner=True)
+            again = self._iteration(place, state, None, inner=True)
             state = _Choice([_Way(again, forbidden=forbidden), _Way(sink, rival=_rival(step, again))])
         for _ in range(step.minimum - 1):
             state = self._iteration(place, state, sink, inner=True)
             if forbidden != FALSE:
                 state = _Choice([_Way(state, forbidden=forbidden)])
-        state = self._iteration(place, state, sink, inner=False)
+        state = self._iteration(place, state, None if step.optional else sink, inner=False)
         if step.optional:
             state = _Choice([_Way(state), _Way(sink, rival=_rival(step, state), leaves_out=True)])
         return state
 
-    def _iteration(self, place: _Place, behind: _State, onward: _State, *, inner: bool) -> _State:
-        """One iteration, leading to what is behind it; `onward` is behind the last one."""
+    def _iteration(self, place: _Place, behind: _State, onward: _State | None, *, inner: bool) -> _State:
+        """One iteration, leading to what is behind it; `onward`: where to without an event, None: not at all."""
         step = place.step
         if _can_be_empty(step):
             behind = _Choice([_Way(behind)], onward)
@@ -265,8 +265,8 @@ class _Here:
                 found.append(here)
                 continue
             ways = here.state.ways
-            if here.state in entered and here.state.onward is not None:
-                ways = [_Way(here.state.onward)]
+            if here.state in entered:
+                ways = [] if here.state.onward is None else [_Way(here.state.onward)]
             for way in reversed(ways):
                 if way.link is Link.NOT_NEXT:
                     stopped |= both(here.allowed, way.forbidden)

@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JAVA := . tools/java.sh
 
-.PHONY: setup demo test lint docs bench bench-peers fuzz soak clean
+.PHONY: setup demo test lint docs bench bench-peers fuzz mutants soak clean
 
 setup: $(VENV)/.ready
 	@$(JAVA)
@@ -31,6 +31,9 @@ bench-peers: setup
 
 fuzz: setup
 	@$(JAVA) && $(BIN)/python -m tests.fuzz
+
+mutants: setup
+	@$(BIN)/python -m tests.mutants
 
 soak: setup
 	@$(JAVA) && $(BIN)/python -m tests.soak

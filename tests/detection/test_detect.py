@@ -211,6 +211,3 @@ def test_a_dataframe_gives_dataframes(spark: Any) -> None:
     assert expected
     assert sorted(rows, key=str) == sorted(expected, key=str)
     assert result.timeouts.count() == result.late.count() == 0
-    stream = spark.readStream.format("rate").load()
-    with pytest.raises(ev.UnsupportedError, match="does not run on streams yet"):
-        ev.detect(stream, begin("a"), ts="timestamp")

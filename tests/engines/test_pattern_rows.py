@@ -36,13 +36,13 @@ def check(case: PatternCase, result: pa.Table) -> None:
     assert case.found(result) == case.expected()
 
 
-@settings(max_examples=400 if WITHOUT_JIT else 6, **QUICK)
+@settings(max_examples=200 if WITHOUT_JIT else 6, **QUICK)
 @given(pattern_cases(kinds=PLAIN))
 def test_a_pattern_returns_the_oracles_rows(case: PatternCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=200 if WITHOUT_JIT else 3, **QUICK)
+@settings(max_examples=80 if WITHOUT_JIT else 3, **QUICK)
 @given(pattern_cases(kinds=[*ALL, "and"], max_per_group=6))
 def test_a_pattern_with_and_returns_the_oracles_rows(case: PatternCase) -> None:
     check(case, run(case))

@@ -28,7 +28,7 @@ def check(case: Case, result: pa.Table) -> None:
     assert case.found(result) == case.expected()
 
 
-@settings(max_examples=300 if WITHOUT_JIT else 15, **QUICK)
+@settings(max_examples=200 if WITHOUT_JIT else 15, **QUICK)
 @given(cases(groups=SEVERAL))
 def test_the_embedded_engine_returns_the_oracles_rows(case: Case) -> None:
     check(case, ev.query(case.text, **case.options).run(case.table()))

@@ -1,4 +1,4 @@
-"""`ev.Pattern`: event patterns step by step, with the names of Apache Flink's CEP library."""
+"""`ev.Pattern`: event patterns step by step."""
 
 from __future__ import annotations
 

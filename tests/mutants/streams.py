@@ -105,7 +105,7 @@ STREAMS = (
         "                if number in self._marks:\n                    wanted &= self._marks[number] != GONE\n"
         "                rows = np.flatnonzero(wanted)",
         "                rows = np.flatnonzero(wanted)",
-        ROWS,
+        ("tests/operators/test_marked.py",),
     ),
     Mutant(
         "stream: marks are lost when events move",

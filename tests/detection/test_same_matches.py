@@ -22,7 +22,7 @@ def check(case: Case, run: Callable[[Case], ev.Detection]) -> tuple[Found, Found
     return matches, timeouts
 
 
-@settings(max_examples=150 if WITHOUT_JIT else 20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300 if WITHOUT_JIT else 20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=cases())
 def test_the_embedded_engine_finds_the_oracles_matches(case: Case) -> None:
     check(case, lambda case: case.detect(case.table()))

@@ -27,7 +27,7 @@ def open_stream(pattern: ev.Pattern, end_us: int = 2**62, skip: Any = "no_skip",
     return Stream(with_end(physical, end_us))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     case=cases(),
     borders=st.lists(st.integers(0, 9), max_size=4),

@@ -80,7 +80,7 @@ def test_partitions_are_told_apart() -> None:
     ]
 
 
-@settings(max_examples=25 if WITHOUT_JIT else 2, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=50 if WITHOUT_JIT else 2, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(cases(most=6))
 def test_random_patterns_come_as_far_as_the_oracle_says(case: Case) -> None:
     why = case.built.diagnose(case.table(), partition_by="key", sequence="seq", ts="ts", ts_unit="s")

@@ -44,7 +44,7 @@ def check(case: PatternCase) -> None:
             assert row["symbol"] in longest.needed
 
 
-@settings(max_examples=30 if WITHOUT_JIT else 5, **SETTINGS)
+@settings(max_examples=60 if WITHOUT_JIT else 5, **SETTINGS)
 @given(pattern_cases(kinds=KINDS, max_per_group=5).filter(lambda case: "aggregate" not in case.features))
 def test_the_longest_partial_match_and_the_symbol_behind_it_are_those_of_the_oracle(case: PatternCase) -> None:
     check(case)

@@ -45,7 +45,7 @@ def check(case: Case) -> None:
                 assert row["symbol"] in longest.needed
 
 
-@settings(max_examples=30 if WITHOUT_JIT else 2, **SETTINGS)
+@settings(max_examples=60 if WITHOUT_JIT else 2, **SETTINGS)
 @given(cases(max_rows=6))
 def test_the_longest_partial_match_and_the_label_behind_it_are_those_of_the_oracle(case: Case) -> None:
     check(case)

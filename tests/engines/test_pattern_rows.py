@@ -36,20 +36,20 @@ def check(case: PatternCase, result: pa.Table) -> None:
     assert case.found(result) == case.expected()
 
 
-@settings(max_examples=120 if WITHOUT_JIT else 6, **QUICK)
+@settings(max_examples=400 if WITHOUT_JIT else 6, **QUICK)
 @given(pattern_cases(kinds=PLAIN))
 def test_a_pattern_returns_the_oracles_rows(case: PatternCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=50 if WITHOUT_JIT else 3, **QUICK)
+@settings(max_examples=200 if WITHOUT_JIT else 3, **QUICK)
 @given(pattern_cases(kinds=[*ALL, "and"], max_per_group=6))
 def test_a_pattern_with_and_returns_the_oracles_rows(case: PatternCase) -> None:
     check(case, run(case))
 
 
 @pytest.mark.spark
-@settings(max_examples=4, **ON_SPARK)
+@settings(max_examples=6, **ON_SPARK)
 @given(pattern_cases(max_per_group=6, groups=[*range(6), None]))
 def test_a_spark_dataframe_returns_the_rows_of_the_oracle(spark: Any, case: PatternCase) -> None:
     assume(case.expected())
@@ -62,7 +62,7 @@ def test_a_spark_dataframe_returns_the_rows_of_the_oracle(spark: Any, case: Patt
 
 
 @pytest.mark.spark
-@settings(max_examples=2, **ON_SPARK)
+@settings(max_examples=3, **ON_SPARK)
 @given(pattern_cases(max_per_group=6, groups=[*range(6), None], bounded=True))
 def test_a_stream_returns_the_rows_of_the_oracle(spark: Any, tmp_path_factory: Any, case: PatternCase) -> None:
     """Micro-batches in disorder; a last event far away decides all others, absence too."""

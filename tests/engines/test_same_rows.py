@@ -28,13 +28,13 @@ def check(case: Case, result: pa.Table) -> None:
     assert case.found(result) == case.expected()
 
 
-@settings(max_examples=120 if WITHOUT_JIT else 10, **QUICK)
+@settings(max_examples=300 if WITHOUT_JIT else 15, **QUICK)
 @given(cases(groups=SEVERAL))
 def test_the_embedded_engine_returns_the_oracles_rows(case: Case) -> None:
     check(case, ev.query(case.text, **case.options).run(case.table()))
 
 
-@settings(max_examples=50 if WITHOUT_JIT else 5, **QUICK)
+@settings(max_examples=100 if WITHOUT_JIT else 8, **QUICK)
 @given(cases(groups=MANY))
 def test_files_cut_by_partition_return_the_same_rows(tmp_path_factory: Any, case: Case) -> None:
     """A memory limit of a few bytes: every block is spilled and worked off bucket by bucket."""
@@ -45,7 +45,7 @@ def test_files_cut_by_partition_return_the_same_rows(tmp_path_factory: Any, case
 
 
 @pytest.mark.spark
-@settings(max_examples=5, **ON_SPARK)
+@settings(max_examples=8, **ON_SPARK)
 @given(cases(groups=MANY))
 def test_a_spark_dataframe_returns_the_oracles_rows(spark: Any, case: Case) -> None:
     assume(case.expected())
@@ -54,7 +54,7 @@ def test_a_spark_dataframe_returns_the_oracles_rows(spark: Any, case: Case) -> N
 
 
 @pytest.mark.spark
-@settings(max_examples=5, **ON_SPARK)
+@settings(max_examples=8, **ON_SPARK)
 @given(cases(groups=MANY))
 def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_factory: Any, case: Case) -> None:
     assume(case.expected())
@@ -66,7 +66,7 @@ def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_
 
 
 @pytest.mark.spark
-@settings(max_examples=3, **ON_SPARK)
+@settings(max_examples=5, **ON_SPARK)
 @given(cases(groups=MANY, stream=True))
 def test_a_stream_returns_the_oracles_rows(spark: Any, tmp_path_factory: Any, case: Case) -> None:
     """Micro-batches in disorder within the allowed lateness; a last event far away decides all others."""

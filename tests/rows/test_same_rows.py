@@ -36,14 +36,14 @@ def embedded(case: Case) -> pa.Table:
     return ev.sql(case.sql, t=case.table(), ts_unit="s")
 
 
-@settings(max_examples=150 if WITHOUT_JIT else 12, **QUICK)
+@settings(max_examples=300 if WITHOUT_JIT else 12, **QUICK)
 @given(cases())
 def test_the_embedded_engine_returns_the_oracles_rows(case: Case) -> None:
     check(case, embedded)
 
 
 @pytest.mark.spark
-@settings(max_examples=6, **ON_SPARK)
+@settings(max_examples=10, **ON_SPARK)
 @given(cases())
 def test_a_spark_dataframe_returns_the_oracles_rows(spark: Any, case: Case) -> None:
     assume(case.expected())
@@ -51,7 +51,7 @@ def test_a_spark_dataframe_returns_the_oracles_rows(spark: Any, case: Case) -> N
 
 
 @pytest.mark.spark
-@settings(max_examples=4, **ON_SPARK)
+@settings(max_examples=6, **ON_SPARK)
 @given(cases())
 def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_factory: Any, case: Case) -> None:
     assume(case.expected())

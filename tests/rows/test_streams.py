@@ -59,7 +59,7 @@ def expected(case: Case, ttl: int | None) -> Counter[tuple[Any, ...]]:
     return comparable(rows)
 
 
-@settings(max_examples=60, **QUICK)
+@settings(max_examples=150, **QUICK)
 @given(
     case=cases(),
     spread=st.lists(st.integers(1, 5), min_size=12, max_size=12),

@@ -186,7 +186,9 @@ def test_a_gap_as_long_as_the_ttl_begins_a_partition_anew() -> None:
     assert step(stream, [(1, "u", 1), (10, "u", 1)], 10 * SECOND_US) == []
     assert step(stream, [], 11 * SECOND_US) == []
     assert stream.pending_us() == 20 * SECOND_US - 1
-    assert step(stream, [(20, "u", 1)], 20 * SECOND_US) == [("u", 1, 2)]
+    assert step(stream, [], 20 * SECOND_US - 2) == []
+    assert step(stream, [], 20 * SECOND_US - 1) == [("u", 1, 2)]
+    assert step(stream, [(20, "u", 1)], 20 * SECOND_US) == []
     assert step(stream, [], 40 * SECOND_US) == [("u", 1, 1)]
     assert stream.n_held() == 0
 

@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,7 +67,7 @@ def main() -> int:
 
 def _run_all(mutants: list[Mutant], folder: Path) -> Iterator[tuple[Mutant, int]]:
     """Each mutant with the exit code of its tests, as they end; as many at once as there are cores."""
-    running: dict[int, tuple[Mutant, Path]] = {}
+    running: dict[int, tuple[Mutant, Path, float]] = {}
     waiting = list(enumerate(mutants))[::-1]
     while waiting or running:
         while waiting and len(running) < (os.cpu_count() or 1):
@@ -75,15 +76,16 @@ def _run_all(mutants: list[Mutant], folder: Path) -> Iterator[tuple[Mutant, int]
             if not _apply(mutant, own):
                 yield mutant, -1
                 continue
-            running[_fork(mutant, own)] = mutant, own
+            running[_fork(mutant, own)] = mutant, own, time.monotonic()
         if running:
             child, status = os.wait()
-            mutant, own = running.pop(child)
+            mutant, own, started = running.pop(child)
             code = os.waitstatus_to_exitcode(status)
             if code not in (0, 1) or (code and not mutant.file):
                 print(f"the tests did not run for: {mutant.what}\n{(own / 'output').read_text()[-4000:]}")
             elif mutant.file:
-                print(f"{'killed' if code else 'SURVIVED'}: {mutant.what}", flush=True)
+                seconds = time.monotonic() - started
+                print(f"{'killed' if code else 'SURVIVED'}: {mutant.what} ({seconds:.1f} s)", flush=True)
             shutil.rmtree(own)
             yield mutant, code
 

@@ -1,6 +1,6 @@
-"""All tests, in two halves at once: those that wait for Spark, and those that compute.
+"""All tests, in three parts at once: those that wait for Spark, those that compile, those that compute.
 
-The output of each half is printed whole when it ends. Exit code 0 when both passed.
+The output of each part is printed whole when it ends. Exit code 0 when all passed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-PYTEST = [sys.executable, "-m", "pytest", "--durations=12"]
+PYTEST = [sys.executable, "-m", "pytest", "--durations=40"]
 # These patterns have code of their own, which takes seconds to compile: they run as plain Python.
 OWN_CODE = [
     "tests/rows",
@@ -29,10 +29,10 @@ OWN_CODE = [
 RANDOM = ["tests/engines/test_same_rows.py", "tests/engines/test_pattern_rows.py"]
 PLAIN = ["env", "NUMBA_DISABLE_JIT=1", *PYTEST, *OWN_CODE]
 COMPILED = [*PYTEST, *(f"--ignore={path}" for path in OWN_CODE)]
-HALVES = {
+PARTS = {
     "tests on Spark": [[*COMPILED, "-m", "spark", "tests"], [*PLAIN, "-m", "spark"]],
-    "all other tests, and the mutants": [
-        [*COMPILED, "-m", "not spark"],
+    "tests of compiled code": [[*COMPILED, "-m", "not spark"]],
+    "tests of the same code as plain Python, and the mutants": [
         [*PLAIN, *RANDOM, "-m", "not spark"],
         [sys.executable, "-m", "tests.mutants", "--passed"],
     ],
@@ -54,11 +54,11 @@ def main() -> int:
     started = time.monotonic()
     failed = 0
     with ThreadPoolExecutor() as pool:
-        halves = {pool.submit(run, commands): name for name, commands in HALVES.items()}
-        for half in as_completed(halves):
-            code, output = half.result()
+        parts = {pool.submit(run, commands): name for name, commands in PARTS.items()}
+        for part in as_completed(parts):
+            code, output = part.result()
             failed |= code
-            print(f"== {halves[half]}: {'failed' if code else 'passed'} ({time.monotonic() - started:.0f} s)")
+            print(f"== {parts[part]}: {'failed' if code else 'passed'} ({time.monotonic() - started:.0f} s)")
             print(output, flush=True)
     return 1 if failed else 0
 

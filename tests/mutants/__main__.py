@@ -1,23 +1,26 @@
 """Tries mutants: `python -m tests.mutants [--passed] [--every N] [WORDS]`.
 
-Each mutant is applied to a copy of the package, and the tests named for it run against the copy, without JIT so
-that no kernel is compiled. A mutant that survives, or whose text is no longer there, fails the run. Every trial is a
-fork of this process, which has imported the libraries and nothing of the package. A test that fails anyway kills every
-mutant, so all tests run once on the package as it is; `--passed` says that they just did. `--every 4` tries a quarter.
+This process imports the package and the tests, once, without JIT so that no kernel is compiled. Every trial is a fork
+of it in which the code of the mutated functions is replaced; then the tests named for the mutant run. A mutant that
+survives, or whose text is no longer there, fails the run. A test that fails anyway kills every mutant, so all tests run
+once on the package as it is; `--passed` says that they just did. `--every 4` tries a quarter.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
-import shutil
+import re
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from tests.mutants.apply import NotAppliedError, apply
 from tests.mutants.detection import DETECTION
 from tests.mutants.events import EVENTS
 from tests.mutants.mutant import Mutant
@@ -27,17 +30,7 @@ from tests.mutants.streams import STREAMS
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTANTS = (*EVENTS, *PATTERNS, *ROWS, *DETECTION, *STREAMS)
-LIBRARIES = (
-    "duckdb",
-    "hypothesis",
-    "numba",
-    "numpy",
-    "pandas",
-    "pyarrow.compute",
-    "pyarrow.parquet",
-    "pytest",
-    "sqlglot",
-)
+QUIET = ("-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=mutants")
 
 
 def main() -> int:
@@ -48,12 +41,12 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="only every n-th mutant")
     given = parser.parse_args()
     chosen = [m for m in MUTANTS if not given.words or any(word in m.what for word in given.words)][:: given.every]
-    os.environ["NUMBA_DISABLE_JIT"] = "1"
-    for name in LIBRARIES:
-        __import__(name)
-    unchanged = Mutant("nothing", "", "", "", tuple(dict.fromkeys(test for m in MUTANTS for test in m.tests)))
+    tests = tuple(dict.fromkeys(test for m in chosen for test in m.tests))
+    unchanged = Mutant("nothing", "", "", "", tests)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        _import_all(tests, Path(folder))
         codes = dict(_run_all(chosen if given.passed else [unchanged, *chosen], Path(folder)))
+    gc.unfreeze()
     if codes.pop(unchanged, 0) != 0:
         print("the tests fail without any mutant: nothing is shown")
         return 1
@@ -65,6 +58,22 @@ def main() -> int:
     return min(len(survivors), 100)
 
 
+def _import_all(tests: tuple[str, ...], folder: Path) -> None:
+    """Import the tests, and with them the package; nothing runs that would start a thread."""
+    os.environ["NUMBA_DISABLE_JIT"] = "1"
+    os.environ["EVENTIDE_CACHE_DIR"] = str(folder / "cache")
+    os.chdir(ROOT)
+    import pandas  # noqa: F401  imported late by the package
+    import pytest
+
+    with _output_to(folder / "collected"):
+        code = pytest.main([*QUIET, "--collect-only", *tests])
+    if code != 0:
+        raise SystemExit(f"the tests cannot be collected:\n{(folder / 'collected').read_text()[-4000:]}")
+    # What was imported is never looked at again by the collector, so that the forks share its memory.
+    gc.freeze()
+
+
 def _run_all(mutants: list[Mutant], folder: Path) -> Iterator[tuple[Mutant, int]]:
     """Each mutant with the exit code of its tests, as they end; as many at once as there are cores."""
     running: dict[int, tuple[Mutant, Path, float]] = {}
@@ -72,70 +81,75 @@ def _run_all(mutants: list[Mutant], folder: Path) -> Iterator[tuple[Mutant, int]
     while waiting or running:
         while waiting and len(running) < (os.cpu_count() or 1):
             number, mutant = waiting.pop()
-            own = folder / str(number)
-            if not _apply(mutant, own):
-                yield mutant, -1
-                continue
-            running[_fork(mutant, own)] = mutant, own, time.monotonic()
-        if running:
-            child, status = os.wait()
-            mutant, own, started = running.pop(child)
-            code = os.waitstatus_to_exitcode(status)
-            if code not in (0, 1) or (code and not mutant.file):
-                print(f"the tests did not run for: {mutant.what}\n{(own / 'output').read_text()[-4000:]}")
-            elif mutant.file:
-                seconds = time.monotonic() - started
-                print(f"{'killed' if code else 'SURVIVED'}: {mutant.what} ({seconds:.1f} s)", flush=True)
-            shutil.rmtree(own)
-            yield mutant, code
+            output = folder / f"output-{number}"
+            running[_fork(mutant, output)] = mutant, output, time.monotonic()
+        child, status = os.wait()
+        mutant, output, started = running.pop(child)
+        code = os.waitstatus_to_exitcode(status)
+        if code not in (0, 1) or (code and not mutant.file):
+            print(f"the tests did not run for: {mutant.what}\n{output.read_text()[-4000:]}")
+        elif mutant.file:
+            seconds = time.monotonic() - started
+            print(f"{'killed' if code else 'SURVIVED'}: {mutant.what} ({seconds:.1f} s) {_failed(output)}", flush=True)
+        yield mutant, code
 
 
-def _apply(mutant: Mutant, folder: Path) -> bool:
-    """A copy of the package with the mutant in it; whether its text stands there once."""
-    copy = folder / "src" / "eventide"
-    # With what Python compiled, but without what Numba did.
-    shutil.copytree(ROOT / "src" / "eventide", copy, ignore=shutil.ignore_patterns("*.nbi", "*.nbc"))
-    if not mutant.file:
-        return True
-    path = copy / mutant.file
-    text = path.read_text()
-    if text.count(mutant.old) != 1:
-        print(f"the text of this mutant stands {text.count(mutant.old)} times in {mutant.file}: {mutant.what}")
-        return False
-    path.write_text(text.replace(mutant.old, mutant.new))
-    return True
+def _failed(output: Path) -> str:
+    """The test that failed."""
+    found = re.search(r"^(?:FAILED|ERROR) (\S+)", output.read_text(), re.MULTILINE)
+    return found[1] if found else ""
 
 
-def _fork(mutant: Mutant, folder: Path) -> int:
+def _fork(mutant: Mutant, output: Path) -> int:
     sys.stdout.flush()
     child = os.fork()
     if child:
         return child
     code = 3
     try:
-        with _output_to(folder / "output"):
-            code = _test(mutant, folder)
+        with _output_to(output):
+            code = _test(mutant)
     finally:
         os._exit(code)
 
 
-def _test(mutant: Mutant, folder: Path) -> int:
+def _test(mutant: Mutant) -> int:
     import pytest
 
-    os.environ["EVENTIDE_CACHE_DIR"] = str(folder / "cache")
-    os.environ["PYTHONPATH"] = f"{folder / 'src'}{os.pathsep}{ROOT}"
-    sys.path.insert(0, str(folder / "src"))
-    os.chdir(ROOT)
-    options = ["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=mutants"]
-    return int(pytest.main([*options, *mutant.tests]))
+    if mutant.file:
+        try:
+            gc.unfreeze()
+            apply(mutant)
+            gc.freeze()
+        except NotAppliedError as problem:
+            print(problem, flush=True)
+            return 3
+    return int(pytest.main([*QUIET, *mutant.tests], plugins=[_WrittenFirst()]))
+
+
+class _WrittenFirst:
+    """Hand-written tests take milliseconds, random ones seconds."""
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items.sort(key=lambda item: getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
 
 
 @contextmanager
 def _output_to(path: Path) -> Iterator[None]:
+    """Everything that is printed meanwhile goes to a file."""
+    sys.stdout.flush()
+    kept = os.dup(1), os.dup(2)
     with path.open("w") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
+    try:
         yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, descriptor in enumerate(kept, start=1):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
 
 
 if __name__ == "__main__":

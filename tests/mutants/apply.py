@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import gc
 import importlib
+import linecache
 from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, SimpleNamespace
 
-import eventide
 from tests.mutants.mutant import Mutant
 
-PACKAGE = Path(eventide.__file__).parent
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "eventide"
 
 
-class NotApplied(Exception):
+class NotAppliedError(Exception):
     """The mutant's text is not there, or it changes more than the code of functions."""
 
 
@@ -23,25 +23,23 @@ def apply(mutant: Mutant) -> None:
     path = PACKAGE / mutant.file
     text = path.read_text()
     if text.count(mutant.old) != 1:
-        raise NotApplied(f"the text of this mutant stands {text.count(mutant.old)} times in {mutant.file}")
-    importlib.import_module(".".join(("eventide", *Path(mutant.file).with_suffix("").parts)))
-    old = compile(text, str(path), "exec", dont_inherit=True)
-    new = compile(text.replace(mutant.old, mutant.new), str(path), "exec", dont_inherit=True)
-    codes = dict(_functions(old, new))
-    if all(before == after for before, after in codes.items()):
-        raise NotApplied("this mutant changes no function")
-    replaced = 0
+        raise NotAppliedError(f"the text of this mutant stands {text.count(mutant.old)} times in {mutant.file}")
+    changed = text.replace(mutant.old, mutant.new)
+    module = importlib.import_module(".".join(("eventide", *Path(mutant.file).with_suffix("").parts)))
+    # Some modules are read as text, too, and become part of generated ones.
+    module.__loader__ = SimpleNamespace(get_source=lambda _: changed)  # type: ignore[assignment]
+    linecache.cache[str(path)] = len(changed), None, changed.splitlines(keepends=True), str(path)
+    old, new = (compile(version, str(path), "exec", dont_inherit=True) for version in (text, changed))
+    codes = {(before.co_qualname, before.co_firstlineno): after for before, after in _functions(old, new)}
     for value in gc.get_objects():
-        if isinstance(value, FunctionType) and value.__code__ in codes:
-            value.__code__ = codes[value.__code__]
-            replaced += 1
-    print(f"{replaced} functions of {mutant.file} replaced")
+        if isinstance(value, FunctionType) and value.__code__.co_filename == str(path):
+            value.__code__ = codes[value.__code__.co_qualname, value.__code__.co_firstlineno]
 
 
 def _functions(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
     """The outer functions in two versions of a module or class, in pairs."""
     if _outside(old) != _outside(new):
-        raise NotApplied(f"this mutant changes {old.co_qualname} outside its functions")
+        raise NotAppliedError(f"this mutant changes {old.co_qualname} outside its functions")
     for before, after in zip(_inside(old), _inside(new), strict=True):
         if before.co_flags & 1:  # CO_OPTIMIZED: a function, whose own functions are in its code
             yield before, after

@@ -271,8 +271,8 @@ EVENTS = (
     Mutant(
         "seconds are taken for milliseconds",
         "operators/times.py",
-        '{"s": 1_000_000,',
-        '{"s": 1_000,',
+        "ts_us // UNIT_US[self.unit]",
+        "ts_us // min(UNIT_US[self.unit], 1_000)",
         SAME_ROWS,
     ),
 )

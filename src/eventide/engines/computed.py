@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import duckdb
 import pyarrow as pa
 
+from eventide.engines.database import connect
 from eventide.errors import InputError
 from eventide.operators.computed import Computed
 
@@ -25,8 +26,7 @@ def add_computed(rows: pa.RecordBatch, computed: Sequence[Computed]) -> pa.Recor
     if not computed:
         return rows
     table = pa.Table.from_batches([rows])
-    with duckdb.connect(config={"threads": 1}) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
+    with connect(threads=1) as connection:
         for start in range(0, len(computed), _AT_ONCE):
             some = computed[start : start + _AT_ONCE]
             items = ", ".join(f'{column.duckdb} AS "{column.name}"' for column in some)

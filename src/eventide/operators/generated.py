@@ -47,6 +47,11 @@ def _load(source: str) -> ModuleType:
     return module
 
 
+def load_specialized(kernel: ModuleType, replacements: dict[str, str]) -> ModuleType:
+    """A kernel's module with the bodies of its generated regions replaced."""
+    return load_module(specialize(kernel.__loader__.get_source(kernel.__name__), replacements))  # type: ignore[union-attr]
+
+
 def specialize(kernel_source: str, replacements: dict[str, str]) -> str:
     """A kernel's source with the bodies of its generated regions replaced.
 

@@ -22,7 +22,7 @@ from eventide.kernels.arrays import HashArray, IntArray
 from eventide.kernels.order import clear_unreachable, index_steps_backward, index_steps_forward
 from eventide.operators.block import MAX_US, TS, Layout
 from eventide.operators.encode import Encoding, encode_columns
-from eventide.operators.generated import load_module, specialize
+from eventide.operators.generated import load_specialized
 from eventide.operators.hashes import hash_rows
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.identity import match_ids
@@ -190,5 +190,4 @@ def warm(spec: SequenceSpec) -> None:
 def _load_kernel(spec: SequenceSpec) -> ModuleType | Any:
     if spec.holds_source is None:
         return plain_kernel
-    source = plain_kernel.__loader__.get_source(plain_kernel.__name__)  # type: ignore[union-attr]
-    return load_module(specialize(source, {"holds": spec.holds_source}))
+    return load_specialized(plain_kernel, {"holds": spec.holds_source})

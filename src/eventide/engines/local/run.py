@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from eventide.engines.computed import add_computed
+from eventide.engines.database import connect
 from eventide.engines.intake import microseconds, no_time, take_in
 from eventide.engines.local.sources import Source, reason
 from eventide.errors import EventideError, InputError
@@ -211,7 +212,7 @@ def _duckdb(column: SqlColumn) -> str:
 
 def _project(source: Source, physical: Physical, matches: pa.RecordBatch) -> pa.RecordBatch:
     """The operator's columns to the user's, in the types in which the user has them."""
-    table = _evaluate(source.connection, physical, matches)
+    table = _evaluate(physical, matches)
     arrays = []
     for column, array in zip(physical.project, table.itercolumns(), strict=True):
         wanted = column.dtype if column.origin is None else source.given_type(column.origin)
@@ -228,7 +229,7 @@ def _as_given(array: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
     return pa.chunked_array([lengths.cast(pa.duration("us")).cast(wanted)])
 
 
-def _evaluate(connection: duckdb.DuckDBPyConnection, physical: Physical, matches: pa.RecordBatch) -> pa.Table:
+def _evaluate(physical: Physical, matches: pa.RecordBatch) -> pa.Table:
     """Plain columns are taken as they are, without asking DuckDB."""
     table = pa.Table.from_batches([matches])
     plain = {f'"{name}"': name for name in matches.schema.names}
@@ -238,10 +239,9 @@ def _evaluate(connection: duckdb.DuckDBPyConnection, physical: Physical, matches
             names=[column.name for column in physical.project],
         )
     items = ", ".join(f"{_duckdb(column)} AS r{i}" for i, column in enumerate(physical.project))
-    cursor = connection.cursor()
-    cursor.execute("SET TimeZone = 'UTC'")
-    cursor.register("matches", table)
+    connection = connect()
+    connection.register("matches", table)
     try:
-        return cursor.sql(f"SELECT {items} FROM matches").to_arrow_table()
+        return connection.sql(f"SELECT {items} FROM matches").to_arrow_table()
     except duckdb.Error as error:
         raise InputError(f"a result cannot be computed: {reason(error)}") from error

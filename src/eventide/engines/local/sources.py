@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from eventide.engines.database import connect
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError
 from eventide.plan.expressions.types import canonical
@@ -102,13 +103,6 @@ def _is_reader(events: Any) -> bool:
 def is_local(events: Any) -> bool:
     """Whether the embedded engine reads such an input (as opposed to a Spark DataFrame)."""
     return not type(events).__module__.startswith("pyspark.")
-
-
-def connect() -> duckdb.DuckDBPyConnection:
-    """A connection of its own, in UTC."""
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'")
-    return connection
 
 
 def source_schema(connection: duckdb.DuckDBPyConnection, sql: str, given: pa.Schema | None) -> pa.Schema:

@@ -11,10 +11,11 @@ import sqlglot
 from sqlglot import exp
 
 from eventide.engines.complaints import complain, unknown_table
+from eventide.engines.database import connect
 from eventide.engines.filled import Filled
 from eventide.engines.local import run as local
 from eventide.engines.local.complaints import complaint_of, place_of
-from eventide.engines.local.sources import Attached, Source, attach, connect, source_schema
+from eventide.engines.local.sources import Attached, Source, attach, source_schema
 from eventide.engines.statements import (
     Filling,
     common_names,

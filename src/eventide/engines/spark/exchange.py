@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from eventide.engines.database import connect
 from eventide.engines.intake import take_in
 from eventide.operators.block import MASK, TS, cut, to_bytes
 from eventide.plan.physical import Intake, Physical, SqlColumn
@@ -174,8 +174,7 @@ def _duckdb_text(column: SqlColumn) -> str:
 
 
 def _evaluator(sql: str, time_zone: str) -> Callable[[pa.Table], pa.Table]:
-    connection = duckdb.connect(config={"threads": 1})
-    connection.execute("SET TimeZone = ?", [time_zone])
+    connection = connect(time_zone, threads=1)
 
     def evaluate(table: pa.Table) -> pa.Table:
         connection.register("events", table)

@@ -17,7 +17,7 @@ from eventide.operators.block import TS, numpy_int64
 from eventide.operators.detection.matches import Found
 from eventide.operators.detection.spec import DetectionSpec
 from eventide.operators.encode import encode_columns
-from eventide.operators.generated import load_module, specialize
+from eventide.operators.generated import load_specialized
 from eventide.operators.rearrange import rearrange
 from eventide.operators.rows.order import OrderedRows
 
@@ -196,5 +196,4 @@ def load_kernel(spec: DetectionSpec) -> ModuleType | Any:
     """The kernel, with the pattern's conditions compiled in."""
     if spec.holds_source is None or spec.carry_source is None:
         return plain_kernel
-    source = plain_kernel.__loader__.get_source(plain_kernel.__name__)  # type: ignore[union-attr]
-    return load_module(specialize(source, {"holds": spec.holds_source, "carry": spec.carry_source}))
+    return load_specialized(plain_kernel, {"holds": spec.holds_source, "carry": spec.carry_source})

@@ -18,7 +18,7 @@ from eventide.kernels.arrays import IndexArray, IntArray
 from eventide.operators.block import MAX_US, TS, numpy_int64
 from eventide.operators.computed import Compute, cannot_compute
 from eventide.operators.encode import encode_columns
-from eventide.operators.generated import load_module, specialize
+from eventide.operators.generated import load_module, load_specialized
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.marked import MarkedBuffer
 from eventide.operators.protocol import Results
@@ -312,8 +312,7 @@ def load_kernel(spec: RowsSpec) -> Kernel:
 
     marks, tests = plain_near, rows.NO_TESTS
     if spec.near_source is not None:
-        source = plain_near.__loader__.get_source(plain_near.__name__)  # type: ignore[union-attr]
-        marks = load_module(specialize(source, {"near": spec.near_source}))
+        marks = load_specialized(plain_near, {"near": spec.near_source})
     if spec.tests_source is not None:
         made = load_module(spec.tests_source)
         tests = (made.holds, made.fold)

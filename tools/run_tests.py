@@ -5,12 +5,15 @@ The output of each part is printed whole when it ends. Exit code 0 when all pass
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 PYTEST = [sys.executable, "-m", "pytest", "--durations=40"]
+# For a few minutes a JVM is better off without its second compiler and without threads for its garbage.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 # These patterns have code of their own, which takes seconds to compile: they run as plain Python.
 OWN_CODE = [
     "tests/rows",

@@ -51,6 +51,7 @@ def make_plan(
             SqlColumn("mask", f"CAST({MASK} AS BIGINT)", f"CAST({MASK} AS BIGINT)"),
             SqlColumn("c0", "`amount`", '"amount"'),
         ),
+        reads=tuple(COLUMNS),
         spec=spec,
         project=tuple(SqlColumn(name, f"`{column}`", f'"{column}"') for column, name in names.items()),
         allowed_lateness_us=lateness_us,

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -61,8 +62,10 @@ def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_
     path = tmp_path_factory.mktemp("events") / "events.parquet"
     pq.write_table(case.table(), path, row_group_size=11)
     query = ev.query(case.text, **case.options)
-    check(case, query.run(path, engine="spark", spark=spark).toArrow())
-    assert query.last_run.reason == "tasks read the files themselves"
+    for few_rows, reason in ((0, "tasks read the files themselves"), (10**9, "one task reads the files and matches")):
+        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
+            check(case, query.run(path, engine="spark", spark=spark).toArrow())
+        assert query.last_run.reason == reason
 
 
 @pytest.mark.spark

@@ -12,7 +12,7 @@ import pytest
 
 import eventide as ev
 from eventide.operators.times import TimeType
-from tests.engines.plans import COLUMNS, expected_rows, make_events, make_plan, table_rows
+from tests.engines.plans import expected_rows, make_events, make_plan, table_rows
 
 pytest.importorskip("pyspark")
 pytestmark = pytest.mark.spark
@@ -46,13 +46,17 @@ def test_a_dataframe_gives_the_operators_rows(spark: Any, events: pa.Table, fold
 def test_tasks_that_read_parquet_themselves_give_the_same_rows(
     spark: Any, events: pa.Table, folder: Path, strategy: str
 ) -> None:
-    from eventide.engines.spark.batch import run
-    from eventide.engines.spark.exchange import blocks_from_paths
+    from eventide.engines.spark.batch import run, run_pieces
+    from eventide.engines.spark.exchange import blocks_from_paths, share_out_row_groups
     from eventide.engines.spark.sources import parquet_files
 
     plan = make_plan(strategy)
-    blocks = blocks_from_paths(spark, parquet_files(str(folder)), plan, 4, COLUMNS, n_tasks=3)
+    shares, n_rows = share_out_row_groups(parquet_files(str(folder)), 3)
+    assert (len(shares), n_rows) == (3, events.num_rows)
+    blocks = blocks_from_paths(spark, shares, plan, 4)
     assert table_rows(run(blocks, plan, spark, 4).toArrow()) == expected_rows(events, plan)
+    pieces = [piece for share in shares for piece in share]
+    assert table_rows(run_pieces(pieces, plan, spark).toArrow()) == expected_rows(events, plan)
 
 
 def test_each_bucket_is_one_task(spark: Any, folder: Path) -> None:
@@ -67,11 +71,12 @@ def test_each_bucket_is_one_task(spark: Any, folder: Path) -> None:
 
 def test_a_null_partition_is_one_partition_across_blocks(spark: Any, tmp_path: Path) -> None:
     from eventide.engines.spark.batch import run
-    from eventide.engines.spark.exchange import blocks_from_paths
+    from eventide.engines.spark.exchange import blocks_from_paths, share_out_row_groups
 
     events, plan = make_events(200, seed=2, null_users=True), make_plan()
     pq.write_table(events, tmp_path / "e.parquet", row_group_size=30)
-    blocks = blocks_from_paths(spark, [str(tmp_path / "e.parquet")], plan, 2, COLUMNS, n_tasks=4)
+    shares, _ = share_out_row_groups([str(tmp_path / "e.parquet")], 4)
+    blocks = blocks_from_paths(spark, shares, plan, 2)
     assert table_rows(run(blocks, plan, spark, 2).toArrow()) == expected_rows(events, plan)
 
 
@@ -199,7 +204,7 @@ def test_row_groups_are_shared_out_by_rows(folder: Path) -> None:
     from eventide.engines.spark.exchange import share_out_row_groups
 
     files = [str(folder / "1.parquet"), str(folder / "2.parquet")]
-    shares = share_out_row_groups(files, 3)
+    shares, _ = share_out_row_groups(files, 3)
     groups = [(path, group) for share in shares for path, start, stop in share for group in range(start, stop)]
     assert groups == [(files[0], i) for i in range(7)] + [(files[1], i) for i in range(4)]
     rows = [sum(_rows(piece) for piece in share) for share in shares]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -57,7 +58,9 @@ def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_
     assume(case.expected())
     path: Path = tmp_path_factory.mktemp("rows") / "rows.parquet"
     pq.write_table(case.table(), path, row_group_size=3)
-    check(case, lambda case: run_path(case, path, spark))
+    for few_rows in (0, 10**9):
+        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
+            check(case, lambda case: run_path(case, path, spark))
 
 
 def run_path(case: Case, path: Path, spark: Any) -> pa.Table:

@@ -14,10 +14,10 @@ def connect(time_zone: str = "UTC", threads: int | None = None) -> duckdb.DuckDB
 
     >>> one, other = connect(), connect("Asia/Tokyo")
     >>> _ = one.execute("CREATE TEMP TABLE events AS SELECT 1 AS x")
-    >>> other.sql("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'events'").fetchone()
-    (0,)
-    >>> [c.sql("SELECT current_setting('TimeZone')").fetchone() for c in (one, other)]
-    [('UTC',), ('Asia/Tokyo',)]
+    >>> other.sql("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'events'").fetchall()
+    [(0,)]
+    >>> [c.sql("SELECT current_setting('TimeZone')").fetchall() for c in (one, other)]
+    [[('UTC',)], [('Asia/Tokyo',)]]
     """
     # A fork has none of its parent's threads, which the parent's database would wait for.
     key = os.getpid(), threads

@@ -1,15 +1,16 @@
-"""Blocks by bucket to result rows: one task per bucket runs the operator over all its blocks."""
+"""Blocks by bucket to rows: a task per bucket runs the operator over all its blocks; few events need one task."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
 
 from eventide.engines.computed import add_computed
-from eventide.engines.spark.exchange import Batches, blocks_from_dataframe
+from eventide.engines.spark.exchange import Batches, Cutter, Piece, blocks_from_dataframe, reader
 from eventide.engines.spark.parallelism import count_buckets
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
@@ -26,23 +27,41 @@ def run(blocks: DataFrame, physical: Physical, spark: SparkSession, n_buckets: i
     """
     ensure_shipped(spark)
     n_buckets = n_buckets or count_buckets(spark)
+    match, schema = _matcher(physical)
+    rows = blocks.repartitionById(n_buckets, "bucket").mapInArrow(lambda batches: match(_blocks(batches)), schema)
+    return project(rows, physical)
+
+
+def run_pieces(pieces: Sequence[Piece], physical: Physical, spark: SparkSession, time_zone: str = "UTC") -> DataFrame:
+    """The result rows of few events in Parquet files: one task reads and matches them, without an exchange."""
+    ensure_shipped(spark)
+    match, schema = _matcher(physical)
+    cutter, read = Cutter(physical.intake, n_buckets=1), reader(physical, time_zone)
+
+    def read_and_match(batches: Batches) -> Batches:
+        yield from match(block for _ in batches for _, block in cutter.blocks(read(pieces)))
+
+    return project(spark.range(0, 1, 1, 1).mapInArrow(read_and_match, schema), physical)
+
+
+def _matcher(physical: Physical) -> tuple[Callable[[Iterable[pa.Table]], Batches], StructType]:
+    """For a task: the operator's rows of a bucket's blocks; and their schema."""
     if physical.output_schema is None:
         raise ValueError("the plan has no output schema")
     computed, spec = physical.computed, physical.spec
     fields = [*physical.output_schema, *(pa.field(column.name, column.dtype) for column in computed)]
-    rows_schema = spark_schema(pa.schema(fields))
-    target = arrow_schema(rows_schema)
+    schema = spark_schema(pa.schema(fields))
+    target = arrow_schema(schema)
 
-    def match(batches: Batches) -> Batches:
+    def match(blocks: Iterable[pa.Table]) -> Batches:
         operator = make_operator(spec, compute=add_computed)
-        for block in _blocks(batches):
+        for block in blocks:
             for rows in operator.process(block, MIN_US):
                 yield conform(add_computed(rows, computed), target)
         for rows in operator.finish():
             yield conform(add_computed(rows, computed), target)
 
-    rows = blocks.repartitionById(n_buckets, "bucket").mapInArrow(match, rows_schema)
-    return project(rows, physical)
+    return match, schema
 
 
 def run_dataframe(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> DataFrame:

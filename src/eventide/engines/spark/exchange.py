@@ -23,6 +23,7 @@ ROWS_PER_CUT = 500_000
 MAX_BLOCK_BYTES = 64 << 20
 
 Batches = Iterator[pa.RecordBatch]
+Blocks = Iterator[tuple[int, pa.Table]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,14 @@ class Cutter:
     labels: tuple[int, ...] | None = None
 
     def rows(self, raw: Iterable[pa.Table]) -> Batches:
-        """Block rows of raw tables, cut together up to `ROWS_PER_CUT` events at a time."""
+        """Block rows of raw tables."""
+        for bucket, block in self.blocks(raw):
+            label = bucket if self.labels is None else self.labels[bucket]
+            for piece in _pieces(block):
+                yield block_row(label, to_bytes(piece))
+
+    def blocks(self, raw: Iterable[pa.Table]) -> Blocks:
+        """Blocks by bucket of raw tables, cut together up to `ROWS_PER_CUT` events at a time."""
         waiting: list[pa.Table] = []
         n_waiting = 0
         for table in raw:
@@ -46,13 +54,9 @@ class Cutter:
                 waiting, n_waiting = [], 0
         yield from self._cut(waiting)
 
-    def _cut(self, blocks: list[pa.Table]) -> Batches:
-        if not blocks:
-            return
-        for bucket, block in cut(pa.concat_tables(blocks), self.intake.layout, self.n_buckets):
-            label = bucket if self.labels is None else self.labels[bucket]
-            for piece in _pieces(block):
-                yield block_row(label, to_bytes(piece))
+    def _cut(self, blocks: list[pa.Table]) -> Blocks:
+        if blocks:
+            yield from cut(pa.concat_tables(blocks), self.intake.layout, self.n_buckets)
 
 
 def block_row(label: int, data: bytes) -> pa.RecordBatch:
@@ -99,35 +103,42 @@ def blocks_from_dataframe(df: DataFrame, physical: Physical, n_buckets: int) -> 
 
 def blocks_from_paths(
     spark: SparkSession,
-    files: Sequence[str],
+    shares: Sequence[Sequence[Piece]],
     physical: Physical,
     n_buckets: int,
-    columns: Sequence[str],
     *,
-    n_tasks: int | None = None,
     time_zone: str = "UTC",
 ) -> DataFrame:
     """The blocks of Parquet files, read by the tasks themselves; Spark distributes only the numbers of the tasks.
 
-    `columns` are the file columns that `physical.select` reads. Ask `can_read_directly` first.
+    Ask `can_read_directly` first.
     """
-    shares = share_out_row_groups(files, n_tasks or n_buckets)
-    cutter, sql, names = Cutter(physical.intake, n_buckets), _duckdb_sql(physical), list(columns)
+    cutter, read = Cutter(physical.intake, n_buckets), reader(physical, time_zone)
 
-    def read(batches: Batches) -> Batches:
-        evaluate = _evaluator(sql, time_zone)
-        pieces = (piece for batch in batches for task in batch.column(0).to_pylist() for piece in shares[task])
-        yield from cutter.rows(evaluate(table) for piece in pieces for table in _read_row_groups(piece, names))
+    def make_blocks(batches: Batches) -> Batches:
+        tasks = (task for batch in batches for task in batch.column(0).to_pylist())
+        yield from cutter.rows(table for task in tasks for table in read(shares[task]))
 
     # A range has one number in each of its partitions, without an exchange.
-    return spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(read, BLOCK_SCHEMA)
+    return spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(make_blocks, BLOCK_SCHEMA)
+
+
+def reader(physical: Physical, time_zone: str) -> Callable[[Iterable[Piece]], Iterator[pa.Table]]:
+    """For a task: the block's columns of pieces of files, evaluated by DuckDB."""
+    sql, names = _duckdb_sql(physical), list(physical.reads)
+
+    def read(pieces: Iterable[Piece]) -> Iterator[pa.Table]:
+        evaluate = _evaluator(sql, time_zone)
+        return (evaluate(table) for piece in pieces for table in _read_row_groups(piece, names))
+
+    return read
 
 
 Piece = tuple[str, int, int]  # path, first row group, row group after the last
 
 
-def share_out_row_groups(files: Sequence[str], n_shares: int) -> list[list[Piece]]:
-    """Runs of row groups with about the same number of rows each; the footers are read here."""
+def share_out_row_groups(files: Sequence[str], n_shares: int) -> tuple[list[list[Piece]], int]:
+    """Runs of row groups with about the same number of rows each, and the number of all rows, from the footers."""
     groups: list[tuple[str, int, int]] = []
     for path in files:
         footer = pq.read_metadata(path)
@@ -147,7 +158,7 @@ def share_out_row_groups(files: Sequence[str], n_shares: int) -> list[list[Piece
             shares[-1][-1] = (path, last[1], group + 1)
         else:
             shares[-1].append((path, group, group + 1))
-    return shares
+    return shares, n_rows
 
 
 def _read_row_groups(piece: Piece, columns: list[str]) -> Iterator[pa.Table]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from glob import glob
@@ -17,7 +17,7 @@ from pyspark.sql import functions as sf
 
 from eventide.engines.local.sources import ARROW, expand_path, file_format, no_columns
 from eventide.engines.spark import batch, stream
-from eventide.engines.spark.exchange import blocks_from_paths
+from eventide.engines.spark.exchange import blocks_from_paths, share_out_row_groups
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.sources import can_read_directly, local_path, parquet_files
 from eventide.engines.spark.types import arrow_schema, input_schema, spark_schema
@@ -29,6 +29,8 @@ from eventide.plan.physical import Physical
 from eventide.plan.sequence import with_origin
 
 Plan = Callable[[pa.Schema], Physical]
+# An exchange takes half a second, whatever it moves; a core takes less for this many events.
+FEW_ROWS = 2_000_000
 
 
 @dataclass(slots=True)
@@ -62,19 +64,20 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
         reason = _needs_catalyst(physical)
         if reason is None:
             _warm(physical, spark)
-            n_buckets = _count_buckets(physical, spark)
-            blocks = blocks_from_paths(
-                spark,
-                files,
-                physical,
-                n_buckets,
-                physical.reads,
-                n_tasks=count_buckets(spark),
-                time_zone=spark.conf.get("spark.sql.session.timeZone"),
-            )
-            return Run(batch.run(blocks, physical, spark, n_buckets), "tasks read the files themselves")
+            return _run_files(files, physical, spark)
     run = run_frame(_read(path, suffix, spark), plan)
     return Run(run.rows, f"Spark reads the files: {reason}", run.observation)
+
+
+def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession) -> Run:
+    time_zone = spark.conf.get("spark.sql.session.timeZone")
+    shares, n_rows = share_out_row_groups(files, count_buckets(spark))
+    if n_rows <= FEW_ROWS:
+        pieces = [piece for share in shares for piece in share]
+        return Run(batch.run_pieces(pieces, physical, spark, time_zone), "one task reads the files and matches")
+    n_buckets = _count_buckets(physical, spark)
+    blocks = blocks_from_paths(spark, shares, physical, n_buckets, time_zone=time_zone)
+    return Run(batch.run(blocks, physical, spark, n_buckets), "tasks read the files themselves")
 
 
 def read_frame(path: str, spark: SparkSession) -> DataFrame:

@@ -11,7 +11,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-PYTEST = [sys.executable, "-m", "pytest", "--durations=40"]
+PYTEST = [sys.executable, "-m", "pytest", "--durations=12"]
 # For a few minutes a JVM is better off without its second compiler and without threads for its garbage.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 # These patterns have code of their own, which takes seconds to compile: they run as plain Python.
@@ -30,14 +30,20 @@ OWN_CODE = [
 ]
 # These run compiled on few random queries, and as plain Python on many.
 RANDOM = ["tests/engines/test_same_rows.py", "tests/engines/test_pattern_rows.py"]
+# These start a Spark of their own.
+OWN_SPARK = ["tests/engines/test_local_cluster.py", "tests/engines/test_spark_connect.py"]
 PLAIN = ["env", "NUMBA_DISABLE_JIT=1", *PYTEST, *OWN_CODE]
 COMPILED = [*PYTEST, *(f"--ignore={path}" for path in OWN_CODE)]
 PARTS = {
-    "tests on Spark": [[*COMPILED, "-m", "spark", "tests"], [*PLAIN, "-m", "spark"]],
-    "tests of compiled code": [[*COMPILED, "-m", "not spark"]],
+    "tests on Spark": [[*COMPILED, "-m", "spark", "tests", *(f"--ignore={path}" for path in OWN_SPARK)]],
+    "tests of compiled code, and on other kinds of Spark": [
+        [*COMPILED, "-m", "not spark"],
+        [*PYTEST, *OWN_SPARK],
+    ],
     "tests of the same code as plain Python, and the mutants": [
         [*PLAIN, *RANDOM, "-m", "not spark"],
         [sys.executable, "-m", "tests.mutants", "--passed"],
+        [*PLAIN, "-m", "spark"],
     ],
 }
 

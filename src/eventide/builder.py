@@ -14,7 +14,7 @@ from eventide.errors import EventideError, QueryError
 from eventide.lang.durations import parse_length
 from eventide.plan.detection.automaton import compile_pattern
 from eventide.plan.detection.lower import DetectionOptions
-from eventide.plan.detection.tree import EventPattern, Link, Step, walk_steps
+from eventide.plan.detection.tree import EventPattern, Link, Step, walk_steps, warnings_of
 from eventide.plan.detection.write import write_pattern
 
 _BETWEEN = ("match", "events")
@@ -140,7 +140,7 @@ class Pattern:
         return f"Pattern.{self}"
 
     def explain(self) -> str:
-        """The automaton: what a partial match may do with an event in each of its states.
+        """The automaton: what a partial match may do with an event in each of its states; then warnings.
 
         >>> print(Pattern.begin("a", "x = 1").one_or_more().next("b", "x = 2").explain())
         0  take a if a: go to 1
@@ -149,8 +149,12 @@ class Pattern:
            take b if b: accept
         2  take a if a: go to 1
            ignore if not a: go to 2
+        >>> loop = Pattern.begin("a").one_or_more().allow_combinations()
+        >>> print(loop.within("1 hour").explain().splitlines()[-1])
+        warning  'a' repeats in any combination: n events have up to 2^n matches; within(...) bounds n
         """
-        return compile_pattern(checked(self).tree).dump()
+        tree = checked(self).tree
+        return "\n".join([compile_pattern(tree).dump(), *(f"warning  {text}" for text in warnings_of(tree))])
 
     def diagnose(
         self,

@@ -72,6 +72,33 @@ class EventPattern:
         return self.window_us is not None or self.gap_us is not None
 
 
+def warnings_of(pattern: EventPattern) -> list[str]:
+    """What to know of before it is run: loops in which every event may be taken or passed over.
+
+    >>> loop = Step(Link.BEGIN, "a", maximum=None, is_quantified=True, inner=Link.FOLLOWED_BY_ANY)
+    >>> warnings_of(EventPattern((loop,)))
+    ["'a' repeats in any combination: n events have up to 2^n matches; nothing bounds n: add within(...)"]
+    """
+    bound = "within(...) bounds n" if pattern.window_us is not None else "nothing bounds n: add within(...)"
+    return [
+        f"{step.shown} repeats in any combination: n events have up to 2^n matches; {bound}"
+        for step in _every_step(pattern.steps)
+        if step.is_loop and _combines(step)
+    ]
+
+
+def _every_step(steps: tuple[Step, ...]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        yield from _every_step(step.group)
+
+
+def _combines(loop: Step) -> bool:
+    return loop.inner is Link.FOLLOWED_BY_ANY or any(
+        step.link is Link.FOLLOWED_BY_ANY or step.inner is Link.FOLLOWED_BY_ANY for step in _every_step(loop.group)
+    )
+
+
 def walk_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
     """The steps that take events or forbid them, those of groups in their place.
 

@@ -1,0 +1,113 @@
+"""Times of results: the type and unit of the time column."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import eventide as ev
+
+DAYS = [dt.date(2024, 1, 1) + dt.timedelta(days=i) for i in range(5)]
+TIMES = [
+    *(pa.timestamp(unit) for unit in ("s", "ms", "us", "ns")),
+    pa.timestamp("us", "UTC"),
+    pa.timestamp("ms", "Europe/Paris"),
+    pa.timestamp("ns", "America/New_York"),
+    pa.date32(),
+    pa.date64(),
+]
+SLIDING = "PATTERN SEQ(A, B) WITHIN 2 days SLIDE 1 day RETURN A.at"
+COLUMNS = ["A_at", "window_start", "window_end", "detected_at"]
+
+
+def timed(kind: pa.DataType, values: list[Any] | None = None) -> pa.Table:
+    times = pa.array(DAYS[:4], pa.date32()).cast(kind) if values is None else pa.array(values, kind)
+    return pa.table({"at": times, "type": ["A", "B", "A", "B"]})
+
+
+@pytest.mark.parametrize("kind", TIMES, ids=str)
+@pytest.mark.parametrize("from_file", [False, True], ids=["table", "file"])
+def test_result_times_have_the_type_of_the_time_column(tmp_path: Path, kind: pa.DataType, from_file: bool) -> None:
+    events: Any = timed(kind)
+    if from_file:
+        pq.write_table(events, tmp_path / "events.parquet")
+        events = tmp_path / "events.parquet"
+        kind = pq.read_schema(events).field("at").type  # Parquet has no seconds and no date64
+    found = ev.query(SLIDING, ts="at").run(events)
+    assert found.schema == pa.schema({name: kind for name in COLUMNS})
+    days = [[at.as_py() for at in column.cast(pa.timestamp("us")).cast(pa.date32())] for column in found.columns]
+    assert sorted(zip(*days, strict=True)) == [(DAYS[i], DAYS[i], DAYS[i + 2], DAYS[i + 1]) for i in (0, 2)]
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint16(), pa.uint64()], ids=str)
+@pytest.mark.parametrize("unit", ["s", "ms", "us"])
+def test_integer_times_keep_type_and_unit(kind: pa.DataType, unit: str) -> None:
+    query = f"PATTERN SEQ(A, B) WITHIN 4 {unit} SLIDE 2 {unit} RETURN A.at"
+    found = ev.query(query, ts="at", ts_unit=unit).run(timed(kind, [2, 5, 10, 20]))
+    assert found.schema == pa.schema({name: kind for name in COLUMNS})
+    assert found.to_pylist() == [{"A_at": 2, "window_start": 2, "window_end": 6, "detected_at": 5}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "options", "message"),
+    [
+        (
+            pa.timestamp("ns"),
+            [1_000, 2_001, 3_000, 4_000],
+            {},
+            "a time in 'at' (timestamp[ns]) is no whole number of microseconds: 2001\n"
+            "Hint: round the column to microseconds",
+        ),
+        (
+            pa.timestamp("s"),
+            [1, 2, 10**14, 4],
+            {},
+            "a time in 'at' (timestamp[s]) is out of range: 100000000000000\nHint: correct or drop such events",
+        ),
+        (
+            pa.int64(),
+            [1, 2, 3, 2**62],
+            {"ts_unit": "us"},
+            "a time in 'at' (int64) is out of range: 4611686018427387904\nHint: check ts_unit",
+        ),
+        (
+            pa.int64(),
+            [1, -(2**63), 3, 4],
+            {"ts_unit": "us"},
+            "a time in 'at' (int64) is out of range: -9223372036854775808\nHint: check ts_unit",
+        ),
+        (
+            pa.int64(),
+            [1, 2, 3, 10**13],
+            {"ts_unit": "s"},
+            "a time in 'at' (int64) is out of range: 10000000000000\nHint: check ts_unit",
+        ),
+        (
+            pa.uint64(),
+            [1, 2, 3, 2**64 - 1],
+            {"ts_unit": "us"},
+            "a time in 'at' (uint64) is out of range: 18446744073709551615\nHint: check ts_unit",
+        ),
+    ],
+)
+def test_a_time_that_does_not_fit_is_named(
+    kind: pa.DataType, values: list[int], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ev.InputError) as caught:
+        ev.query("PATTERN SEQ(A, B)", ts="at", **options).run(timed(kind, values))
+    assert str(caught.value) == message
+
+
+def test_windows_may_begin_at_the_first_event() -> None:
+    query = "PATTERN SEQ(A, B) WITHIN 4 s SLIDE 4 s RETURN A.at"
+    found = ev.query(query, ts="at", ts_unit="s", origin="first").run(timed(pa.int32(), [3, 5, 10, 20]))
+    assert found.to_pylist() == [{"A_at": 3, "window_start": 3, "window_end": 7, "detected_at": 5}]
+    reader = timed(pa.int32(), [3, 5, 10, 20]).to_reader(max_chunksize=1)
+    assert ev.query(query, ts="at", ts_unit="s", origin="first").run(reader) == found
+    empty = timed(pa.int32(), [3, 5, 10, 20]).slice(0, 0)
+    assert ev.query(query, ts="at", ts_unit="s", origin="first").run(empty).num_rows == 0

@@ -24,16 +24,17 @@ def is_sorted(values: IntArray) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def scatter_by_code(codes: IntArray, order: IntArray, offsets: IntArray, out: IntArray) -> None:
-    """Counting sort: stable permutation `out` of `order` by partition code; fills `offsets` (n_codes + 1)."""
-    offsets[:] = 0
-    for i in range(codes.size):
-        offsets[codes[i] + 1] += 1
-    for code in range(offsets.size - 1):
-        offsets[code + 1] += offsets[code]
-    cursor = offsets[:-1].copy()
-    for i in range(order.size):
-        row = order[i]
+def count_codes(codes: IntArray, order: IntArray, start: int, stop: int, counts: IntArray) -> None:
+    """How often each code occurs in the rows `order[start:stop]`; an empty `order` is 0, 1, 2, ..."""
+    for i in range(start, stop):
+        counts[codes[order[i] if order.size else i]] += 1
+
+
+@njit(cache=True, nogil=True)
+def scatter_by_code(codes: IntArray, order: IntArray, start: int, stop: int, cursor: IntArray, out: IntArray) -> None:
+    """Write the rows `order[start:stop]` to where `cursor` points for their code, and move it on."""
+    for i in range(start, stop):
+        row = order[i] if order.size else i
         code = codes[row]
         out[cursor[code]] = row
         cursor[code] += 1

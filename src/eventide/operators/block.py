@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.kernels.hashing import assign_buckets
-from eventide.kernels.order import scatter_by_code
+from eventide.operators.by_code import order_by_code
 from eventide.operators.hashes import hash_rows
 
 TS = "ts"
@@ -85,9 +85,7 @@ def cut(block: pa.Table, layout: Layout, n_buckets: int) -> Iterator[tuple[int, 
         return
     buckets = np.empty(block.num_rows, dtype=np.int64)
     assign_buckets(hash_rows(block, layout.partition), n_buckets, buckets)
-    offsets = np.empty(n_buckets + 1, dtype=np.int64)
-    order = np.empty(block.num_rows, dtype=np.int64)
-    scatter_by_code(buckets, np.arange(block.num_rows, dtype=np.int64), offsets, order)
+    order, offsets = order_by_code(buckets, n_buckets)
     # One gather for the whole block, then zero-copy slices of it.
     rearranged = block.take(pa.array(order)).combine_chunks()
     for bucket in range(n_buckets):

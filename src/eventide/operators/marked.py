@@ -26,13 +26,12 @@ Marks = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Events that were selected: one block, their marks and numbers, and where each is kept."""
+    """Events that were selected: one block, and for each segment the rows of it that stand there, in this order."""
 
     block: pa.Table
-    marks: Marks
-    numbers: IntArray
-    segments: IntArray
-    rows: IntArray
+    places: tuple[tuple[int, IntArray | slice], ...]
+    marks: Marks | None = None  # None: no event has one
+    numbers: IntArray | None = None
 
 
 class MarkedBuffer(EventBuffer):
@@ -54,10 +53,10 @@ class MarkedBuffer(EventBuffer):
 
     def take(self, up_to_us: int) -> Held | None:
         """All events with ts <= up_to_us that are not gone; None when there are none."""
-        found: list[tuple[int, IntArray]] = []
-        blocks = []
+        blocks: list[pa.Table] = []
+        places: list[tuple[int, IntArray | slice]] = []
         for number, segment in self._segments.items():
-            rows = np.arange(segment.block.num_rows, dtype=np.int64)
+            rows: IntArray | slice = slice(None)
             block = segment.block
             if segment.newest_us > up_to_us or number in self._marks:
                 wanted = numpy_int64(block.column(TS)) <= up_to_us
@@ -65,31 +64,38 @@ class MarkedBuffer(EventBuffer):
                     wanted &= self._marks[number] != GONE
                 rows = np.flatnonzero(wanted)
                 block = block.take(pa.array(rows))
-            if rows.size:
+            if block.num_rows:
                 blocks.append(block)
-                found.append((number, rows))
+                places.append((number, rows))
         if not blocks:
             return None
-        nothing = np.zeros(0, np.int64)
-        return Held(
-            concatenate(blocks),
-            np.concatenate([_at(self._marks.get(n), rows, np.uint8) for n, rows in found]),
-            np.concatenate([_at(self._numbers.get(n), rows, np.int64) for n, rows in found]),
-            np.concatenate([nothing, *(np.full(rows.size, n) for n, rows in found)]),
-            np.concatenate([nothing, *(rows for _, rows in found)]),
+        # Where no event has a mark, none is made up: in a batch that is always so.
+        marks = self._of(self._marks, places, blocks, np.uint8) if self._marks else None
+        numbers = self._of(self._numbers, places, blocks, np.int64) if self._numbers else None
+        return Held(concatenate(blocks), tuple(places), marks, numbers)
+
+    @staticmethod
+    def _of(values: dict[int, Any], places: list[tuple[int, Any]], blocks: list[pa.Table], dtype: Any) -> NDArray[Any]:
+        return np.concatenate(
+            [
+                values[number][rows] if number in values else np.zeros(block.num_rows, dtype)
+                for (number, rows), block in zip(places, blocks, strict=True)
+            ]
         )
 
     def mark(self, held: Held, marks: Marks, numbers: IntArray) -> None:
         """Give the events that were taken new marks and numbers."""
-        for number in np.unique(held.segments).tolist():
-            own = held.segments == number
+        start = 0
+        for number, rows in held.places:
             n_rows = self._segments[number].block.num_rows
+            own = slice(start, start + (n_rows if isinstance(rows, slice) else rows.size))
+            start = own.stop
             changed = self._marks.get(number, np.zeros(n_rows, np.uint8)).copy()
-            changed[held.rows[own]] = marks[own]
+            changed[rows] = marks[own]
             self._marks[number] = changed
             if numbers.any() or number in self._numbers:
                 counted = self._numbers.get(number, np.zeros(n_rows, np.int64)).copy()
-                counted[held.rows[own]] = numbers[own]
+                counted[rows] = numbers[own]
                 self._numbers[number] = counted
         self._tidy()
 
@@ -104,7 +110,8 @@ class MarkedBuffer(EventBuffer):
                 continue
             if left.size:
                 block = self._segments[number].block.take(pa.array(left))
-                moved.append((block, marks[left], _at(self._numbers.get(number), left, np.int64)))
+                numbers = self._numbers.get(number, np.zeros(marks.size, np.int64))[left]
+                moved.append((block, marks[left], numbers))
             del self._segments[number], self._marks[number]
             self._numbers.pop(number, None)
         if moved:
@@ -146,10 +153,6 @@ class MarkedBuffer(EventBuffer):
         """What `written_marks` gave."""
         self._marks = {int(n): read_array(text, np.uint8) for n, text in written["marks"].items()}
         self._numbers = {int(n): read_array(text, np.int64) for n, text in written["numbers"].items()}
-
-
-def _at(values: NDArray[Any] | None, rows: IntArray, dtype: Any) -> NDArray[Any]:
-    return np.zeros(rows.size, dtype) if values is None else values[rows]
 
 
 def write_array(array: NDArray[Any]) -> str:

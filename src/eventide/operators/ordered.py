@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.kernels.arrays import IndexArray, IntArray
-from eventide.kernels.order import is_sorted, mark_ties, scatter_by_code
+from eventide.kernels.order import is_sorted, mark_ties
 from eventide.operators.block import MASK, TS, numpy_int64
+from eventide.operators.by_code import order_by_code
 from eventide.operators.partitions import encode_partitions
 from eventide.operators.rearrange import rearrange
 
@@ -41,13 +42,9 @@ def order_events(
     if tie_columns is not None:
         keys = [(name, "ascending", "at_start") for name in (TS, *tie_columns)]
         by_time = pc.sort_indices(block, sort_keys=keys).to_numpy().astype(np.int64)
-    elif is_sorted(ts_us):
-        by_time = np.arange(ts_us.size, dtype=np.int64)
     else:
-        by_time = np.argsort(ts_us, kind="stable")
-    offsets = np.empty(n_codes + 1, dtype=np.int64)
-    order = np.empty(ts_us.size, dtype=np.int64)
-    scatter_by_code(codes, by_time, offsets, order)
+        by_time = None if is_sorted(ts_us) else np.argsort(ts_us, kind="stable")
+    order, offsets = order_by_code(codes, n_codes, by_time, n_threads)
     ts_us = rearrange(ts_us, order, n_threads)
     follows = np.empty(ts_us.size, dtype=np.int32)
     precedes = np.empty(ts_us.size, dtype=np.int32)

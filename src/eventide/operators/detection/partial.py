@@ -54,9 +54,10 @@ def make_progress(held: Held, ordered: OrderedRows, is_open: bool) -> IntArray:
     low = ordered.offsets[:-1]
     progress = np.zeros((low.size, 3), dtype=np.int64)
     progress[:, NEXT_ROW], progress[:, SAVED], progress[:, IS_OPEN] = low, -1, is_open
-    if held.marks.any():
+    if held.marks is not None:
         # Equal events may have changed places: their number tells, not which ones are marked.
         progress[:, NEXT_ROW] += np.add.reduceat((held.marks[ordered.order] == KEPT).astype(np.int64), low)
+    if held.numbers is not None:
         progress[:, SAVED] = np.maximum.reduceat(held.numbers[ordered.order], low) - 1
     return progress
 

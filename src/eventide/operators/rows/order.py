@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.kernels.arrays import IntArray
-from eventide.kernels.order import has_ties, is_sorted, scatter_by_code
+from eventide.kernels.order import has_ties, is_sorted
+from eventide.operators.by_code import order_by_code
 from eventide.operators.partitions import encode_partitions
 from eventide.operators.rows.spec import RowOrder
 from eventide.operators.shares import share_out
@@ -40,27 +41,21 @@ def order_rows(
     ([2, 0, 1], [0, 2, 3])
     """
     codes, n_codes = encode_partitions(block, partition)
-    order = _scattered(codes, n_codes, _by_keys(block, keys))
+    order = OrderedRows(*order_by_code(codes, n_codes, _by_keys(block, keys), n_threads))
     if keys and tie_columns and _has_ties(block, keys, order, n_threads):
         more = [*keys, *(RowOrder(name, False, True) for name in tie_columns)]
-        order = _scattered(codes, n_codes, _sorted(block, more))
+        order = OrderedRows(*order_by_code(codes, n_codes, _sorted(block, more), n_threads))
     return order
 
 
-def _scattered(codes: IntArray, n_codes: int, by_keys: IntArray) -> OrderedRows:
-    offsets = np.empty(n_codes + 1, dtype=np.int64)
-    order = np.empty(codes.size, dtype=np.int64)
-    scatter_by_code(codes, by_keys, offsets, order)
-    return OrderedRows(order, offsets)
-
-
-def _by_keys(block: pa.Table, keys: Sequence[RowOrder]) -> IntArray:
+def _by_keys(block: pa.Table, keys: Sequence[RowOrder]) -> IntArray | None:
+    """The rows in the order of the keys; None: they are already."""
     if not keys:
-        return np.arange(block.num_rows, dtype=np.int64)
+        return None
     if len(keys) == 1 and not keys[0].descending:
         values = _integers(block.column(keys[0].column))
         if values is not None:
-            return np.arange(values.size, dtype=np.int64) if is_sorted(values) else np.argsort(values, kind="stable")
+            return None if is_sorted(values) else np.argsort(values, kind="stable")
     return _sorted(block, keys)
 
 

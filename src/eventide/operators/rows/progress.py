@@ -52,15 +52,16 @@ class Progress:
         table = np.zeros((low.size, 3), dtype=np.int64)
         table[:, NEXT_ROW], table[:, NEXT_NUMBER] = low, 1
         matched = np.zeros(ordered.order.size, dtype=np.bool_)
-        if held.marks.any():
+        if held.marks is not None:
             marks = held.marks[ordered.order]
             matched = marks == MATCHED
             n_passed = np.add.reduceat((marks == PASSED).astype(np.int64), low)
             begun = n_passed > 0
             # Equal rows may have changed places: their number tells, not which ones are marked.
             table[:, NEXT_ROW] += n_passed
-            numbers = np.maximum.reduceat(held.numbers[ordered.order], low)
-            table[begun, NEXT_NUMBER] = np.maximum(numbers[begun], 1)
+            if held.numbers is not None:
+                numbers = np.maximum.reduceat(held.numbers[ordered.order], low)
+                table[begun, NEXT_NUMBER] = np.maximum(numbers[begun], 1)
         table[:, IS_OPEN] = is_open
         return Progress(table, table[:, NEXT_ROW].copy(), matched)
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from eventide.engines.local import run as local
 from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
 from eventide.engines.local.diagnosis.rows import diagnose_rows
@@ -16,6 +18,7 @@ from eventide.lang.rows import parse_clause, parse_statement
 from eventide.lang.rows.names import write_column
 from eventide.lang.rows.tree import RowQuery
 from eventide.plan.options import Options
+from eventide.plan.physical import Physical
 from eventide.plan.rows.explain import explain_rows
 from eventide.plan.rows.lower import prepare_rows
 
@@ -104,6 +107,7 @@ class Recognizer:
     def __init__(self, clause: RowQuery, options: Options) -> None:
         self.clause = clause
         self._options = options
+        self._plans: dict[tuple[pa.Schema, str, bool], Physical] = {}
 
     def __call__(self, events: Any, *, engine: str | None = None, spark: Any = None) -> Any:
         """The result: a Spark DataFrame for one, a pyarrow Table for anything else.
@@ -113,16 +117,23 @@ class Recognizer:
         if engine == "spark" and isinstance(events, str | os.PathLike):
             if spark is None:
                 raise InputError("engine='spark' with a path needs a session", hint="pass spark=spark")
-            from eventide.engines.spark.statement import recognize_path
+            from eventide.engines.spark.run import run_path
 
-            return recognize_path(os.fspath(events), self.clause, spark, self._options)
+            return run_path(os.fspath(events), lambda schema: self._plan(schema, "spark"), spark).rows
         if not is_local(events):
-            from eventide.engines.spark.statement import recognize
+            from eventide.engines.spark.run import run_frame
 
-            return recognize(events, self.clause, self._options)
+            return run_frame(events, lambda schema: self._plan(schema, "spark", on_stream=events.isStreaming)).rows
         source = open_source(events)
-        physical = prepare_rows(self.clause, source.schema, engine="local", options=self._options)
-        return local.run(physical, source)[0]
+        return local.run(self._plan(source.schema, "local"), source)[0]
+
+    def _plan(self, schema: pa.Schema, engine: str, *, on_stream: bool = False) -> Physical:
+        """The plan for rows of this kind, made once."""
+        key = schema, engine, on_stream
+        if key not in self._plans:
+            plan = prepare_rows(self.clause, schema, engine=engine, options=self._options, on_stream=on_stream)
+            self._plans[key] = plan
+        return self._plans[key]
 
     def explain(self, events: Any) -> str:
         """The clause as understood, the program, and what each condition needs."""
@@ -133,7 +144,7 @@ class Recognizer:
 
             schema = input_schema(events)
         engine = "local" if is_local(events) else "spark"
-        return explain_rows(self.clause, prepare_rows(self.clause, schema, engine=engine, options=self._options))
+        return explain_rows(self.clause, self._plan(schema, engine))
 
     def diagnose(self, events: Any, *, partitions: int = 1000) -> Diagnosis:
         """Why there is no match: per partition the longest partial match, and what failed at the next row.

@@ -14,7 +14,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
 import eventide as ev
+from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
+from eventide.recognition import Recognizer
 from tests.rows.cases import Case, cases
 from tests.rows.conformance import comparable
 
@@ -64,7 +66,5 @@ def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_
 
 
 def run_path(case: Case, path: Path, spark: Any) -> pa.Table:
-    from eventide.engines.spark.statement import recognize_path
-    from eventide.lang.rows import parse_clause
-
-    return recognize_path(str(path), parse_clause(case.clause), spark, Options.of(ts_unit="s")).toArrow()
+    recognizer = Recognizer(parse_clause(case.clause), Options.of(ts_unit="s"))
+    return recognizer(path, engine="spark", spark=spark).toArrow()

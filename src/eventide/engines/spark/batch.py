@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from eventide.engines.computed import add_computed
 from eventide.engines.spark.exchange import Batches, Cutter, Piece, blocks_from_dataframe, reader
-from eventide.engines.spark.parallelism import count_buckets
+from eventide.engines.spark.parallelism import count_buckets, threads_of_one_task
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.operators.block import MIN_US, from_bytes
@@ -35,7 +35,7 @@ def run(blocks: DataFrame, physical: Physical, spark: SparkSession, n_buckets: i
 def run_pieces(pieces: Sequence[Piece], physical: Physical, spark: SparkSession, time_zone: str = "UTC") -> DataFrame:
     """The result rows of few events in Parquet files: one task reads and matches them, without an exchange."""
     ensure_shipped(spark)
-    match, schema = _matcher(physical)
+    match, schema = _matcher(physical, threads_of_one_task(spark))
     cutter, read = Cutter(physical.intake, n_buckets=1), reader(physical, time_zone)
 
     def read_and_match(batches: Batches) -> Batches:
@@ -44,7 +44,7 @@ def run_pieces(pieces: Sequence[Piece], physical: Physical, spark: SparkSession,
     return project(spark.range(0, 1, 1, 1).mapInArrow(read_and_match, schema), physical)
 
 
-def _matcher(physical: Physical) -> tuple[Callable[[Iterable[pa.Table]], Batches], StructType]:
+def _matcher(physical: Physical, n_threads: int = 1) -> tuple[Callable[[Iterable[pa.Table]], Batches], StructType]:
     """For a task: the operator's rows of a bucket's blocks; and their schema."""
     if physical.output_schema is None:
         raise ValueError("the plan has no output schema")
@@ -54,7 +54,7 @@ def _matcher(physical: Physical) -> tuple[Callable[[Iterable[pa.Table]], Batches
     target = arrow_schema(schema)
 
     def match(blocks: Iterable[pa.Table]) -> Batches:
-        operator = make_operator(spec, compute=add_computed)
+        operator = make_operator(spec, n_threads, add_computed)
         for block in blocks:
             for rows in operator.process(block, MIN_US):
                 yield conform(add_computed(rows, computed), target)

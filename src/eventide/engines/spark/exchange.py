@@ -5,6 +5,7 @@ In: a DataFrame, or Parquet files that the tasks read themselves. Out: the DataF
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -125,10 +126,10 @@ def blocks_from_paths(
 
 def reader(physical: Physical, time_zone: str) -> Callable[[Iterable[Piece]], Iterator[pa.Table]]:
     """For a task: the block's columns of pieces of files, evaluated by DuckDB."""
-    sql, names = _duckdb_sql(physical), list(physical.reads)
+    names = list(physical.reads)
 
     def read(pieces: Iterable[Piece]) -> Iterator[pa.Table]:
-        evaluate = _evaluator(sql, time_zone)
+        evaluate = _evaluator(physical, time_zone)
         return (evaluate(table) for piece in pieces for table in _read_row_groups(piece, names))
 
     return read
@@ -172,25 +173,51 @@ def _read_row_groups(piece: Piece, columns: list[str]) -> Iterator[pa.Table]:
                 waiting, n_waiting = [group + 1], 0
 
 
-def _duckdb_sql(physical: Physical) -> str:
-    items = ", ".join(f'{_duckdb_text(column)} AS "{column.name}"' for column in physical.select)
-    wanted = "" if physical.intake.keep_all else f" WHERE {_WANTED}"
-    return f"SELECT * FROM (SELECT {items} FROM events){wanted}"
+def _evaluator(physical: Physical, time_zone: str) -> Callable[[pa.Table], pa.Table]:
+    """The block's columns of a table of the file's. Where all rows stay, plain columns do not pass through DuckDB."""
+    connection = connect(time_zone, threads=1)
+    keep_all = physical.intake.keep_all
+
+    def evaluate(table: pa.Table) -> pa.Table:
+        plain = _plain_columns(physical, table.schema) if keep_all else {}
+        items = [f'{_duckdb_text(c)} AS "{c.name}"' for c in physical.select if c.name not in plain]
+        if not items:
+            return pa.table({c.name: table.column(plain[c.name]) for c in physical.select})
+        connection.register("events", table)
+        wanted = "" if keep_all else f" WHERE {_WANTED}"
+        computed = connection.sql(f"SELECT * FROM (SELECT {', '.join(items)} FROM events){wanted}").to_arrow_table()
+        connection.unregister("events")
+        if not plain:
+            return computed
+        return pa.table(
+            {
+                c.name: table.column(plain[c.name]) if c.name in plain else computed.column(c.name)
+                for c in physical.select
+            }
+        )
+
+    return evaluate
+
+
+def _plain_columns(physical: Physical, schema: pa.Schema) -> dict[str, str]:
+    """Block columns that are columns of the file, of types that DuckDB would give back as they are."""
+    plain = {}
+    for column in physical.select:
+        named = _NAME.fullmatch(_duckdb_text(column))
+        name = "" if named is None else named[1].replace('""', '"')
+        if schema.get_field_index(name) >= 0 and _is_plain(schema.field(name).type):
+            plain[column.name] = name
+    return plain
+
+
+_NAME = re.compile(r'"((?:[^"]|"")+)"')
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_float64(kind) or kind == pa.timestamp("us"))
 
 
 def _duckdb_text(column: SqlColumn) -> str:
     if column.duckdb is None:
         raise ValueError(f"column {column.name} cannot be read directly: only Spark evaluates {column.spark}")
     return column.duckdb
-
-
-def _evaluator(sql: str, time_zone: str) -> Callable[[pa.Table], pa.Table]:
-    connection = connect(time_zone, threads=1)
-
-    def evaluate(table: pa.Table) -> pa.Table:
-        connection.register("events", table)
-        result = connection.sql(sql).to_arrow_table()
-        connection.unregister("events")
-        return result
-
-    return evaluate

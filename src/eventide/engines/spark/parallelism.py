@@ -18,6 +18,11 @@ def count_buckets(spark: SparkSession) -> int:
     return n_partitions if n_cores is None else max(1, min(n_partitions, BUCKETS_PER_CORE * n_cores))
 
 
+def threads_of_one_task(spark: SparkSession) -> int:
+    """For a job of one task: in local mode the cores that nobody else uses."""
+    return (_cores(spark) or 1) if is_local(spark) else 1
+
+
 def is_local(spark: SparkSession) -> bool:
     """Whether tasks run inside the driver's machine and Python installation; unknown counts as no."""
     return re.match(r"local(\[|$)", spark.conf.get("spark.master", None) or "") is not None

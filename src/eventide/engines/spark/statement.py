@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
 
 from eventide.engines.complaints import complain, unknown_table
 from eventide.engines.filled import Filled
 from eventide.engines.spark.complaints import complaint_of, place_of
-from eventide.engines.spark.run import run_frame, run_path
+from eventide.engines.spark.run import run_frame
 from eventide.engines.statements import (
     Edit,
     Filling,
@@ -26,9 +27,8 @@ from eventide.lang.positions import span_of
 from eventide.lang.rows.tree import Recognition, RowQuery, Statement
 from eventide.lang.tree import Span
 from eventide.plan.options import Options
+from eventide.plan.physical import Physical
 from eventide.plan.rows.lower import prepare_rows
-
-_NO_OPTIONS = Options()
 
 
 def run_statement(
@@ -36,19 +36,6 @@ def run_statement(
 ) -> DataFrame:
     """The result of a statement; names that are not among `tables` are those of the catalog."""
     return _Statement(statement, tables, spark, options).run()
-
-
-def recognize(frame: DataFrame, clause: RowQuery, options: Options = _NO_OPTIONS) -> DataFrame:
-    """One MATCH_RECOGNIZE over a DataFrame."""
-    return run_frame(
-        frame,
-        lambda schema: prepare_rows(clause, schema, engine="spark", options=options, on_stream=frame.isStreaming),
-    ).rows
-
-
-def recognize_path(path: str, clause: RowQuery, spark: SparkSession, options: Options = _NO_OPTIONS) -> DataFrame:
-    """One MATCH_RECOGNIZE over files, which the tasks read themselves where they can."""
-    return run_path(path, lambda schema: prepare_rows(clause, schema, engine="spark", options=options), spark).rows
 
 
 class _Statement(Filling):
@@ -69,8 +56,11 @@ class _Statement(Filling):
         rows = self._query(self.after_with(Filled("SELECT * FROM ") + self.relation(recognition), recognition))
         clause = without_subqueries(recognition.clause, lambda query: self._rows(self.after_with(query, recognition)))
         name = f"eventide_result_{len(self.tables)}"
-        self.tables[name] = recognize(rows, clause, self.options)
+        self.tables[name] = run_frame(rows, lambda schema: self._plan(clause, schema, rows.isStreaming)).rows
         return name
+
+    def _plan(self, clause: RowQuery, schema: pa.Schema, on_stream: bool) -> Physical:
+        return prepare_rows(clause, schema, engine="spark", options=self.options, on_stream=on_stream)
 
     def _rows(self, query: Filled) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self._query(query).collect()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 
 import pytest
@@ -79,3 +80,17 @@ def test_the_program_can_be_read() -> None:
 def test_misuse_is_refused(build: Callable[[], object], message: str) -> None:
     with pytest.raises(ev.EventideError, match=message):
         build()
+
+
+@pytest.mark.parametrize("condition", ["max(a.s) = 'c'", "min(a.s) < 'c'", "sum(a.s) > 1", "sum(a.at) > 1"])
+def test_aggregates_that_a_condition_cannot_compute_are_refused(condition: str) -> None:
+    rows = [{"ts": i, "s": s, "at": dt.datetime(2024, 1, 1)} for i, s in enumerate("bcad")]
+    pattern = ev.Pattern.begin("a").one_or_more().consecutive().next("b", condition)
+    with pytest.raises(ev.EventideError, match=r"there is no (min|max|sum) of (string|timestamp)|sum"):
+        ev.detect(rows, pattern, ts="ts", ts_unit="s")
+
+
+def test_the_greatest_time_so_far_can_be_asked_for() -> None:
+    rows = [{"ts": i, "at": dt.datetime(2024, 1, day)} for i, day in enumerate((2, 1, 3))]
+    pattern = ev.Pattern.begin("a").times(2).consecutive().next("b", "at > max(a.at)")
+    assert ev.detect(rows, pattern, ts="ts", ts_unit="s").matches.num_rows == 1

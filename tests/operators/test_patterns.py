@@ -309,3 +309,12 @@ def test_rules(text: str, events: str, found: list[str]) -> None:
 
 def _joined(value: str | list[str] | None) -> str:
     return value if isinstance(value, str) else "".join(value or [])
+
+
+def test_the_limit_of_matches_holds_for_plain_sequences_too() -> None:
+    events = [{"ts": i, "kind": "A" if i < 20 else "B"} for i in range(40)]
+    query = ev.query("PATTERN SEQ(A, B)", ts_unit="s", type="kind", max_matches_per_partition=5)
+    with pytest.raises(ev.InputError, match="has more than 5 matches"):
+        query.run(events)
+    enough = ev.query("PATTERN SEQ(A, B)", ts_unit="s", type="kind", max_matches_per_partition=400)
+    assert enough.run(events).num_rows == 400

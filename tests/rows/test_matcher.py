@@ -200,3 +200,15 @@ def test_a_constant_measure_of_an_unmatched_row_is_null() -> None:
 )
 def test_nulls_are_ordered_as_in_spark(order: str, ids: list[int]) -> None:
     assert prices("3 - 2", f"ORDER BY {order} MEASURES array_agg(id) AS ids PATTERN (X+)") == [(ids,)]
+
+
+def test_nested_quantifiers_stay_polynomial_beside_an_aggregate_of_all_rows() -> None:
+    rows = [{"id": i, "x": 1} for i in range(200)]
+    clause = "ORDER BY id MEASURES count(*) AS n PATTERN (((A+)+)+ B) DEFINE A AS sum(x) >= 0, B AS x < 0"
+    assert ev.sql(f"SELECT * FROM t MATCH_RECOGNIZE ({clause})", t=rows).num_rows == 0
+
+
+def test_a_permutation_of_many_parts_is_refused_before_it_is_written_out() -> None:
+    labels = ", ".join(f"L{i}" for i in range(30))
+    with pytest.raises(ev.QueryError, match="PERMUTE of 30 parts has more orders"):
+        ev.match_recognize(order_by="id", pattern=f"PERMUTE({labels})", measures={"n": "count(*)"})([{"id": 1}])

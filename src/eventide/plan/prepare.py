@@ -30,7 +30,10 @@ def lower(plan: Bound, engine: str) -> Physical:
         raise error_at(plan.query, span, f"{what} cannot run yet in this version", hint)
     check_shape(plan)
     steps = sequence_steps(plan.pattern)
-    return lower_pattern(plan, engine) if steps is None else lower_sequence(plan, steps, engine)
+    # Only the matcher of any pattern counts matches.
+    if steps is None or plan.options.max_matches_per_partition is not None:
+        return lower_pattern(plan, engine)
+    return lower_sequence(plan, steps, engine)
 
 
 def check_shape(plan: Bound) -> None:

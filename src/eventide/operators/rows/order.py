@@ -79,8 +79,13 @@ def _sorted(block: pa.Table, keys: Sequence[RowOrder]) -> IntArray:
         if column.null_count:
             columns.append(column.is_valid().cast(pa.int8()))
             directions.append("ascending" if key.nulls_first else "descending")
+        direction = "descending" if key.descending else "ascending"
+        if pa.types.is_floating(column.type):
+            # NaN is the greatest value; Arrow has it last in either direction.
+            columns.append(pc.fill_null(pc.is_nan(column), False).cast(pa.int8()))
+            directions.append(direction)
         columns.append(column)
-        directions.append("descending" if key.descending else "ascending")
+        directions.append(direction)
     names = [f"k{i}" for i in range(len(columns))]
     table = pa.table(columns, names=names)
     indices = pc.sort_indices(table, sort_keys=list(zip(names, directions, strict=True)))

@@ -197,6 +197,12 @@ class TestCode:
         return slots.index(slot)
 
     def _fold(self, leaf: FoldLeaf, value: EventValue | None) -> int:
+        if leaf.function != "COUNT" and value is not None and value.dtype is not None:
+            numbers = ("integer", "float", "double", "decimal")
+            times = ("timestamp", "date") if leaf.function in ("MIN", "MAX") else ()
+            if kind(value.dtype) not in numbers + times:
+                message = f"there is no {leaf.function.lower()} of {type_name(value.dtype)} in a condition"
+                raise value.source.error(message, leaf.span, "compare the events themselves: last(a.x), first(a.x)")
         index = None if value is None else self._index(value)
         known = [(f.function, f.members, i) for f, i in self._folds]
         if (leaf.function, leaf.members, index) not in known:

@@ -159,6 +159,13 @@ class _Lowering:
                 raise about_step(error, _place(step.shown, name)) from None
         return alone, bits, tests
 
+    def _tie_columns(self, alone: list[EventValue]) -> tuple[str, ...]:
+        """Columns that are read, in schema order: they tell events apart that the order does not."""
+        names = {*self.columns.returned, *self.columns.read_by_values()}
+        names |= {column.name for value in alone for column in value.expression.find_all(exp.Column)}
+        known = [name for name in self.schema.names if name in names and name not in self.columns.partition]
+        return tuple(self.columns.of_column(name) for name in known if is_orderable(self.schema.field(name).type))
+
     # --- the whole ------------------------------------------------------------------------------------------
 
     def physical(self) -> Physical:
@@ -174,11 +181,7 @@ class _Lowering:
         outputs = Outputs(self.columns, "")
         measures = [self._measure(name, text, outputs) for name, text in options.select]
         shown = () if options.select else tuple((self.columns.of_column(name), name) for name in self.schema.names)
-        ties = tuple(
-            self.columns.of_column(name)
-            for name in self.schema.names
-            if name in self.columns.returned and is_orderable(self.schema.field(name).type)
-        )
+        ties = self._tie_columns([value for values in alone for value in values])
         holds, carry, encodings, sizes = code.write(value_columns) if tests else (None, None, (), (0, 0, 0, 0))
         masks = self.columns.masks(alone)
         tested = {test.number for test in tests}

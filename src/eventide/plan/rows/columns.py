@@ -35,6 +35,11 @@ class RowColumns:
             return self.of_column(value.expression.name)
         return self._values.setdefault(value.spark, (f"v{len(self._values)}", value))[0]
 
+    def read_by_values(self) -> set[str]:
+        """The user's columns that the expressions read."""
+        trees = [value.expression for _, value in self._values.values()]
+        return {column.name for tree in trees for column in tree.find_all(exp.Column)}
+
     def layout(self, n_masks: int) -> Layout:
         return Layout(len(self.partition), len(self._values) + max(n_masks - 1, 0), len(self.returned))
 

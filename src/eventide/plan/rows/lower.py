@@ -27,7 +27,7 @@ from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.references import is_orderable
 from eventide.plan.rows.columns import RowColumns, plain
 from eventide.plan.rows.define import Code, Condition, ConditionCode, conjuncts, event_value, is_local, plain_tree
-from eventide.plan.rows.leaves import LabelLeaf, Leaf, NumberLeaf, Resolved, ValueLeaf
+from eventide.plan.rows.leaves import FoldLeaf, LabelLeaf, Leaf, NumberLeaf, Resolved, ValueLeaf
 from eventide.plan.rows.outputs import Outputs
 from eventide.plan.rows.program import compile_pattern
 from eventide.plan.rows.resolve import resolve
@@ -285,8 +285,10 @@ class _Lowering:
 
     def _tie_columns(self) -> tuple[str, ...]:
         """Columns that the clause reads, in schema order: they tell rows with equal keys apart."""
-        block = {name: self.columns.of_column(name) for name in self.schema.names if name in self.columns.returned}
-        return tuple(block[name] for name in block if is_orderable(self.schema.field(name).type))
+        if not self.query.order_by:
+            return ()
+        names = [name for name in self._reads() if name not in self.partition]
+        return tuple(self.columns.of_column(name) for name in names if is_orderable(self.schema.field(name).type))
 
     def _shown(self) -> list[tuple[str, str]]:
         """For ALL ROWS PER MATCH the row's own columns: block column and name; partition columns come anyway."""
@@ -295,9 +297,7 @@ class _Lowering:
         return [(self.columns.of_column(name), name) for name in self.schema.names if name not in self.partition]
 
     def _reads(self) -> tuple[str, ...]:
-        names = {*self.partition, *self.columns.returned}
-        trees = [value.expression for _, value in self.columns._values.values()]
-        names |= {column.name for tree in trees for column in tree.find_all(exp.Column)}
+        names = {*self.partition, *self.columns.returned, *self.columns.read_by_values()}
         for definition in self.query.define:
             for column in definition.condition.tree.find_all(exp.Column):
                 names |= {part.name for part in column.parts}
@@ -383,6 +383,9 @@ def _dependence(leaves: tuple[Leaf, ...]) -> tuple[bool, bool]:
             case LabelLeaf():
                 path |= not leaf.slot.is_current
             case NumberLeaf():
+                start = True
+            case FoldLeaf(members=None):
+                # Of all rows of the match so far, whatever their labels.
                 start = True
             case _:
                 path = True

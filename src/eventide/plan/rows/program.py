@@ -20,6 +20,7 @@ from eventide.lang.tree import Span
 from eventide.operators.rows.program import ACCEPT, CHECK, END, JUMP, LABEL, MARK, SPLIT, START, Program
 
 MAX_INSTRUCTIONS = 200_000
+MAX_PERMUTED = 7  # 5,040 orders
 
 
 def compile_pattern(pattern: RowPattern, text: str = "") -> Program:
@@ -110,6 +111,10 @@ class _Writer:
             case Choice():
                 self._choice(pattern.parts, pattern.span, excluded, guarded)
             case Permute():
+                if len(pattern.parts) > MAX_PERMUTED:
+                    message = f"PERMUTE of {len(pattern.parts)} parts has more orders than can be written out"
+                    hint = f"permute at most {MAX_PERMUTED}, or match (A | B | ...)+ and count each label in DEFINE"
+                    raise QueryError(message, self.text, pattern.span.start, pattern.span.end, hint=hint)
                 orders = [Concat(order) for order in permutations(pattern.parts)]
                 self._choice(tuple(orders), pattern.span, excluded, guarded)
             case Anchor():

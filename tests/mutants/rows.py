@@ -246,8 +246,8 @@ ROWS = (
     Mutant(
         "rows: descending order is ascending",
         "operators/rows/order.py",
-        'directions.append("descending" if key.descending else "ascending")',
-        'directions.append("ascending")',
+        'direction = "descending" if key.descending else "ascending"',
+        'direction = "ascending"',
         MATCHER,
     ),
 )

@@ -15,6 +15,7 @@ from eventide.engines.local import run as local
 from eventide.engines.local.sources import is_local, open_source
 from eventide.errors import EventideError, UnsupportedError
 from eventide.operators.detection.spec import LAST_STEP, TIMED_OUT
+from eventide.plan.arguments import check_dict, names_of
 from eventide.plan.detection.lower import (
     DetectionOptions,
     check_stream,
@@ -78,11 +79,13 @@ def detect(
     """
     if not isinstance(pattern, Pattern):
         raise EventideError(f"detect takes an ev.Pattern, found {type(pattern).__name__}")
+    if select is not None:
+        check_dict("select", select, 'select={"n": "count(a.*)"}')
     tree = checked(pattern).tree
     kind, step = _skip(skip)
     given = Options.of(state_ttl=state_ttl, allowed_lateness=allowed_lateness)
     options = DetectionOptions(
-        partition_by=(partition_by,) if isinstance(partition_by, str) else tuple(partition_by),
+        partition_by=tuple(names_of("partition_by", partition_by, 'partition_by=["user"]')),
         ts=ts,
         sequence=sequence,
         ts_unit=_one_of("ts_unit", ts_unit, (None, "s", "ms", "us")),

@@ -17,6 +17,7 @@ from eventide.errors import EventideError, InputError
 from eventide.lang.rows import parse_clause, parse_statement
 from eventide.lang.rows.names import write_column
 from eventide.lang.rows.tree import RowQuery
+from eventide.plan.arguments import check_dict, names_of, wrong_argument
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.rows.explain import explain_rows
@@ -191,48 +192,31 @@ def _clause(
     within: str | None,
 ) -> str:
     """The arguments as the text of a clause, a line each: messages about them show the line."""
-    _check_dict("measures", measures, 'measures={"n": "count(*)"}')
-    _check_dict("define", define, 'define={"B": "price < PREV(price)"}')
+    check_dict("measures", measures, 'measures={"n": "count(*)"}')
+    check_dict("define", define, 'define={"B": "price < PREV(price)"}')
     if not isinstance(subset, Mapping):
-        raise _wrong("subset", "a dict from names to lists of labels", subset, 'subset={"U": ["A", "B"]}')
+        raise wrong_argument("subset", "a dict from names to lists of labels", subset, 'subset={"U": ["A", "B"]}')
     texts = {"pattern": pattern, "rows": rows, "after_match": after_match, "within": within}
     for name, value in texts.items():
         if not isinstance(value, str) and not (value is None and name in ("after_match", "within")):
-            raise _wrong(name, "text", value, _USAGE[name])
+            raise wrong_argument(name, "text", value, _USAGE[name])
     lines = [
-        _listed("PARTITION BY", _names("partition_by", partition_by)),
-        _listed("ORDER BY", _names("order_by", order_by)),
+        _listed("PARTITION BY", names_of("partition_by", partition_by, _USAGE["partition_by"])),
+        _listed("ORDER BY", names_of("order_by", order_by, _USAGE["order_by"])),
         _listed("MEASURES", [f"{value} AS {write_column(name)}" for name, value in measures.items()]),
         _ROWS.get(rows.lower(), rows),
         f"AFTER MATCH {after_match}" if after_match else "",
         f"PATTERN ({pattern})" + (f" WITHIN {within}" if within else ""),
-        _listed("SUBSET", [f"{name} = ({', '.join(_names('subset', labels))})" for name, labels in subset.items()]),
+        _listed(
+            "SUBSET",
+            [
+                f"{name} = ({', '.join(names_of('subset', labels, _USAGE['subset']))})"
+                for name, labels in subset.items()
+            ],
+        ),
         _listed("DEFINE", [f"{name} AS {condition}" for name, condition in define.items()]),
     ]
     return "\n".join(line for line in lines if line)
-
-
-def _check_dict(argument: str, given: object, usage: str) -> None:
-    if not isinstance(given, Mapping):
-        raise _wrong(argument, "a dict from names to expressions", given, usage)
-    for name, value in given.items():
-        if not isinstance(name, str) or not name:
-            raise EventideError(f"a name in {argument} must be text, found {name!r}", hint=f"write {usage}")
-        if not isinstance(value, str):
-            raise _wrong(f"{argument}['{name}']", "text", value, usage)
-
-
-def _names(argument: str, given: str | Sequence[str]) -> list[str]:
-    if isinstance(given, str):
-        return [given]
-    if not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
-        raise _wrong(argument, "a name or a list of names", given, _USAGE[argument])
-    return list(given)
-
-
-def _wrong(argument: str, wanted: str, given: object, usage: str) -> EventideError:
-    found = "None" if given is None else type(given).__name__
-    return EventideError(f"{argument} must be {wanted}, found {found}", hint=f"write {usage}")
 
 
 def _listed(keyword: str, items: Sequence[str]) -> str:

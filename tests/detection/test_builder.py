@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -94,3 +95,17 @@ def test_the_greatest_time_so_far_can_be_asked_for() -> None:
     rows = [{"ts": i, "at": dt.datetime(2024, 1, day)} for i, day in enumerate((2, 1, 3))]
     pattern = ev.Pattern.begin("a").times(2).consecutive().next("b", "at > max(a.at)")
     assert ev.detect(rows, pattern, ts="ts", ts_unit="s").matches.num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"partition_by": None}, "partition_by must be a name or a list of names, found None"),
+        ({"partition_by": [1]}, "partition_by must be a name or a list of names, found list"),
+        ({"select": ["n"]}, "select must be a dict from names to expressions, found list"),
+        ({"select": {"n": 5}}, r"select\['n'\] must be text, found int"),
+    ],
+)
+def test_wrong_arguments_are_told(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ev.EventideError, match=message):
+        ev.detect([{"ts": 1}], ev.Pattern.begin("a"), ts_unit="s", **arguments)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pyarrow as pa
 import pytest
 
@@ -212,3 +214,16 @@ def test_a_permutation_of_many_parts_is_refused_before_it_is_written_out() -> No
     labels = ", ".join(f"L{i}" for i in range(30))
     with pytest.raises(ev.QueryError, match="PERMUTE of 30 parts has more orders"):
         ev.match_recognize(order_by="id", pattern=f"PERMUTE({labels})", measures={"n": "count(*)"})([{"id": 1}])
+
+
+def test_a_match_without_rows_has_no_classifier() -> None:
+    clause = "ORDER BY id MEASURES CLASSIFIER() AS c, MATCH_NUMBER() AS n PATTERN (())"
+    found = ev.sql(f"SELECT c, n FROM t MATCH_RECOGNIZE ({clause})", t=[{"id": 1}])
+    assert found.to_pylist() == [{"c": None, "n": 1}]
+
+
+def test_wide_decimals_stay_decimals() -> None:
+    rows = pa.table({"id": [1], "d": pa.array([Decimal(7)], pa.decimal128(38, 0)), "x": [1]})
+    clause = "ORDER BY id MEASURES LAST(d) AS d, sum(x) AS s PATTERN (A)"
+    found = ev.sql(f"SELECT d, s, sum(s) OVER () AS t FROM t MATCH_RECOGNIZE ({clause})", t=rows)
+    assert found.schema.types == [pa.decimal128(38, 0), pa.int64(), pa.int64()]

@@ -47,7 +47,7 @@ class _Statement(Filling):
         self.n_results = 0
 
     def run(self) -> pa.Table:
-        return _plain(self._query(self.whole()))
+        return self._query(self.whole())
 
     def recognize(self, recognition: Recognition) -> str:
         """Run one MATCH_RECOGNIZE; the name under which DuckDB has its result."""
@@ -90,7 +90,8 @@ class _Statement(Filling):
                 table.set("alias", _alias(name))
         sql = tree.sql("duckdb")
         try:
-            return self.connection.sql(sql).to_arrow_table()
+            relation = self.connection.sql(sql)
+            return _plain(relation.to_arrow_table(), [str(kind) for kind in relation.types])
         except duckdb.Error as error:
             complaint = complaint_of(error, {column for _, name in named for column in self._columns(name)})
             place = place_of(complaint, sql, filled, self.connection)
@@ -122,10 +123,10 @@ def _alias(name: str) -> exp.TableAlias:
     return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
 
 
-def _plain(table: pa.Table) -> pa.Table:
+def _plain(table: pa.Table, kinds: list[str]) -> pa.Table:
     """Sums of integers, which are 128 bits wide in DuckDB, as Spark has them: BIGINT."""
-    for i, field in enumerate(table.schema):
-        if pa.types.is_decimal(field.type) and (field.type.precision, field.type.scale) == (38, 0):
+    for i, (field, kind) in enumerate(zip(table.schema, kinds, strict=True)):
+        if kind == "HUGEINT":
             try:
                 table = table.set_column(i, field.name, table.column(i).cast(pa.int64()))
             except pa.ArrowInvalid:

@@ -50,7 +50,7 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
     if isinstance(physical.spec, SequenceSpec | PatternSpec) and physical.spec.window_us is None:
         raise UnsupportedError(
             "a stream cannot run this query: without a WITHIN clause every event stays relevant for ever",
-            hint="add a WITHIN clause, such as WITHIN 1 hour, or run the query on bounded input",
+            hint="add a WITHIN clause, such as WITHIN 1 hour, or give state_ttl='1 hour', which bounds every match so",
         )
     if physical.output_schema is None:
         raise ValueError("the plan has no output schema")

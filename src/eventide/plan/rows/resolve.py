@@ -184,6 +184,8 @@ class _Resolver:
         """The label's name, by its number."""
         if slot.is_current and self.defines is not None:
             return exp.Literal.string(self.labels[self.defines])
+        if not self.labels:
+            return exp.Cast(this=exp.Null(), to=exp.DataType.build("string"))
         number = self.leaf(LabelLeaf(slot), node)
         named = slot.members if slot.members is not None and not slot.shift else range(len(self.labels))
         ifs = [exp.If(this=exp.Literal.number(i), true=exp.Literal.string(self.labels[i])) for i in named]

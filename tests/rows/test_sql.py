@@ -80,6 +80,26 @@ def test_a_clause_over_a_cte() -> None:
     assert rows(text) == [{"top": 8, "bottom": 6, "n": 2}, {"top": 9, "bottom": 5, "n": 2}]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"WITH trades AS (SELECT * FROM trades WHERE price < 10) SELECT * FROM trades {FALLS}",
+        f"SELECT * FROM (WITH cheap AS (SELECT * FROM trades WHERE price < 10) SELECT * FROM cheap {FALLS}) AS q",
+        f"WITH a AS (WITH b AS (SELECT * FROM trades WHERE price < 10) SELECT * FROM b {FALLS}) SELECT * FROM a",
+        f"WITH RECURSIVE cheap AS (SELECT * FROM trades WHERE price < 10) SELECT * FROM cheap {FALLS}",
+        f"WITH a AS (SELECT * FROM trades), b AS (SELECT * FROM a WHERE price < 10) SELECT * FROM b {FALLS}",
+    ],
+)
+def test_a_cte_is_seen_behind_it_and_inside_its_brackets(text: str) -> None:
+    assert rows(text) == [{"top": 8, "bottom": 6, "n": 2}, {"top": 9, "bottom": 5, "n": 2}]
+
+
+def test_a_recursive_cte() -> None:
+    text = """WITH RECURSIVE r AS (SELECT 1 AS id UNION ALL SELECT id + 1 FROM r WHERE id < 5)
+        SELECT * FROM r MATCH_RECOGNIZE (ORDER BY id MEASURES sum(id) AS s PATTERN (A+))"""
+    assert rows(text) == [{"s": 15}]
+
+
 def test_a_subquery_over_a_cte() -> None:
     text = """WITH bound AS (SELECT 8 AS price) SELECT * FROM trades MATCH_RECOGNIZE (
         ORDER BY id MEASURES A.id AS id PATTERN (A) DEFINE A AS price > (SELECT price FROM bound))"""

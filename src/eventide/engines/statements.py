@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -16,7 +16,7 @@ from eventide.engines.filled import Filled
 from eventide.errors import InputError, QueryError
 from eventide.lang.positions import span_of
 from eventide.lang.rows.tree import Recognition, RowQuery, Statement
-from eventide.lang.tokens import Kind, tokenize
+from eventide.lang.tokens import Kind, Token, tokenize
 from eventide.lang.tree import Scalar, Span
 
 Edit = tuple[Span, str]
@@ -50,32 +50,68 @@ def _inside(recognition: Recognition, other: Recognition) -> bool:
     return a != b and b.start <= a.start and a.end <= b.end
 
 
-def common_tables(text: str, before: int) -> list[tuple[str, Span]]:
-    """The statement's WITH entries that end before a place: name, and where `name AS (...)` stands.
+@dataclass(frozen=True, slots=True)
+class Common:
+    """One entry of a WITH: its name, and where `name AS (...)` stands."""
 
-    >>> common_tables("WITH a AS (SELECT 1), b AS (SELECT 2) SELECT * FROM b", before=25)
-    [('a', Span(start=5, end=20))]
+    name: str
+    span: Span
+    recursive: bool = False
+
+
+def common_tables(text: str, place: int) -> list[Common]:
+    """The entries of all WITHs around a place that end before it, the outermost first.
+
+    >>> [entry.name for entry in common_tables("WITH a AS (SELECT 1), b AS (SELECT 2) SELECT * FROM b", 25)]
+    ['a']
+    >>> [entry.name for entry in common_tables("SELECT * FROM (WITH a AS (SELECT 1) SELECT * FROM a)", 50)]
+    ['a']
     """
     tokens = tokenize(text, any_character=True)
-    if tokens[0].word != "WITH":
-        return []
-    at = 2 if tokens[1].word == "RECURSIVE" else 1
-    found: list[tuple[str, Span]] = []
-    while True:
+    found: list[Common] = []
+    for at, token in enumerate(tokens):
+        if token.start >= place:
+            break
+        if token.word == "WITH" and _scope_end(tokens, at) > place:
+            found += _entries(tokens, at, place)
+    return found
+
+
+def _scope_end(tokens: Sequence[Token], at: int) -> int:
+    """Where the brackets around a token close."""
+    depth = 0
+    for token in tokens[at:]:
+        depth += _depth(token)
+        if depth < 0:
+            return token.start
+    return tokens[-1].end + 1
+
+
+def _depth(token: Token) -> int:
+    return {"(": 1, ")": -1}.get(token.text, 0) if token.kind is Kind.PUNCTUATION else 0
+
+
+def _entries(tokens: Sequence[Token], at: int, place: int) -> list[Common]:
+    """The entries of the WITH at a token; none where it is another kind of WITH."""
+    recursive = tokens[at + 1].word == "RECURSIVE"
+    at += 2 if recursive else 1
+    found: list[Common] = []
+    while at + 1 < len(tokens) and (tokens[at + 1].word == "AS" or tokens[at + 1].is_punctuation("(")):
         first, depth = tokens[at], 0
         while at < len(tokens) - 1:
             # The entry ends where brackets close and no AS follows: `name (columns) AS (query)`.
-            depth += {"(": 1, ")": -1}.get(tokens[at].text, 0) if tokens[at].kind is Kind.PUNCTUATION else 0
+            depth += _depth(tokens[at])
             at += 1
             if depth == 0 and tokens[at - 1].is_punctuation(")") and tokens[at].word != "AS":
                 break
         end = tokens[at - 1].end
-        if end > before:
-            return found
-        found.append((first.value, Span(first.start, end)))
+        if end > place:
+            break
+        found.append(Common(first.value, Span(first.start, end), recursive))
         if not tokens[at].is_punctuation(","):
-            return found
+            break
         at += 1
+    return found
 
 
 class Filling:
@@ -98,13 +134,16 @@ class Filling:
         return self._filled(_relation_span(recognition), inner_recognitions(self.statement, recognition))
 
     def after_with(self, query: Filled, recognition: Recognition) -> Filled:
-        """A query with the statement's own WITH entries in front, those before a recognition."""
-        outer = outer_recognitions(self.statement)
-        filled = Filled("")
-        for _, span in common_tables(self.statement.text, recognition.span.start):
-            entry = self._filled(span, [r for r in outer if span.start <= r.span.start < span.end])
-            filled += Filled(", " if filled.text else "WITH ") + entry
-        return filled + Filled(" ") + query if filled.text else query
+        """A query with the WITH entries in front that a recognition sees."""
+        common = common_tables(self.statement.text, recognition.span.start)
+        if not common:
+            return query
+        filled = Filled("WITH RECURSIVE " if any(entry.recursive for entry in common) else "WITH ")
+        for i, entry in enumerate(common):
+            inside = [r for r in self.statement.recognitions if entry.span.start <= r.span.start < entry.span.end]
+            outer = [r for r in inside if not any(_inside(r, other) for other in inside)]
+            filled += Filled(", " if i else "") + self._filled(entry.span, outer)
+        return filled + Filled(" ") + query
 
     def _filled(self, span: Span, recognitions: list[Recognition]) -> Filled:
         filled, at = Filled(""), span.start
@@ -149,15 +188,34 @@ def parse_sql(filled: Filled, statement: str) -> exp.Query:
 
 
 def named_tables(tree: exp.Query, names: Mapping[str, object]) -> list[tuple[exp.Table, str]]:
-    """The tables of a statement that are among `names`, by any case, and not one of its own CTEs."""
+    """The tables of a statement that are among `names`, by any case, and not a CTE that they see."""
     known = {name.lower(): name for name in names}
-    own = common_names(tree)
     found = []
     for table in tree.find_all(exp.Table):
         name = table.name.lower()
-        if name in known and not table.db and not table.catalog and name not in own:
+        if name in known and not table.db and not table.catalog and name not in visible_names(table):
             found.append((table, known[name]))
     return found
+
+
+def visible_names(table: exp.Table) -> set[str]:
+    """The names of the CTEs that a table sees where it stands, in lower case: a CTE does not see itself.
+
+    >>> inner, outer = sqlglot.parse_one("WITH t AS (SELECT * FROM t AS i) SELECT * FROM t AS o").find_all(exp.Table)
+    >>> {node.alias: visible_names(node) for node in (inner, outer)} == {"i": set(), "o": {"t"}}
+    True
+    """
+    names: set[str] = set()
+    node: exp.Expr = table
+    while (parent := node.parent) is not None:
+        if isinstance(parent, exp.With):
+            entries = list(parent.expressions)
+            at = next(i for i, entry in enumerate(entries) if entry is node)
+            names |= {entry.alias.lower() for entry in entries[: at + 1 if parent.recursive else at]}
+        elif parent.args.get("with_") not in (None, node):
+            names |= {entry.alias.lower() for entry in parent.args["with_"].expressions}
+        node = parent
+    return names
 
 
 def common_names(tree: exp.Query) -> set[str]:

@@ -18,10 +18,10 @@ from eventide.engines.local.complaints import complaint_of, place_of
 from eventide.engines.local.sources import Attached, Source, attach, source_schema
 from eventide.engines.statements import (
     Filling,
-    common_names,
     common_tables,
     named_tables,
     parse_sql,
+    visible_names,
     without_subqueries,
 )
 from eventide.lang.rows.tree import Recognition, Statement
@@ -64,7 +64,7 @@ class _Statement(Filling):
     def _source(self, recognition: Recognition, name: str) -> Source:
         """What a relation holds; a table that was passed is read as it is, only the columns that are needed."""
         relation = self.relation(recognition)
-        hidden = {name.lower() for name, _ in common_tables(self.statement.text, recognition.span.start)}
+        hidden = {entry.name.lower() for entry in common_tables(self.statement.text, recognition.span.start)}
         passed = {known.lower(): known for known in self.attached if known.lower() not in hidden}.get(
             relation.text.strip().strip("`").lower()
         )
@@ -103,11 +103,13 @@ class _Statement(Filling):
 
     def _check_tables(self, tree: exp.Query, filled: Filled) -> None:
         """Refuse unknown tables: DuckDB would take them for files, or for variables of ours."""
-        own, known = common_names(tree), {name.lower() for name in self.tables}
+        known = {name.lower() for name in self.tables}
         usage = "pass the tables by name: ev.sql(text, trades=table)"
         for table in tree.find_all(exp.Table):
             is_plain = not table.db and not table.catalog
-            if isinstance(table.this, exp.Identifier) and not (is_plain and table.name.lower() in own | known):
+            if isinstance(table.this, exp.Identifier) and not (
+                is_plain and table.name.lower() in visible_names(table) | known
+            ):
                 raise unknown_table(table, filled, self.statement.text, self.attached, usage)
 
 

@@ -155,4 +155,5 @@ def _distribution(plan: Bound, engine: str, n_rows: int | None) -> str:
         return f"local{seen}: partitions by {keys} are shared out over all cores"
     if engine == "spark stream":
         return f"spark stream: hash of {keys} to buckets, one operator with its own state per bucket"
-    return f"spark{seen}: hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket"
+    few = "; few events in files: one task, no exchange"
+    return f"spark{seen}: hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket{few}"

@@ -87,7 +87,7 @@ def test_misuse_is_refused(build: Callable[[], object], message: str) -> None:
 def test_aggregates_that_a_condition_cannot_compute_are_refused(condition: str) -> None:
     rows = [{"ts": i, "s": s, "at": dt.datetime(2024, 1, 1)} for i, s in enumerate("bcad")]
     pattern = ev.Pattern.begin("a").one_or_more().consecutive().next("b", condition)
-    with pytest.raises(ev.EventideError, match=r"there is no (min|max|sum) of (string|timestamp)|sum"):
+    with pytest.raises(ev.EventideError, match=r"there is no (min|max|sum) of (string|timestamp)"):
         ev.detect(rows, pattern, ts="ts", ts_unit="s")
 
 

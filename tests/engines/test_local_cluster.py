@@ -39,7 +39,7 @@ base, events, plan = Path(sys.argv[1]), make_events(120, seed=21), make_plan()
 spark = (SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
          .config("spark.executor.memory", "1g").config("spark.sql.session.timeZone", "UTC")
          .config("spark.sql.shuffle.partitions", "2").config("spark.task.maxFailures", "1")
-        .config("spark.log.level", "ERROR").getOrCreate())
+         .config("spark.log.level", "ERROR").getOrCreate())
 df = spark.read.parquet(str(base / "in"))
 
 shipped, ship._shipped = ship._shipped, {spark}

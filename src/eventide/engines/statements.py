@@ -35,14 +35,16 @@ def replace_spans(text: str, edits: Iterable[Edit]) -> str:
 
 def outer_recognitions(statement: Statement) -> list[Recognition]:
     """Those that stand in no other one's relation."""
-    found = statement.recognitions
-    return [r for r in found if not any(_inside(r, other) for other in found)]
+    return _outermost(statement.recognitions)
 
 
 def inner_recognitions(statement: Statement, outer: Recognition) -> list[Recognition]:
     """Those directly inside the relation of another one."""
-    inside = [r for r in statement.recognitions if _inside(r, outer)]
-    return [r for r in inside if not any(_inside(r, other) for other in inside)]
+    return _outermost([r for r in statement.recognitions if _inside(r, outer)])
+
+
+def _outermost(recognitions: Sequence[Recognition]) -> list[Recognition]:
+    return [r for r in recognitions if not any(_inside(r, other) for other in recognitions)]
 
 
 def _inside(recognition: Recognition, other: Recognition) -> bool:
@@ -141,8 +143,7 @@ class Filling:
         filled = Filled("WITH RECURSIVE " if any(entry.recursive for entry in common) else "WITH ")
         for i, entry in enumerate(common):
             inside = [r for r in self.statement.recognitions if entry.span.start <= r.span.start < entry.span.end]
-            outer = [r for r in inside if not any(_inside(r, other) for other in inside)]
-            filled += Filled(", " if i else "") + self._filled(entry.span, outer)
+            filled += Filled(", " if i else "") + self._filled(entry.span, _outermost(inside))
         return filled + Filled(" ") + query
 
     def _filled(self, span: Span, recognitions: list[Recognition]) -> Filled:

@@ -6,6 +6,7 @@ import atexit
 import functools
 import hashlib
 import importlib.util
+import io
 import marshal
 import shutil
 import tempfile
@@ -45,22 +46,19 @@ def package_zip() -> Path:
     Its name carries the content's hash, since Spark refuses a known name with other content.
     """
     root = Path(__file__).resolve().parents[2]
-    sources = sorted(path for path in root.rglob("*.py"))
-    content = [(f"{root.name}/{path.relative_to(root).as_posix()}", path.read_bytes()) for path in sources]
-    digest = hashlib.sha256()
-    for name, data in content:
-        digest.update(f"{name}:{len(data)}:".encode() + data)
-    folder = tempfile.mkdtemp(prefix="eventide-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    target = Path(folder) / f"eventide-{digest.hexdigest()[:16]}.zip"
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in content:
-            # A fixed time of change: the same source gives the same bytes.
-            archive.writestr(zipfile.ZipInfo(name), data)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(root.rglob("*.py")):
+            name, source = f"{root.name}/{path.relative_to(root).as_posix()}", path.read_bytes()
+            archive.writestr(zipfile.ZipInfo(name), source)
             # Python compiles the sources in a zip anew in every process, which takes a worker seconds. Kernels are left
             # out: Numba keeps machine code by the file that the byte code names, and that is not known here.
             if "/kernels/" not in name:
-                archive.writestr(zipfile.ZipInfo(f"{name}c"), _byte_code(name, data))
+                archive.writestr(zipfile.ZipInfo(f"{name}c"), _byte_code(name, source))
+    folder = tempfile.mkdtemp(prefix="eventide-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    target = Path(folder) / f"eventide-{hashlib.sha256(packed.getvalue()).hexdigest()[:16]}.zip"
+    target.write_bytes(packed.getvalue())
     return target
 
 

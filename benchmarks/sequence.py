@@ -78,9 +78,9 @@ def outcome_of_table(matches: pa.Table) -> Outcome:
 
 def outcome_of_frame(matches: Any) -> Outcome:
     """Count and checksum of a Spark DataFrame with `a_ts` and `c_ts`; reads every match."""
-    row = matches.selectExpr(
+    (row,) = matches.selectExpr(
         "count(*) AS n", "coalesce(sum(unix_micros(timestamp(c_ts)) - unix_micros(timestamp(a_ts))), 0) AS us"
-    ).first()
+    ).collect()
     return Outcome(row["n"], row["us"])
 
 

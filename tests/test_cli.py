@@ -201,10 +201,10 @@ def test_check_without_events_finds_what_is_wrong_whatever_they_are(folder: Path
     code, out, err = eventide("check", "query.txt")
     assert (code, out) == (2, "")
     assert err.startswith("Error: unknown symbol 'zz' (line 1, column 25)\n")
-    (folder / "query.txt").write_text("PATTERN SEQ(A a+, B b) RETURN COUNT(*)")
+    (folder / "query.txt").write_text("PATTERN SEQ(A a+, B b) RETURN COMPLETE TRENDS")
     code, out, err = eventide("check", "query.txt")
     assert (code, err) == (0, "")
-    assert "an aggregate over trends cannot run yet" in out
+    assert "RETURN COMPLETE TRENDS cannot run yet" in out
 
 
 # --- the user's mistakes -----------------------------------------------------------------------------------

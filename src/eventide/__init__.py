@@ -5,7 +5,7 @@ from eventide.builder import Pattern
 from eventide.detection import Detection, detect
 from eventide.errors import EventideError, InputError, QueryError, UnsupportedError
 from eventide.generate import generate, sample
-from eventide.recognition import match_recognize, sql
+from eventide.recognition import explain_sql, match_recognize, sql
 
 __all__ = [
     "Detection",
@@ -16,6 +16,7 @@ __all__ = [
     "QueryError",
     "UnsupportedError",
     "detect",
+    "explain_sql",
     "generate",
     "match_recognize",
     "query",

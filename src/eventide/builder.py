@@ -12,10 +12,13 @@ from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
 from eventide.engines.local.sources import open_source
 from eventide.errors import EventideError, QueryError
 from eventide.lang.durations import parse_length
+from eventide.plan.arguments import names_of
 from eventide.plan.detection.automaton import compile_pattern
+from eventide.plan.detection.growth import warnings_of
 from eventide.plan.detection.lower import DetectionOptions
-from eventide.plan.detection.tree import EventPattern, Link, Step, walk_steps, warnings_of
+from eventide.plan.detection.tree import EventPattern, Link, Step, walk_steps
 from eventide.plan.detection.write import write_pattern
+from eventide.plan.options import Options
 
 _BETWEEN = ("match", "events")
 
@@ -154,7 +157,8 @@ class Pattern:
         warning  'a' repeats in any combination: n events have up to 2^n matches; within(...) bounds n
         """
         tree = checked(self).tree
-        return "\n".join([compile_pattern(tree).dump(), *(f"warning  {text}" for text in warnings_of(tree))])
+        program = compile_pattern(tree)
+        return "\n".join([program.dump(), *(f"warning  {text}" for text in warnings_of(tree, program))])
 
     def diagnose(
         self,
@@ -164,13 +168,14 @@ class Pattern:
         ts: str | None = None,
         sequence: str | None = None,
         ts_unit: str | None = None,
+        state_ttl: Any = None,
         partitions: int = 1000,
     ) -> Diagnosis:
         """Why there is no match: per partition the longest partial match, and what failed behind it.
 
         A partial match is a match of the first steps, its last step with as few events as it must take. The longest has
         the most steps; of several it is the one that begins first. A step that repeats counts for each event that it
-        must take, a group as a whole. So many `partitions` without a match are looked at for the reason.
+        must take, also inside groups. So many `partitions` without a match are looked at for the reason.
 
         >>> rise = Pattern.begin("a").next("b", "x > a.x").next("c", "x > b.x + 1")
         >>> print(rise.diagnose([{"ts": ts, "x": x} for ts, x in enumerate([1, 2, 3])], ts_unit="s"))
@@ -182,9 +187,10 @@ class Pattern:
                    x = 3, b.x = 2
         """
         refuse_spark(events)
-        names = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
-        options = DetectionOptions(names, ts, sequence, ts_unit)
-        return diagnose_pattern(checked(self).tree, options, open_source(events), partitions)
+        names = tuple(names_of("partition_by", partition_by, 'partition_by=["user"]'))
+        ttl = Options.of(state_ttl=state_ttl).state_ttl
+        options = DetectionOptions(names, ts, sequence, ts_unit, state_ttl=ttl)
+        return diagnose_pattern(checked(self, ttl).tree, options, open_source(events), partitions)
 
     @property
     def _last(self) -> Step:
@@ -232,10 +238,10 @@ class Pattern:
             _refuse(f"{method}: {self._last.shown} takes one event only", hint)
 
 
-def checked(pattern: Pattern) -> Pattern:
-    """The pattern, if it can end as it does."""
-    if pattern._last.link is Link.NOT_FOLLOWED_BY and not pattern.tree.is_bounded:
-        hint = "add within('15 minutes'), or a step behind it"
+def checked(pattern: Pattern, state_ttl: int | None = None) -> Pattern:
+    """The pattern, if it can end as it does, in the time that `state_ttl` gives a match besides `within`."""
+    if pattern._last.link is Link.NOT_FOLLOWED_BY and not pattern.tree.is_bounded and state_ttl is None:
+        hint = "add within('15 minutes'), or a step behind it; state_ttl= says it, too"
         _refuse(f"nothing says how long {pattern._last.shown} must not occur", hint)
     return pattern
 

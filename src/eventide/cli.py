@@ -123,7 +123,7 @@ def check(
 
 @app.command()
 def generate(
-    name: Annotated[str, typer.Argument(help="cars, stocks or typed.")],
+    name: Annotated[str, typer.Argument(help="activity, cars, checks, cluster, stocks, transport or typed.")],
     events: Annotated[int, typer.Option(help="How many events.")],
     output: Annotated[Path, typer.Option(help="The Parquet file to write.")],
     seed: Annotated[int, typer.Option(help="Equal seeds give equal events.")] = 0,
@@ -214,7 +214,7 @@ def _named_path(text: str) -> tuple[str, str]:
     return name, path
 
 
-def _collect_sql(text: str, paths: dict[str, str], ts_unit: str | None, engine: str) -> pa.Table:
+def _collect_sql(text: str, paths: dict[str, Any], ts_unit: str | None, engine: str) -> pa.Table:
     if engine == "local":
         return recognition.sql(text, ts_unit=ts_unit, **paths)
     from eventide.engines.spark.run import read_frame

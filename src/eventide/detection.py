@@ -58,6 +58,7 @@ def detect(
     on_bad_event: str = "error",
     state_ttl: Any = None,
     allowed_lateness: Any = None,
+    max_matches_per_partition: int | None = None,
 ) -> Detection:
     """The matches of a builder pattern: pyarrow Tables, or Spark DataFrames where the events are one.
 
@@ -67,7 +68,7 @@ def detect(
 
     A streaming DataFrame gives streaming DataFrames; each that is started runs the pattern on its own. A stream needs
     `within`, or `state_ttl`, which bounds every match as `within` does; `allowed_lateness` is how much later than
-    others an event may come.
+    others an event may come. More matches in one partition than `max_matches_per_partition` are an error.
 
     >>> import eventide as ev
     >>> unpaid = ev.Pattern.begin("order", "kind = 'order'").not_followed_by("pay", "kind = 'pay'").within("15 minutes")
@@ -81,9 +82,13 @@ def detect(
         raise EventideError(f"detect takes an ev.Pattern, found {type(pattern).__name__}")
     if select is not None:
         check_dict("select", select, 'select={"n": "count(a.*)"}')
-    tree = checked(pattern).tree
     kind, step = _skip(skip)
-    given = Options.of(state_ttl=state_ttl, allowed_lateness=allowed_lateness)
+    given = Options.of(
+        state_ttl=state_ttl,
+        allowed_lateness=allowed_lateness,
+        max_matches_per_partition=max_matches_per_partition,
+    )
+    tree = checked(pattern, given.state_ttl).tree
     options = DetectionOptions(
         partition_by=tuple(names_of("partition_by", partition_by, 'partition_by=["user"]')),
         ts=ts,
@@ -95,6 +100,7 @@ def detect(
         drop_bad_events=_one_of("on_bad_event", on_bad_event, ("error", "drop")) == "drop",
         state_ttl=given.state_ttl,
         allowed_lateness=given.allowed_lateness,
+        max_matches=given.max_matches_per_partition,
     )
     if not is_local(events):
         return _detect_on_spark(events, pattern, options, close_at_end)

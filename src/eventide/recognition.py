@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,11 +13,11 @@ from eventide.engines.local import run as local
 from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
 from eventide.engines.local.diagnosis.rows import diagnose_rows
 from eventide.engines.local.sources import is_local, open_source
-from eventide.engines.local.statement import run_statement
+from eventide.engines.local.statement import explain_statement, run_statement
 from eventide.errors import EventideError, InputError
 from eventide.lang.rows import parse_clause, parse_statement
 from eventide.lang.rows.names import write_column
-from eventide.lang.rows.tree import RowQuery
+from eventide.lang.rows.tree import RowQuery, Statement
 from eventide.plan.arguments import check_dict, names_of, wrong_argument
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
@@ -31,13 +32,15 @@ def sql(
     ts_unit: str | None = None,
     state_ttl: Any = None,
     allowed_lateness: Any = None,
+    match_id: bool = False,
+    on_bad_event: str = "error",
     **tables: Any,
 ) -> Any:
     """The result of a SQL statement with MATCH_RECOGNIZE in it.
 
     Tables by name: Spark DataFrames give a Spark DataFrame, anything else that holds rows a pyarrow Table. With
     `spark`, names that are not given are those of its catalog. `ts_unit` is the unit of an integer ORDER BY column that
-    is a time. `state_ttl` and `allowed_lateness` are as in `match_recognize`.
+    is a time. `state_ttl`, `allowed_lateness`, `match_id` and `on_bad_event` are as in `match_recognize`.
 
     >>> import eventide as ev
     >>> ticks = [{"ts": i, "price": price} for i, price in enumerate([10, 8, 6, 7, 9, 5])]
@@ -50,19 +53,79 @@ def sql(
     ...     )''', ticks=ticks).to_pylist()
     [{'bottom': 6, 'up': 2}]
     """
+    options = Options.of(
+        ts_unit=ts_unit,
+        state_ttl=state_ttl,
+        allowed_lateness=allowed_lateness,
+        match_id=match_id,
+        on_bad_event=on_bad_event,
+    )
+    statement = _statement(text, tables)
+    if not _is_on_spark(tables, spark):
+        return run_statement(statement, tables, options)
+    from eventide.engines.spark.statement import run_statement as run_on_spark
+
+    return run_on_spark(statement, tables, _session(tables, spark), options)
+
+
+def explain_sql(text: str, *, spark: Any = None, **given: Any) -> str:
+    """What a statement does, without running it; the arguments are those of `sql`.
+
+    Each MATCH_RECOGNIZE as `match_recognize(...).explain` tells it, the inner ones first, then the statement that is
+    left. Only subqueries inside MEASURES and DEFINE are run, for their values are part of the program.
+
+    >>> import eventide as ev
+    >>> text = ev.explain_sql("SELECT n FROM t MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A+))", t=[{"x": 1}])
+    >>> print(text[: text.index("  Conditions")])
+    MATCH_RECOGNIZE over t (line 1)
+    <BLANKLINE>
+      Clause
+        MEASURES COUNT(*) AS n
+        ONE ROW PER MATCH
+        AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A+)
+    <BLANKLINE>
+      Program
+        0  label A
+        1  split 0, 2
+        2  accept
+    <BLANKLINE>
+    <BLANKLINE>
+    """
+    options = Options.of(**{name: given.pop(name) for name in _OPTIONS if name in given})
+    statement = _statement(text, given)
+    if not _is_on_spark(given, spark):
+        return explain_statement(statement, given, options)
+    from eventide.engines.spark.statement import explain_statement as explain_on_spark
+
+    return explain_on_spark(statement, given, _session(given, spark), options)
+
+
+_OPTIONS = ("ts_unit", "state_ttl", "allowed_lateness", "match_id", "on_bad_event")
+
+
+def _statement(text: str, tables: Mapping[str, Any]) -> Statement:
     if not isinstance(text, str):
         raise EventideError(f"a statement is text, found {type(text).__name__}")
-    options = Options.of(ts_unit=ts_unit, state_ttl=state_ttl, allowed_lateness=allowed_lateness)
-    statement = parse_statement(text)
+    for name, table in tables.items():
+        if isinstance(table, bool | int | float):
+            hint = f"{', '.join(_OPTIONS)} are options; all other names are tables"
+            raise EventideError(f"ev.sql has no option '{name}'", hint=hint)
+    return parse_statement(text)
+
+
+def _is_on_spark(tables: Mapping[str, Any], spark: Any) -> bool:
+    """Whether the statement runs on Spark; then all tables must be there."""
     if spark is None and all(is_local(table) for table in tables.values()):
-        return run_statement(statement, tables, options)
+        return False
     for name, table in tables.items():
         if is_local(table):
             raise InputError(f"'{name}' is no Spark DataFrame", hint=f"pass spark.createDataFrame({name})")
-    from eventide.engines.spark.statement import run_statement as run_on_spark
+    return True
 
-    session = spark if spark is not None else next(iter(tables.values())).sparkSession
-    return run_on_spark(statement, tables, session, options)
+
+def _session(tables: Mapping[str, Any], spark: Any) -> Any:
+    return spark if spark is not None else next(iter(tables.values())).sparkSession
 
 
 def match_recognize(
@@ -79,12 +142,16 @@ def match_recognize(
     ts_unit: str | None = None,
     state_ttl: Any = None,
     allowed_lateness: Any = None,
+    match_id: bool = False,
+    on_bad_event: str = "error",
 ) -> Recognizer:
     """One MATCH_RECOGNIZE as a function from rows to rows, for `df.transform(...)` or any input of the embedded engine.
 
     `rows` is "one", "all", or what the clause says: "ALL ROWS PER MATCH WITH UNMATCHED ROWS". A gap of `state_ttl`
     between two rows ends a partition and begins it anew, and no match is longer: that bounds what a stream keeps.
-    `allowed_lateness` is how much later than others a row of a stream may come.
+    `allowed_lateness` is how much later than others a row of a stream may come. With `match_id` every row has the id
+    of its match in a last column: a stable hash of the clause, the partition and the rows of the match. Where time is
+    measured, a row without one is an error; `on_bad_event="drop"` drops and counts such rows.
 
     >>> import eventide as ev
     >>> falls = ev.match_recognize(order_by="ts", pattern="A B{2,}", define={"B": "price < PREV(price)"},
@@ -98,7 +165,13 @@ def match_recognize(
                 pattern, define or {}, measures or {}, partition_by, order_by, rows, after_match, subset or {}, within
             )
         ),
-        Options.of(ts_unit=ts_unit, state_ttl=state_ttl, allowed_lateness=allowed_lateness),
+        Options.of(
+            ts_unit=ts_unit,
+            state_ttl=state_ttl,
+            allowed_lateness=allowed_lateness,
+            match_id=match_id,
+            on_bad_event=on_bad_event,
+        ),
     )
 
 
@@ -109,6 +182,7 @@ class Recognizer:
         self.clause = clause
         self._options = options
         self._plans: dict[tuple[pa.Schema, str, bool], Physical] = {}
+        self._last_run: Any = None
 
     def __call__(self, events: Any, *, engine: str | None = None, spark: Any = None) -> Any:
         """The result: a Spark DataFrame for one, a pyarrow Table for anything else.
@@ -120,13 +194,21 @@ class Recognizer:
                 raise InputError("engine='spark' with a path needs a session", hint="pass spark=spark")
             from eventide.engines.spark.run import run_path
 
-            return run_path(os.fspath(events), lambda schema: self._plan(schema, "spark"), spark).rows
+            self._last_run = run_path(os.fspath(events), lambda schema: self._plan(schema, "spark"), spark)
+            return self._last_run.rows
         if not is_local(events):
             from eventide.engines.spark.run import run_frame
 
-            return run_frame(events, lambda schema: self._plan(schema, "spark", on_stream=events.isStreaming)).rows
+            on_stream = events.isStreaming
+            self._last_run = run_frame(events, lambda schema: self._plan(schema, "spark", on_stream=on_stream))
+            return self._last_run.rows
         source = open_source(events)
-        return local.run(self._plan(source.schema, "local"), source)[0]
+        table, self._last_run = local.run(self._plan(source.schema, "local"), source)
+        return table
+
+    def metrics(self) -> dict[str, int]:
+        """What the last call counted, as `Query.metrics`; empty before one."""
+        return dict(self._last_run.metrics()) if self._last_run is not None else {}
 
     def _plan(self, schema: pa.Schema, engine: str, *, on_stream: bool = False) -> Physical:
         """The plan for rows of this kind, made once."""
@@ -168,6 +250,7 @@ class Recognizer:
         return diagnose_rows(self.clause, self._options, open_source(events), partitions)
 
 
+_DIRECTION = re.compile(r"\s+(?:(?:ASC|DESC)(?:\s+NULLS\s+(?:FIRST|LAST))?|NULLS\s+(?:FIRST|LAST))$", re.IGNORECASE)
 _ROWS = {"one": "ONE ROW PER MATCH", "all": "ALL ROWS PER MATCH"}
 _USAGE = {
     "pattern": 'pattern="A B+"',
@@ -200,9 +283,12 @@ def _clause(
     for name, value in texts.items():
         if not isinstance(value, str) and not (value is None and name in ("after_match", "within")):
             raise wrong_argument(name, "text", value, _USAGE[name])
+    if not re.match(r"(one|all)(\s|$)", rows.strip(), re.IGNORECASE):
+        hint = f"write {_USAGE['rows']}, or what the clause says: rows='ALL ROWS PER MATCH WITH UNMATCHED ROWS'"
+        raise EventideError(f"rows={rows!r} is not possible", hint=hint)
     lines = [
-        _listed("PARTITION BY", names_of("partition_by", partition_by, _USAGE["partition_by"])),
-        _listed("ORDER BY", names_of("order_by", order_by, _USAGE["order_by"])),
+        _listed("PARTITION BY", _keys("partition_by", partition_by)),
+        _listed("ORDER BY", _keys("order_by", order_by)),
         _listed("MEASURES", [f"{value} AS {write_column(name)}" for name, value in measures.items()]),
         _ROWS.get(rows.lower(), rows),
         f"AFTER MATCH {after_match}" if after_match else "",
@@ -217,6 +303,24 @@ def _clause(
         _listed("DEFINE", [f"{name} AS {condition}" for name, condition in define.items()]),
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _keys(argument: str, given: str | Sequence[str]) -> list[str]:
+    """Columns as SQL, in backticks where they need them; those in quotes are SQL already.
+
+    A text may hold several, with commas between them.
+    """
+    keys = names_of(argument, given, _USAGE[argument])
+    if isinstance(given, str) and not re.search(r"[`\"]", given):
+        keys = given.split(",")
+    return [_key(key.strip(), has_direction=argument == "order_by") for key in keys]
+
+
+def _key(text: str, *, has_direction: bool) -> str:
+    found = _DIRECTION.search(text) if has_direction else None
+    name = text[: found.start()] if found else text
+    written = name if name[:1] in ("`", '"') else write_column(name)
+    return written + (found[0] if found else "")
 
 
 def _listed(keyword: str, items: Sequence[str]) -> str:

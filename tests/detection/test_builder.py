@@ -109,3 +109,27 @@ def test_the_greatest_time_so_far_can_be_asked_for() -> None:
 def test_wrong_arguments_are_told(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ev.EventideError, match=message):
         ev.detect([{"ts": 1}], ev.Pattern.begin("a"), ts_unit="s", **arguments)
+
+
+LOOP = begin("a", "kind = 'a'").one_or_more()
+SEVERAL = "in several ways at once: n events have up to 2^n matches"
+COMBINED = "repeats in any combination: n events have up to 2^n matches"
+UNBOUNDED = "nothing bounds n: add within(...)"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "warning"),
+    [
+        (LOOP.followed_by("b", "kind = 'b'"), None),
+        (begin(LOOP).times(3), None),
+        (begin(LOOP.consecutive().next("b", "kind = 'b'")).one_or_more().consecutive(), None),
+        (begin(LOOP).one_or_more(), f"'a' repeats {SEVERAL}; {UNBOUNDED}"),
+        (begin(LOOP).one_or_more().within("1 hour"), f"'a' repeats {SEVERAL}; within(...) bounds n"),
+        (begin(LOOP.followed_by("b", "kind = 'b'")).one_or_more(), f"'a' and 'b' repeat {SEVERAL}; {UNBOUNDED}"),
+        (begin("a", "x > 1").times(1, 40).allow_combinations(), f"'a' {COMBINED}; {UNBOUNDED}"),
+        (begin("a", "x > 1").times(1, 20).allow_combinations(), None),
+    ],
+)
+def test_explain_warns_of_loops_in_which_an_event_may_do_two_things(pattern: ev.Pattern, warning: str | None) -> None:
+    told = [line.removeprefix("warning  ") for line in pattern.explain().splitlines() if line.startswith("warning")]
+    assert told == ([] if warning is None else [warning])

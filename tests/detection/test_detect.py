@@ -211,3 +211,97 @@ def test_a_dataframe_gives_dataframes(spark: Any) -> None:
     assert expected
     assert sorted(rows, key=str) == sorted(expected, key=str)
     assert result.timeouts.count() == result.late.count() == 0
+
+
+def test_more_matches_than_the_limit_are_an_error() -> None:
+    rows = [{"ts": i, "kind": kind, "g": i % 2} for i, kind in enumerate("aaaabb")]
+    pattern = ev.Pattern.begin("a", "kind = 'a'").followed_by_any("b", "kind = 'b'")
+
+    def found(limit: int | None, **options: Any) -> int:
+        n: int = ev.detect(rows, pattern, ts_unit="s", max_matches_per_partition=limit, **options).matches.num_rows
+        return n
+
+    assert found(None) == found(8) == 8
+    with pytest.raises(ev.InputError, match="the input has more than 7 matches"):
+        found(7)
+    assert found(2, partition_by="g") == 4
+    with pytest.raises(ev.InputError, match="the partition 0 has more than 1 matches"):
+        found(1, partition_by="g")
+    with pytest.raises(ev.EventideError, match="takes a number from 1 on, found 0"):
+        found(0)
+
+
+def test_partial_matches_that_time_out_do_not_count_as_matches() -> None:
+    rows = [{"ts": i, "kind": kind} for i, kind in enumerate("aaaab")]
+    pattern = ev.Pattern.begin("a", "kind = 'a'").followed_by("b", "kind = 'b'").within("2 seconds")
+    found = ev.detect(rows, pattern, ts_unit="s", max_matches_per_partition=1)
+    assert (found.matches.num_rows, found.timeouts.num_rows) == (1, 3)
+
+
+def test_an_id_does_not_depend_on_what_is_selected() -> None:
+    rows = [
+        {"ts": 1, "s": "A", "k": 1, "n": 7},
+        {"ts": 1, "s": "A", "k": 2, "n": 7},
+        {"ts": 2, "s": "B", "k": 3, "n": 7},
+    ]
+    pattern = begin("a", "s = 'A'").followed_by("b", "s = 'B'")
+
+    def ids(select: dict[str, str] | None, **options: Any) -> list[str]:
+        found = ev.detect(rows, pattern, ts_unit="s", select=select, **options).matches
+        return sorted(found.column("match_id").to_pylist())
+
+    for options in ({}, {"sequence": "k"}, {"partition_by": "n"}):
+        whole = ids(None, **options)
+        assert len(set(whole)) == 2
+        assert whole == ids({"m": "count(a.*)"}, **options) == ids({"m": "a.k + b.n"}, **options)
+    assert ids(None) != ids(None, sequence="k")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        (
+            begin("a", "(price > 1"),
+            "step 'a': '(' is never closed (line 1, column 1)",
+        ),
+        (
+            begin("a").not_next("n", "price > 5").next("b", "price > n.price"),
+            "step 'b': 'n' must not occur, so it has no event that could be read (line 1, column 9)",
+        ),
+        (
+            begin("a", "price < b.price").next("b"),
+            "step 'a': 'b' has no event yet when this is decided (line 1, column 9)",
+        ),
+        (begin("a").next("b", "price > q.price"), "step 'b': there is no step 'q' (line 1, column 9)"),
+        (begin("a").not_next("n", "price < b.price").next("b"), "step 'n': 'b' has no event yet when this is decided"),
+    ],
+)
+def test_a_condition_on_a_step_without_events_is_an_error(pattern: ev.Pattern, message: str) -> None:
+    with pytest.raises(ev.QueryError) as caught:
+        ev.detect(ticks(1, 2, 3), pattern, ts_unit="s")
+    assert message in str(caught.value).split("\n")[0]
+
+
+def test_a_condition_may_look_at_the_iteration_before() -> None:
+    inside = begin("a", "coalesce(price > b.price, true)").next("b")
+    found = ev.detect(ticks(1, 2, 3, 4), begin(inside).times(2), ts_unit="s")
+    assert found.matches.num_rows == 1
+
+
+def test_a_measure_of_what_must_not_occur_is_an_error() -> None:
+    pattern = begin("a").not_next("n", "price > 5")
+    with pytest.raises(ev.QueryError, match="select 'x': 'n' must not occur"):
+        ev.detect(ticks(1, 2), pattern, ts_unit="s", select={"x": "n.price"})
+
+
+def test_state_ttl_says_how_long_something_must_not_occur() -> None:
+    rows = [{"ts": 0, "kind": "a"}, {"ts": 3, "kind": "a"}, {"ts": 4, "kind": "b"}, {"ts": 9, "kind": "c"}]
+    pattern = begin("a", "kind = 'a'").not_followed_by("b", "kind = 'b'")
+    found = ev.detect(rows, pattern, ts_unit="s", state_ttl="2 seconds").matches
+    assert found.column("match_start").to_pylist() == [0]
+    why = pattern.diagnose(rows[1:], ts_unit="s", state_ttl="2 seconds").table.to_pylist()[0]
+    assert (why["symbol"], why["reason"], why["event"]) == ("b", "absence", 4)
+    with pytest.raises(ev.EventideError, match="nothing says how long 'b' must not occur"):
+        ev.detect(rows, pattern, ts_unit="s")
+    with pytest.raises(ev.EventideError, match="state_ttl measures time, and no column holds it"):
+        ev.detect(rows, pattern, sequence="ts", state_ttl="2 seconds")

@@ -17,6 +17,10 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 begin = ev.Pattern.begin("a", "kind = 'a'")
 
 
+def inner(kind: str) -> ev.Pattern:
+    return ev.Pattern.begin(kind, f"kind = '{kind}'")
+
+
 def events(letters: str) -> list[dict[str, Any]]:
     return [{"ts": i, "kind": kind, "x": i} for i, kind in enumerate(letters) if kind != " "]
 
@@ -53,16 +57,68 @@ def diagnosed(pattern: ev.Pattern, letters: str) -> dict[str, Any]:
         (
             begin.not_followed_by("n", "kind = 'n'").within("2 seconds"),
             "an  n",
-            (1, "n", "absence", "not_followed_by('n', \"kind = 'n'\")", None),
+            (1, "n", "absence", "not_followed_by('n', \"kind = 'n'\")", 1),
         ),
-        (begin.followed_by("b", "kind = 'b'").times(3), "abb", (3, "b", "no event", "kind = 'b'", None)),
+        (
+            begin.not_followed_by("n", "kind = 'n'").within("5 seconds"),
+            "ab",
+            (1, "n", "window", "within('5 seconds')", None),
+        ),
+        (begin.not_next("n", "kind = 'n'"), "an", (1, "n", "absence", "not_next('n', \"kind = 'n'\")", 1)),
+        (begin.not_next("n", "kind = 'n'"), "ba", (1, "n", "no event", None, None)),
+        (begin.followed_by("b", "kind = 'b'").times(3), "abb", (3, "b", "no event", None, None)),
+        (begin.followed_by("b", "kind = 'b'").times(3), "abbc", (3, "b", "condition", "kind = 'b'", 3)),
+        (
+            begin.followed_by("b", "kind = 'b'").times(3).consecutive(),
+            "abbcb",
+            (3, "b", "contiguity", "next('b')", 4),
+        ),
+        (begin.next("b", "kind = 'a' AND x > b.x + 5").times(2), "aaa", (1, "b", "condition", "x > b.x + 5", 1)),
+        # groups
+        (
+            begin.next(ev.Pattern.begin("b", "kind = 'a'").next("c", "x > 100")),
+            "aab",
+            (2, "c", "condition", "x > 100", 2),
+        ),
+        (begin.followed_by(inner("b").followed_by("c", "kind = 'c'")), "ab", (2, "c", "no event", None, None)),
+        (begin.followed_by(inner("b").next("c", "kind = 'c'")), "aba", (2, "c", "condition", "kind = 'c'", 2)),
+        (begin.followed_by(inner("b").next("c")).times(2), "abcabc", None),
+        (begin.followed_by(inner("b").next("c")).times(2), "abcab", (4, "c", "no event", None, None)),
+        (begin.followed_by(inner("b").next("c")).times(2), "abca", (3, "b", "condition", "kind = 'b'", 3)),
+        (
+            begin.followed_by(inner("b").next("c")).times(2).consecutive(),
+            "abcabc",
+            (3, "b", "contiguity", "next('b')", 4),
+        ),
+        (
+            begin.followed_by(inner("b").not_followed_by("n", "kind = 'n'").followed_by("c", "kind = 'c'")),
+            "abnc",
+            (2, "c", "absence", "not n", 3),
+        ),
+        (
+            begin.followed_by(inner("b").optional().next("c", "kind = 'c'").next("d", "kind = 'd'")),
+            "acx",
+            (2, "d", "condition", "kind = 'd'", 2),
+        ),
+        (
+            begin.followed_by("b", "kind = 'b'").optional().next("c", "kind = 'c'").next("d"),
+            "ac",
+            (2, "d", "no event", None, None),
+        ),
+        (
+            begin.followed_by("b", "kind = 'b'").optional().next("c", "kind = 'c'").optional().next("d", "kind = 'd'"),
+            "abcx",
+            (3, "d", "condition", "kind = 'd'", 3),
+        ),
     ],
 )
 def test_the_first_demand_that_no_event_meets_failed(
-    pattern: ev.Pattern, letters: str, expected: tuple[Any, ...]
+    pattern: ev.Pattern, letters: str, expected: tuple[Any, ...] | None
 ) -> None:
     row = diagnosed(pattern, letters)
-    assert not row["matched"]
+    assert row["matched"] == (expected is None)
+    if expected is None:
+        return
     assert tuple(row[name] for name in ("length", "symbol", "reason", "predicate", "event")) == expected
 
 

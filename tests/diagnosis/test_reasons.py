@@ -40,6 +40,19 @@ def test_events_of_the_type_that_come_before_are_out_of_order() -> None:
     assert cause("PATTERN SEQ(b, a)", "aab") == ("a", "order", None, "the last one, not after b at 2", 1)
 
 
+def test_the_event_of_the_step_before_is_not_behind_it() -> None:
+    assert cause("PATTERN SEQ(a x, a y)", "a") == ("y", "order", None, "the last one, not after x at 0", 0)
+
+
+def test_the_end_of_the_window_is_outside() -> None:
+    assert cause("PATTERN SEQ(a, b) WITHIN 3 seconds", "a  b")[:2] == ("b", "window")
+
+
+def test_the_longer_branch_of_or_counts_for_what_is_behind_it() -> None:
+    row = diagnosed("PATTERN SEQ(OR(SEQ(a, b), c), d, e) WITHIN 5 seconds", events("ab        cd"))
+    assert (row["symbols"], row["missing"]) == (["c", "d"], 1)
+
+
 def test_a_condition_on_the_event_alone_shows_the_first_event_behind() -> None:
     assert cause("PATTERN SEQ(a, b) WHERE b.x > 9", "babb") == ("b", "condition", "b.x > 9", "b.x = 2", 2)
 

@@ -19,8 +19,13 @@ from eventide.generate import GENERATORS, Generator, generate, sample
 from eventide.generate import registry as registry_module
 
 SMALL: dict[str, dict[str, Any]] = {
+    # One person, so that 1003 events are four activities.
+    "activity": {"persons": 1},
     "cars": {"cars": 7},
+    "checks": {"rate": 11, "selectivity": 0.6, "circle": 4},
+    "cluster": {"rate": 9, "mappers": 2, "jobs": 2, "run_events": 5},
     "stocks": {"symbols": 5},
+    "transport": {"passengers": 4, "stations": 3, "exits": 0.5},
     "typed": {"keys": 3, "ties": 0.3},
 }
 NAMES = sorted(GENERATORS)
@@ -211,6 +216,26 @@ def test_a_finished_file_replaces_the_old_one_and_leaves_nothing_else(tmp_path: 
         ("cars", {"events": 1, "start": datetime(2020, 1, 1, tzinfo=UTC)}, "without a time zone"),
         ("cars", {"events": 1, "start": "yesterday"}, "without a time zone"),
         ("stocks", {"events": 1, "symbols": "many"}, "'symbols' must be"),
+        ("activity", {"events": 1, "persons": 0}, "'persons' must be a whole number of at least 1"),
+        ("activity", {"events": 1, "surges": 1.5}, "'surges' must be a number from 0 to 1"),
+        ("activity", {"events": 1, "start": 0}, "without a time zone"),
+        ("checks", {"events": 1, "rate": 0}, "'rate' must be a whole number of at least 1"),
+        ("checks", {"events": 1, "compatibility": 0}, "'compatibility' must be a whole number of at least 1"),
+        ("checks", {"events": 1, "selectivity": -0.1}, "'selectivity' must be a number from 0 to 1"),
+        ("checks", {"events": 1, "circle": 1}, "'circle' must be a whole number of at least 2"),
+        ("checks", {"events": 1, "circle": 10_000_000}, "350 rings of 10000000 banks are more than 2"),
+        ("checks", {"events": 1, "start": 0}, "without a time zone"),
+        ("cluster", {"events": 1, "rate": 0}, "'rate' must be a whole number of at least 1"),
+        ("cluster", {"events": 1, "mappers": 0}, "'mappers' must be a whole number of at least 1"),
+        ("cluster", {"events": 1, "jobs": 0}, "'jobs' must be a whole number of at least 1"),
+        ("cluster", {"events": 1, "mean_load": 10_001}, "'mean_load' must be at most 10000"),
+        ("cluster", {"events": 1, "run_events": 1}, "'run_events' must be a whole number of at least 2"),
+        ("cluster", {"events": 1, "start": 0}, "without a time zone"),
+        ("transport", {"events": 1, "passengers": 0}, "'passengers' must be a whole number of at least 1"),
+        ("transport", {"events": 1, "stations": 1}, "'stations' must be a whole number of at least 2"),
+        ("transport", {"events": 1, "max_waiting": -1}, "'max_waiting' must be a whole number of at least 0"),
+        ("transport", {"events": 1, "exits": 2}, "'exits' must be a number from 0 to 1"),
+        ("transport", {"events": 1, "start": 0}, "without a time zone"),
         ("typed", {"events": 1, "kinds": ()}, "'kinds' must be"),
         ("typed", {"events": 1, "kinds": "AB"}, "'kinds' must be"),
         ("typed", {"events": 1, "kinds": ("A", "A")}, "'kinds' must be"),

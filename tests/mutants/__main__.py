@@ -22,14 +22,17 @@ from typing import Any
 
 from tests.mutants.apply import NotAppliedError, apply
 from tests.mutants.detection import DETECTION
+from tests.mutants.diagnosis import DIAGNOSIS
 from tests.mutants.events import EVENTS
+from tests.mutants.generators import GENERATORS
 from tests.mutants.mutant import Mutant
 from tests.mutants.patterns import PATTERNS
+from tests.mutants.reading import READING
 from tests.mutants.rows import ROWS
 from tests.mutants.streams import STREAMS
 
 ROOT = Path(__file__).resolve().parents[2]
-MUTANTS = (*EVENTS, *PATTERNS, *ROWS, *DETECTION, *STREAMS)
+MUTANTS = (*EVENTS, *PATTERNS, *ROWS, *DETECTION, *DIAGNOSIS, *STREAMS, *GENERATORS, *READING)
 QUIET = ("-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=mutants")
 
 

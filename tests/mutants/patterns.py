@@ -13,7 +13,23 @@ LIMIT = ("tests/operators/test_patterns.py::test_a_partition_with_more_matches_t
 ONCE = ("tests/operators/test_patterns.py::test_two_branches_that_find_one_binding_return_it_once",)
 IDS = ("tests/operators/test_patterns.py::test_ids_tell_the_symbols_of_one_event_apart",)
 TIES = ("tests/operators/test_patterns.py::test_tied_events_do_not_complete_one_another",)
+LIMITS = (
+    "tests/operators/test_conjunctions.py::test_the_limit_is_one_of_a_partition",
+    "tests/operators/test_conjunctions.py::test_the_limit_counts_every_window_of_a_match",
+    "tests/operators/test_conjunctions.py::test_the_limit_counts_over_batches",
+)
+AND = ("tests/operators/test_conjunctions.py::test_matches_of_conjunctions",)
+AND_COUNT = ("tests/operators/test_conjunctions.py::test_an_event_that_two_sides_bind_alike_counts_once",)
+BATCHES = ("tests/operators/test_conjunctions.py::test_a_binding_counts_from_when_it_is_decided_first",)
+DECIMALS = (
+    "tests/plan/test_closing.py::test_aggregates_of_decimals_are_exact",
+    "tests/plan/test_closing.py::test_an_average_of_decimals_is_rounded_half_away_from_zero",
+)
+STRINGS = ("tests/plan/test_closing.py::test_the_least_and_the_greatest_string",)
+GROWTH = ("tests/plan/test_explain.py::test_without_events_the_pattern_alone_warns_of_too_many_matches",)
 WALK = "kernels/patterns.py"
+PAIRS = "kernels/pairs.py"
+CLOSING = "plan/patterns/closing.py"
 COMPLETIONS = "kernels/completions.py"
 AUTOMATON = "plan/patterns/automaton.py"
 
@@ -147,10 +163,31 @@ PATTERNS = (
     ),
     Mutant(
         "patterns: the limit of matches is one lower",
-        WALK,
-        "if job[N_MATCHES] > job[MAX_MATCHES]:",
-        "if job[N_MATCHES] >= job[MAX_MATCHES]:",
+        "operators/limit.py",
+        "if total > self._limit:",
+        "if total >= self._limit:",
         LIMIT,
+    ),
+    Mutant(
+        "patterns: the limit of matches forgets those of the batch before",
+        "operators/limit.py",
+        "            self._counts[number] = total\n",
+        "",
+        LIMITS,
+    ),
+    Mutant(
+        "patterns: a limit for one partition counts those of all",
+        "operators/limit.py",
+        "numbers, counts = np.unique(partitions, return_counts=True)",
+        "numbers, counts = np.unique(partitions * 0, return_counts=True)",
+        LIMITS,
+    ),
+    Mutant(
+        "patterns: a match of SEQ counts once for all windows",
+        "operators/sequence.py",
+        "if spec.max_matches is not None:",
+        "if spec.max_matches is not None and window_start is None:",
+        LIMITS,
     ),
     Mutant(
         "patterns: a full stack loses a candidate",
@@ -217,17 +254,101 @@ PATTERNS = (
     ),
     Mutant(
         "patterns: a NOT behind a side of an AND is forgotten",
-        "operators/patterns/offers.py",
-        "gaps = dict.fromkeys(gap for _, own in combination for gap in own)",
-        "gaps: dict[Gap, None] = {}",
+        PAIRS,
+        "                write_gap(out, end, gap_negation[i], gap_first[i], gap_end[i])\n                end += 1\n",
+        "                write_gap(out, end, gap_negation[i], gap_first[i], gap_end[i])\n",
         RULES,
     ),
     Mutant(
+        "patterns: only the first side of an AND leads",
+        PAIRS,
+        "if leader < 0 or first[following[k]] < first[following[leader]]:",
+        "if leader < 0:",
+        AND,
+    ),
+    Mutant(
+        "patterns: the last way of a side is left out",
+        PAIRS,
+        "if following[k] >= side_lo[k * (n_scopes + 1) + state[PAIR_SCOPE] + 1]:",
+        "if following[k] + 1 >= side_lo[k * (n_scopes + 1) + state[PAIR_SCOPE] + 1]:",
+        AND,
+    ),
+    Mutant(
+        "patterns: an event that two sides bind alike stands twice",
+        PAIRS,
+        "if place > at and out[1, place - 1] == rows[i] and out[0, place - 1] == symbols[i]:",
+        "if False:",
+        AND_COUNT,
+    ),
+    Mutant(
+        "patterns: the third side of an AND begins where the second does",
+        PAIRS,
+        "cursor[level + 1] = following[behind]",
+        "cursor[level + 1] = following[behind] + 1",
+        AND,
+    ),
+    Mutant(
+        "patterns: a piece does not see the pairs behind it",
+        "operators/patterns/scopes.py",
+        "        wider[i, START_HI] = stop + np.searchsorted(ts_us[stop:hi], behind_us)\n",
+        "",
+        AND,
+    ),
+    Mutant(
+        "patterns: pieces leave out the rows between their pairs",
+        "operators/patterns/offers.py",
+        "piece[begun[0], places.START_LO] = max(begun[1], int(piece[begun[0], places.START_LO]))",
+        "piece[begun[0], places.START_LO] = max(begun[1] + 1, int(piece[begun[0], places.START_LO]))",
+        AND,
+    ),
+    Mutant(
+        "patterns: a part of a scope begins with its second row",
+        "operators/patterns/scopes.py",
+        "        yield piece\n        start = end\n",
+        "        yield piece\n        start = end + 1\n",
+        AND,
+    ),
+    Mutant(
         "patterns: a binding found in two ways is returned twice",
-        "operators/patterns/operator.py",
-        "if not self.spec.program.may_repeat:",
-        "if True:",
+        "operators/patterns/search.py",
+        "        if not program.may_repeat:\n            yield from ((piece",
+        "        if True:\n            yield from ((piece",
         ONCE,
+    ),
+    Mutant(
+        "patterns: of equal bindings the one that is decided last counts",
+        "kernels/pairs.py",
+        "return -1 if tag[one] < tag[two] else 1",
+        "return -1 if tag[one] > tag[two] else 1",
+        BATCHES,
+    ),
+    Mutant(
+        "patterns: an average of decimals is cut off",
+        CLOSING,
+        "% c{k} * 20000 + c{k}) // (2 * c{k})",
+        "% c{k} * 20000) // (2 * c{k})",
+        DECIMALS,
+    ),
+    Mutant(
+        "patterns: strings of MIN and MAX are not in order",
+        CLOSING,
+        'return Typed("least", (value, value), typed.dtype)',
+        "return value",
+        STRINGS,
+    ),
+    Mutant(
+        "patterns: explain does not see that tied events branch",
+        "plan/patterns/growth.py",
+        "if loops and tied:",
+        "if False:",
+        GROWTH,
+    ),
+    Mutant(
+        "patterns: explain thinks that defined types exclude one another",
+        "plan/patterns/growth.py",
+        "types[one] == types[two] or types[one] in defined or types[two] in defined",
+        "types[one] == types[two]",
+        GROWTH,
     ),
     Mutant(
         "patterns: a window begins with the event at its start left out",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 MATCHER = ("tests/rows/test_matcher.py",)
+TIES, IDS, DIAGNOSIS = "tests/rows/test_ties.py", "tests/rows/test_match_ids.py", "tests/rows/test_diagnosis.py"
 ROW_KERNEL = "kernels/rows.py"
 ROW_MEASURES = "operators/rows/measures.py"
 ROW_PROGRAM = "plan/rows/program.py"
@@ -21,15 +22,15 @@ ROWS = (
     Mutant(
         "rows: the last alternative is preferred",
         ROW_PROGRAM,
-        "self._choice(pattern.parts, pattern.span",
-        "self._choice(pattern.parts[::-1], pattern.span",
+        "self._choice(pattern, excluded, depth)",
+        "self._choice(Choice(pattern.parts[::-1], pattern.span), excluded, depth)",
         MATCHER,
     ),
     Mutant(
         "rows: permutations are preferred from the last on",
         ROW_PROGRAM,
-        "for order in permutations(pattern.parts)]",
-        "for order in permutations(pattern.parts[::-1])]",
+        "for i in range(n_parts) if left >> i & 1]",
+        "for i in reversed(range(n_parts)) if left >> i & 1]",
         MATCHER,
     ),
     Mutant(
@@ -38,6 +39,84 @@ ROWS = (
         "if row == registers[program[pc, 1]] else",
         "if row >= registers[program[pc, 1]] else",
         MATCHER,
+    ),
+    Mutant(
+        "rows: a failure counts for empty iterations and others alike",
+        ROW_KERNEL,
+        "while n_begun > 0 and registers[n_begun - 1] == row:",
+        "while False:",
+        MATCHER,
+    ),
+    Mutant(
+        "rows: a loop that must be taken once may be left at once",
+        ROW_PROGRAM,
+        "        if pattern.minimum == 0:\n            again",
+        "        if pattern.minimum <= 1:\n            again",
+        MATCHER,
+    ),
+    Mutant("rows: ties stay as they came", "plan/rows/lower.py", "ties = self._tie_columns()", "ties = ()", (TIES,)),
+    Mutant(
+        "rows: columns without an order tell no ties apart",
+        "operators/rows/order.py",
+        "for names in (ordered, others):",
+        "for names in (ordered,):",
+        (TIES,),
+    ),
+    Mutant(
+        "rows: all empty matches have one id",
+        ROW_MEASURES,
+        "rows[ends[is_empty] - 1] = found.first[is_empty]",
+        "rows[ends[is_empty] - 1] = 0",
+        (IDS,),
+    ),
+    Mutant(
+        "rows: an id does not tell labels apart",
+        ROW_MEASURES,
+        "rows[bound], labels[bound] = found.spread()[0], found.labels",
+        "rows[bound] = found.spread()[0]",
+        (IDS,),
+    ),
+    Mutant(
+        "rows: the request for ids changes the order of ties",
+        "plan/rows/lower.py",
+        "dict.fromkeys([*ties, *hashed[len(self.partition) :]])",
+        "dict.fromkeys([*hashed[len(self.partition) :], *ties])",
+        (IDS,),
+    ),
+    Mutant(
+        "rows: points are cut by their number only",
+        ROW_MEASURES,
+        "size += found.length[match] if listed.final else depth + 1",
+        "size += 0",
+        ("tests/rows/test_memory.py",),
+    ),
+    Mutant(
+        "rows: large unsigned integers are folded as signed ones",
+        ROW_MEASURES,
+        "if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):",
+        "if pa.types.is_integer(column.type):",
+        ("tests/rows/test_types.py",),
+    ),
+    Mutant(
+        "rows: rows without a time are never dropped",
+        "plan/rows/lower.py",
+        'drop = bool(ts[0]) and self.options.on_bad_event == "drop"',
+        "drop = False",
+        ("tests/rows/test_bad_rows.py",),
+    ),
+    Mutant(
+        "rows: a diagnosis joins sessions",
+        "engines/local/diagnosis/rows.py",
+        "if ttl is None or self._times_of_all.null_count:",
+        "if True:",
+        (DIAGNOSIS,),
+    ),
+    Mutant(
+        "rows: a diagnosis takes the last session",
+        "engines/local/diagnosis/rows.py",
+        "(best < 0 or self._rank(code) > self._rank(best))",
+        "True",
+        (DIAGNOSIS,),
     ),
     Mutant(
         "rows: ^ holds where the attempt begins", ROW_KERNEL, "failed = row != lo", "failed = row != start", MATCHER

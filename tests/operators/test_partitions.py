@@ -48,3 +48,34 @@ def test_many_columns_do_not_overflow() -> None:
 def test_without_columns_everything_is_one_partition() -> None:
     codes, n_codes = encode_partitions(pa.table({"ts": [1, 2]}), [])
     assert (codes.tolist(), n_codes) == ([0, 0], 1)
+
+
+def coded(indices: list[int | None], values: list[str | None]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int8()), pa.array(values))
+
+
+def test_a_dictionary_may_hold_a_value_twice_or_not_use_it() -> None:
+    assert groups(p0=coded([0, 1, 2, None, 0], ["x", "y", "x", "unused"])) == [0, 1, 0, 2, 0]
+
+
+def test_a_dictionary_may_hold_null() -> None:
+    chunks = [coded([0, 1, None], ["x", None]), coded([0, 1], [None, "x"])]
+    assert groups(p0=pa.chunked_array(chunks)) == [0, 1, 1, 1, 0]
+
+
+def test_codes_of_a_dictionary_go_together_with_other_columns() -> None:
+    p1 = pa.array([0, 1, 0, 1], pa.int32())
+    assert groups(p0=coded([0, 0, 1, 1], ["x", "y"]), p1=p1) == [0, 1, 2, 3]
+    assert groups(p1=p1, p0=coded([0, 0, 1, 1], ["x", "y"])) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int32(), pa.int64()])
+def test_integers_that_are_codes_already(kind: pa.DataType) -> None:
+    assert groups(p0=pa.array([0, 2, 1, 2], kind)) == [0, 1, 2, 1]
+    assert groups(p0=pa.array([100, 102, 101, 102], kind)) == [0, 1, 2, 1]
+
+
+def test_two_columns_of_narrow_integers_do_not_overflow() -> None:
+    n = 70_000
+    p0, p1 = pa.array(range(n), pa.int32()), pa.array(range(n), pa.int32())
+    assert groups(p0=p0, p1=p1) == list(range(n))

@@ -8,6 +8,7 @@ from eventide.plan.explain import explain
 from tests.lang.corpus import read_pairs
 from tests.plan.schema import SCHEMA
 
+NO_COLUMNS = "needs the events' columns: pass the events to explain"
 EXPLAINED = read_pairs("../plan/explain.txt")
 
 
@@ -21,8 +22,69 @@ def test_the_whole_explanation(text: str, expected: str) -> None:
 
 def test_without_events_the_query_as_understood() -> None:
     assert ev.query("pattern seq(A,B) within 60 s").explain() == (
-        "Query\n  PATTERN SEQ(A, B)\n  WITHIN 1 minute\nPlan\n  needs the events' columns: pass the events to explain"
+        "Query\n  PATTERN SEQ(A, B)\n  WITHIN 1 minute\n"
+        "Program\n  match, any: start 0\n    0  bind A; then 1\n    1  bind B; end\n"
+        "Plan\n  needs the events' columns: pass the events to explain"
     )
+
+
+UNBOUNDED = "warning     nothing bounds n: add WITHIN, or "
+TIES = "ties        events tied for the earliest each extend a match: k at each of n times have up to k^n matches; "
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("SEQ(A, B)", []),
+        ("A{20}", []),
+        ("SEQ(A, NOT B+, C)", []),
+        (
+            "A{1,40}",
+            [
+                "results     under skip-till-any a repetition of up to 40 events out of n has up to 2^n matches",
+                f"{UNBOUNDED}SEMANTICS next, or a lower bound",
+            ],
+        ),
+        (
+            "SEQ(A+, B) WITHIN 1 hour",
+            ["results     under skip-till-any a repetition of n events has up to 2^n matches; WITHIN bounds n"],
+        ),
+        (
+            "AND(SEQ(A, A2)*, B)",
+            [
+                "results     under skip-till-any a repetition of n events has up to 2^n matches",
+                f"{UNBOUNDED}SEMANTICS next",
+            ],
+        ),
+        ("A+ SEMANTICS next WITHIN 5 s", [f"{TIES}WITHIN bounds n"]),
+        ("A+ SEMANTICS next OPTIONS (ties = 'sequence')", []),
+        ("OR(A, B)+ SEMANTICS contiguous", [f"{TIES}WITHIN or ties='sequence' bounds them"]),
+        (
+            "OR(X, B)+ DEFINE X AS x > 1 SEMANTICS next OPTIONS (ties = 'sequence')",
+            [
+                "results     in a repetition one event may be 'X' or 'B': n events have up to 2^n matches",
+                f"{UNBOUNDED}conditions that exclude one another",
+            ],
+        ),
+        (
+            "SEQ(A x, A y?)+ SEMANTICS next WITHIN 5 s OPTIONS (ties = 'sequence')",
+            [
+                "results     in a repetition one event may be 'x' or 'y': n events have up to 2^n matches; "
+                "WITHIN bounds n"
+            ],
+        ),
+        (
+            "AND(A, B)+ SEMANTICS next OPTIONS (ties = 'sequence')",
+            [
+                "results     in a repetition one event may begin several pairs of AND: n events have up to 2^n matches",
+                f"{UNBOUNDED}SEQ in place of AND",
+            ],
+        ),
+    ],
+)
+def test_without_events_the_pattern_alone_warns_of_too_many_matches(text: str, lines: list[str]) -> None:
+    told = ev.query(f"PATTERN {text}").explain().split("\nOperator\n")[1:]
+    assert told == ([] if not lines else ["\n".join(f"  {line}" for line in lines) + f"\nPlan\n  {NO_COLUMNS}"])
 
 
 @pytest.mark.parametrize(
@@ -60,8 +122,17 @@ def test_without_events_nothing_is_said_about_columns(text: str) -> None:
 
 
 def test_without_events_it_is_told_what_cannot_run_yet() -> None:
-    text = ev.query("PATTERN SEQ(A a+, B b) RETURN COUNT(*)").explain()
-    assert text.endswith("Operator\n  none: an aggregate over trends cannot run yet in this version")
+    text = ev.query("PATTERN SEQ(A a+, B b) RETURN COMPLETE TRENDS").explain()
+    assert text.endswith("Operator\n  none: RETURN COMPLETE TRENDS cannot run yet in this version")
+
+
+def test_a_stream_that_would_be_refused_is_told_what_would_make_it_possible() -> None:
+    query = ev.query("PATTERN SEQ(A, B)")
+    assert explain(query.tree, query.options, SCHEMA, engine="spark stream").endswith(
+        "spark stream: refused, because nothing can be forgotten: add WITHIN 1 hour, or state_ttl='1 hour'"
+    )
+    bounded = ev.query("PATTERN SEQ(A, B)", state_ttl="1 hour")
+    assert "refused" not in explain(bounded.tree, bounded.options, SCHEMA, engine="spark stream")
 
 
 def test_the_number_of_events_is_told_where_it_is_known() -> None:

@@ -118,6 +118,8 @@ MEASURES = [
 
 SKIPS = ["", "AFTER MATCH SKIP PAST LAST ROW", "AFTER MATCH SKIP TO NEXT ROW"]
 SKIPS_TO = ["AFTER MATCH SKIP TO FIRST {}", "AFTER MATCH SKIP TO LAST {}", "AFTER MATCH SKIP TO {}"]
+# After the first key, which streams take for the time.
+ORDERS = ["", " DESC", " NULLS LAST", " DESC NULLS FIRST", ", x DESC", ", s NULLS LAST, x"]
 ROWS = [
     "",
     "ONE ROW PER MATCH",
@@ -147,7 +149,7 @@ def cases(draw: st.DrawFn, *, max_rows: int = 9) -> Case:
     measures = draw(st.lists(st.sampled_from(MEASURES).filter(fits), min_size=1, max_size=5, unique=True))
     skip = draw(st.sampled_from([*SKIPS, *SKIPS, *SKIPS_TO])).format(draw(st.sampled_from([*present, "U"])))
     within = draw(st.sampled_from(["", "", "", " WITHIN 3 seconds"]))
-    order = "ORDER BY id" + ("" if within else draw(st.sampled_from(["", " DESC", " NULLS LAST", " DESC NULLS FIRST"])))
+    order = "ORDER BY id" + ("" if within else draw(st.sampled_from(ORDERS)))
     lines = [
         draw(st.sampled_from(["PARTITION BY p", ""])),
         order,
@@ -160,6 +162,10 @@ def cases(draw: st.DrawFn, *, max_rows: int = 9) -> Case:
     ]
     n = draw(st.sampled_from([max_rows, max_rows - 2, max_rows, 1, 0, 4]))
     ids = draw(st.permutations(range(n)))
+    if draw(st.booleans()):
+        # Tied: neighbours in time have the same one, whatever their places.
+        width = draw(st.integers(2, 4))
+        ids = [i // width for i in ids]
     nullable = draw(st.booleans()) and not within
     made = [
         (
@@ -171,5 +177,6 @@ def cases(draw: st.DrawFn, *, max_rows: int = 9) -> Case:
         for i in ids
     ]
     features = [rows or "ONE ROW PER MATCH", " ".join(skip.split()[2:5]), "WITHIN" if within else "no window"]
+    features += ["tied" if len(set(ids)) < n else "no ties"]
     features += ["interpreted" if set(define.values()) & set(INTERPRETED) else "compiled"]
     return Case("\n".join(line for line in lines if line), tuple(made), tuple(f for f in features if f))

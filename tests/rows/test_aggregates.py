@@ -190,3 +190,21 @@ def test_every_aggregate_of_spark_is_known(spark: Any) -> None:
         if information.isDefined() and information.get().getGroup() == "agg_funcs":
             names.add(name.funcName().upper())
     assert names - {"FIRST", "LAST"} <= {*AGGREGATES, *ALIASES, *REFUSED}
+
+
+@pytest.mark.parametrize(
+    ("condition", "labels"),
+    [
+        ("array_agg(CLASSIFIER()) = ARRAY['B', 'A', 'X']", "BAX"),
+        ("array_join(array_agg(CLASSIFIER()), '', '') = 'ABX'", "ABX"),
+        ("element_at(array_agg(CLASSIFIER()), 2) = 'B'", "ABX"),
+        ("size(array_agg(B.id)) = 2", "BBX"),
+        ("array_contains(array_agg(B.id), 1) AND count(*) = 3", "BAX"),
+        ("array_sort(array_agg(CLASSIFIER())) = array('B', 'B', 'X')", "BBX"),
+    ],
+)
+def test_a_condition_may_look_into_an_array_of_the_rows_so_far(condition: str, labels: str) -> None:
+    found = ev.match_recognize(
+        order_by="id", pattern="(A | B)* X", define={"X": condition}, measures={"s": "string_agg(CLASSIFIER(), '')"}
+    )([{"id": i} for i in (1, 2, 3)])
+    assert found.to_pylist() == [{"s": labels}]

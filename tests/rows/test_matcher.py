@@ -54,7 +54,17 @@ def matches(pattern: str, letters: str, **clause: str) -> list[str]:
         ("((A | B?)+ C)+", "ABCACC", ["ABCACC"]),
         ("(() | A)* B", "AAB", ["AAB"]),
         ("(() | A)*", "AA", ["", ""]),
+        # An empty iteration behind one that matched a row is preferred to X.
+        ("(A | () | X)+ Y", "ABB", ["AY", "Y"]),
+        ("(A | () | X)* Y", "ABB", ["AY", "Y"]),
+        ("((A?)+? | B)+ C", "AABC", ["AABC"]),
         ("A*", "AAB", ["AA", ""]),
+        ("B* A", "CCBBACAC", ["BBA", "A"]),
+        ("(B | X) A", "CA", ["XA"]),
+        ("B? A | C", "DDBADC", ["BA", "C"]),
+        ("^ A", "BA", []),
+        ("B? X", "CB", ["X", "X"]),
+        ("B?", "CBC", ["", "B", ""]),
         ("((A+)+)+ B", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", []),
         ("(A | A)* C", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB", []),
     ],
@@ -214,6 +224,27 @@ def test_a_permutation_of_many_parts_is_refused_before_it_is_written_out() -> No
     labels = ", ".join(f"L{i}" for i in range(30))
     with pytest.raises(ev.QueryError, match="PERMUTE of 30 parts has more orders"):
         ev.match_recognize(order_by="id", pattern=f"PERMUTE({labels})", measures={"n": "count(*)"})([{"id": 1}])
+
+
+@pytest.mark.parametrize(
+    "pattern", ["((A+)+)+ B", "((A*)*)* B", "((A?)+)+ B", "((A* | A)+ A*)* B", "(((A | ())*)+)* B", "((A{2,})+)+ B"]
+)
+def test_nested_quantifiers_stay_polynomial_also_where_an_iteration_may_be_empty(pattern: str) -> None:
+    assert matches(pattern, "A" * 60) == []
+    assert matches(pattern, "A" * 6 + "B") == ["A" * 6 + "B"]
+
+
+@pytest.mark.parametrize("inner", ["A", "A?", "A*"])
+def test_plus_in_plus_takes_no_more_room_with_each_level(inner: str) -> None:
+    pattern = "(" * 60 + inner + ")+" * 60
+    assert matches(f"{pattern} B", "AAABAA") == ["AAAB"]
+
+
+def test_permutations_are_preferred_in_the_order_of_their_parts() -> None:
+    assert matches("PERMUTE(X, Y, Z)", "AAA") == ["XYZ"]
+    assert matches("PERMUTE(X, B, Y)", "AAB") == ["XYB"]
+    assert matches("PERMUTE(X, B, Y)", "BAA") == ["BXY"]
+    assert matches("PERMUTE(A, B, C, D, X, Y, Z, V, W, U)", "UDCBAUUUUU") == ["XDCBAYZVWU"]
 
 
 def test_a_match_without_rows_has_no_classifier() -> None:

@@ -430,3 +430,21 @@ def test_a_local_table_beside_spark_is_an_error(spark: Any) -> None:
     with pytest.raises(ev.InputError) as caught:
         ev.sql(f"SELECT * FROM trades {FALLS}", trades=TRADES, spark=spark)
     assert str(caught.value) == "'trades' is no Spark DataFrame\nHint: pass spark.createDataFrame(trades)"
+
+
+@pytest.mark.parametrize(
+    ("condition", "ids"),
+    [
+        ("x > ALL (SELECT x FROM t WHERE id < 2)", [2]),
+        ("x <> ALL (SELECT x FROM t WHERE id = 1)", [0, 2]),
+        ("x = ANY (SELECT x FROM t WHERE id <> 1)", [0, 2]),
+        ("x + 1 <= SOME (SELECT x FROM t)", [0, 1]),
+        ("x > ALL (SELECT x FROM t WHERE id > 9)", [0, 1, 2]),
+        ("x > ANY (SELECT x FROM t WHERE id > 9)", []),
+        ("x > (SELECT min(x) FROM t) AND NOT x = ANY (SELECT 9)", [1]),
+    ],
+)
+def test_a_comparison_with_all_or_any_rows_of_a_subquery(condition: str, ids: list[int]) -> None:
+    rows = [{"id": i, "x": x} for i, x in enumerate([1, 5, 9])]
+    text = f"SELECT id FROM t MATCH_RECOGNIZE (ORDER BY id MEASURES id AS id PATTERN (A) DEFINE A AS {condition})"
+    assert [row["id"] for row in ev.sql(text, t=rows).to_pylist()] == ids

@@ -186,6 +186,7 @@ def test_a_variable_of_the_program_is_no_table() -> None:
         ({"partition_by": ["id", 2]}, "partition_by must be a name or a list of names, found list"),
         ({"subset": ["U"]}, "subset must be a dict from names to lists of labels, found list"),
         ({"subset": {"U": [1]}}, "subset must be a name or a list of names, found list"),
+        ({"rows": "every"}, "rows='every' is not possible"),
     ],
 )
 def test_an_argument_of_the_wrong_kind_is_told(arguments: dict[str, Any], message: str) -> None:
@@ -199,6 +200,30 @@ def test_a_measure_may_have_any_name() -> None:
     names = ["a`b", "a b", "order", "é", '"', "n"]
     found = ev.match_recognize(pattern="A+", measures=dict.fromkeys(names, "count(*)"))(TRADES)
     assert found.to_pylist() == [dict.fromkeys(names, 3)]
+
+
+@pytest.mark.parametrize("name", ["user id", "within", "order", "a`b", 'a"b', "a, b", "ts"])
+def test_a_column_of_any_name_may_partition_and_order(name: str) -> None:
+    rows = [{name: x, "x": x} for x in (2, 1)]
+    for given in (name, [name]):
+        if given == "a, b":
+            continue  # two names
+        clause = ev.match_recognize(pattern="A+", order_by=given, measures={"x": "array_agg(x)"})
+        assert clause(rows).to_pylist() == [{"x": [1, 2]}]
+        clause = ev.match_recognize(pattern="A+", partition_by=given, measures={"n": "count(*)"})
+        assert len(clause(rows)) == 2
+    quoted = f"`{name.replace('`', '``')}` DESC"
+    clause = ev.match_recognize(pattern="A+", order_by=[quoted], measures={"x": "array_agg(x)"})
+    assert clause(rows).to_pylist() == [{"x": [2, 1]}]
+
+
+def test_a_direction_stands_behind_any_name() -> None:
+    rows = [{"user id": x, "b": x} for x in (1, None, 2)]
+    for order in ("user id DESC NULLS FIRST", "user id desc nulls first, b", ["user id DESC NULLS FIRST", "b asc"]):
+        clause = ev.match_recognize(pattern="A+", order_by=order, measures={"x": "array_agg(coalesce(b, 0))"})
+        assert clause(rows).to_pylist() == [{"x": [0, 2, 1]}]
+    clause = ev.match_recognize(pattern="A+", partition_by="user id, b", measures={"n": "count(*)"})
+    assert clause(rows).column_names == ["user id", "b", "n"]
 
 
 def test_a_subquery_needs_ev_sql() -> None:

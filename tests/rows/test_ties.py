@@ -41,3 +41,36 @@ def test_nan_is_the_greatest_value() -> None:
     clause = ev.match_recognize(order_by="x", pattern="A+", measures={"d": "collect_list(x)"})
     (found,) = clause(rows).to_pylist()
     assert [str(value) for value in found["d"]] == ["1.0", "2.0", "nan"]
+
+
+@pytest.mark.parametrize("rows", permutations([{"x": 0.0, "s": "A"}, {"x": -0.0, "s": "B"}, {"x": 0.0, "s": "C"}]))
+def test_the_two_zeros_are_equal_keys(rows: list[dict[str, object]]) -> None:
+    clause = ev.match_recognize(order_by="x", pattern="A+", measures={"s": "array_agg(s)"})
+    assert clause(list(rows)).to_pylist() == [{"s": ["A", "B", "C"]}]
+
+
+def test_a_label_with_the_name_of_a_column_does_not_read_the_column() -> None:
+    clause = ev.match_recognize(order_by="k", pattern="A+", define={"A": "A.s <> 'z'"}, measures={"s": "array_agg(s)"})
+    rows = [{"k": 1, "a": 1, "s": "q"}, {"k": 1, "a": 2, "s": "p"}]
+    assert clause(rows).to_pylist() == [{"s": ["p", "q"]}]
+
+
+@pytest.mark.parametrize("column", [[[2], [1], None, [1, 3]], [{"y": 2}, {"y": 1}, {"y": None}, None]])
+def test_tied_rows_that_differ_only_in_a_nested_column_have_one_order(column: list[object]) -> None:
+    clause = ev.match_recognize(order_by="k", pattern="A+", measures={"n": "array_agg(v)"})
+    found = {str(clause([{"k": 1, "v": value} for value in values])) for values in permutations(column)}
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("rows", permutations([("p", 1, "B"), ("p", 1, "A"), ("q", 1, "B"), ("q", 2, "A")]))
+def test_ties_are_looked_for_within_each_partition(rows: list[tuple[str, int, str]]) -> None:
+    clause = ev.match_recognize(partition_by="p", order_by="k", pattern="A+", measures={"s": "array_agg(s)"})
+    found = clause([{"p": p, "k": k, "s": s} for p, k, s in sorted(rows, key=lambda row: row[1])]).to_pylist()
+    assert sorted(found, key=str) == [{"p": "p", "s": ["A", "B"]}, {"p": "q", "s": ["B", "A"]}]
+
+
+@pytest.mark.parametrize("least", [-(2**63), 0])
+def test_the_least_key_ties_as_any_other(least: int) -> None:
+    rows = [{"p": p, "k": k, "s": s} for k, p, s in [(least, 1, "B"), (least, 1, "A"), (least, 2, "C")]]
+    clause = ev.match_recognize(partition_by="p", order_by="k", pattern="A+", measures={"s": "array_agg(s)"})
+    assert sorted(clause(rows).column("s").to_pylist()) == [["A", "B"], ["C"]]

@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from eventide.engines.database import connect
+from eventide.engines.lengths import as_type
 from eventide.errors import InputError
 from eventide.operators.computed import Computed
 
@@ -41,7 +42,6 @@ def add_computed(rows: pa.RecordBatch, computed: Sequence[Computed]) -> pa.Recor
     fields = [*rows.schema, *(pa.field(column.name, column.dtype) for column in computed)]
     arrays = []
     for field in fields:
-        column = table.column(field.name)
-        joined = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-        arrays.append(joined if joined.type == field.type else joined.cast(field.type))
+        column = as_type(table.column(field.name), field.type)
+        arrays.append(pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], field.type))
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))

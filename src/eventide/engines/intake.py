@@ -65,7 +65,8 @@ def microseconds(ts: pa.ChunkedArray, intake: Intake) -> pa.ChunkedArray:
 
 def _scaled(ts: pa.ChunkedArray, time_type: TimeType) -> pa.ChunkedArray:
     if time_type.unit is not None:
-        return pc.multiply_checked(ts.cast(pa.int64()), UNIT_US[time_type.unit])
+        counted, unit_us = ts.cast(pa.int64()), UNIT_US[time_type.unit]
+        return counted if unit_us == 1 else pc.multiply_checked(counted, unit_us)
     if pa.types.is_date(ts.type):
         return pc.multiply_checked(ts.cast(pa.date32()).cast(pa.int32()).cast(pa.int64()), _DAY_US)
     return ts.cast(pa.timestamp("us", ts.type.tz)).cast(pa.int64())

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from textwrap import indent, shorten
 from typing import Any
 
 import sqlglot
@@ -18,6 +19,8 @@ from eventide.lang.positions import span_of
 from eventide.lang.rows.tree import Recognition, RowQuery, Statement
 from eventide.lang.tokens import Kind, Token, tokenize
 from eventide.lang.tree import Scalar, Span
+from eventide.plan.physical import Physical
+from eventide.plan.rows.explain import explain_rows
 
 Edit = tuple[Span, str]
 
@@ -121,11 +124,23 @@ class Filling:
 
     def __init__(self, statement: Statement) -> None:
         self.statement = statement
+        self.planned: list[tuple[Recognition, Physical]] = []
         self._done: dict[Span, str] = {}
 
     def recognize(self, recognition: Recognition) -> str:
         """Run one MATCH_RECOGNIZE; the name that stands for its result."""
         raise NotImplementedError
+
+    def explain(self, engine: str) -> str:
+        """What each recognition does, the inner ones first, and what is left of the statement."""
+        rest = self.whole().text.strip()
+        parts = []
+        for recognition, physical in self.planned:
+            line = self.statement.text.count("\n", 0, recognition.span.start) + 1
+            relation = shorten(" ".join(recognition.relation.split()), 60, placeholder=" ...")
+            parts.append(f"MATCH_RECOGNIZE over {relation} (line {line})")
+            parts.append(indent(explain_rows(recognition.clause, physical), "  "))
+        return "\n\n".join([*parts, f"Statement, which {engine} runs", indent(rest, "  ")])
 
     def whole(self) -> Filled:
         """The statement without MATCH_RECOGNIZE."""
@@ -235,12 +250,23 @@ def without_subqueries(clause: RowQuery, run: Callable[[Filled], Rows]) -> RowQu
         place = span_of(query, clause.span)
         return run(Filled.of(clause.text, Span(place.start + 1, place.end - 1)))
 
+    def quantified(node: exp.Binary) -> exp.Expr:
+        """`x > ALL (SELECT ...)`: all comparisons with what the query gives, or with ANY one of them."""
+        query, left = node.expression.this, exp.paren(node.this.transform(rewrite))
+        values = [_constant(row[0]) for row in rows(query)]
+        tests = [type(node)(this=left.copy(), expression=value) for value in values]
+        if isinstance(node.expression, exp.All):
+            return exp.paren(exp.and_(*tests)) if tests else exp.true()
+        return exp.paren(exp.or_(*tests)) if tests else exp.false()
+
     def rewrite(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Exists):
             return exp.true() if rows(node.this) else exp.false()
         if isinstance(node, exp.In) and node.args.get("query") is not None:
             found = rows(node.args["query"])
             return exp.In(this=node.this, expressions=[_constant(row[0]) for row in found]) if found else exp.false()
+        if isinstance(node, exp.Binary) and isinstance(node.expression, exp.Any | exp.All):
+            return quantified(node)
         if isinstance(node, exp.Subquery):
             found = rows(node)
             if len(found) > 1:

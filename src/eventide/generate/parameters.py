@@ -58,6 +58,15 @@ def start_us(start: datetime) -> int:
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
+def second_us(first: int, n: int, rate: int) -> Ints:
+    """Microseconds from the first event to the events `first`, `first + 1`, ...: `rate` of them in every second.
+
+    >>> second_us(first=1, n=4, rate=2).tolist()
+    [0, 1000000, 1000000, 2000000]
+    """
+    return np.arange(first, first + n, dtype=np.int64) // rate * 1_000_000
+
+
 def streams(seed: int, n_streams: int) -> list[np.random.Generator]:
     """Independent random streams, one per column or purpose, all decided by `seed`."""
     return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(n_streams)]

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from eventide.errors import InputError, did_you_mean
-from eventide.generate import cars, stocks, typed
+from eventide.generate import activity, cars, checks, cluster, stocks, transport, typed
 from eventide.generate.parameters import check_whole
 
 
@@ -30,8 +30,12 @@ class Generator:
 
 
 GENERATORS: dict[str, Generator] = {
+    "activity": Generator(activity.SCHEMA, activity.Parameters, activity.blocks),
     "cars": Generator(cars.SCHEMA, cars.Parameters, cars.blocks),
+    "checks": Generator(checks.SCHEMA, checks.Parameters, checks.blocks),
+    "cluster": Generator(cluster.SCHEMA, cluster.Parameters, cluster.blocks),
     "stocks": Generator(stocks.SCHEMA, stocks.Parameters, stocks.blocks),
+    "transport": Generator(transport.SCHEMA, transport.Parameters, transport.blocks),
     "typed": Generator(typed.SCHEMA, typed.Parameters, typed.blocks),
 }
 

@@ -24,6 +24,26 @@ def is_sorted(values: IntArray) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def is_rising(values: IntArray) -> bool:
+    """Whether every value is greater than the one before it."""
+    for i in range(1, values.size):  # noqa: SIM110
+        if values[i] <= values[i - 1]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def meets_equal(codes: IntArray, values: IntArray, last: IntArray) -> bool:
+    """Whether a row has the value of the row before it with the same code; `last` is what a code's first row meets."""
+    for row in range(codes.size):
+        code = codes[row]
+        if last[code] == values[row]:
+            return True
+        last[code] = values[row]
+    return False
+
+
+@njit(cache=True, nogil=True)
 def count_codes(codes: IntArray, order: IntArray, start: int, stop: int, counts: IntArray) -> None:
     """How often each code occurs in the rows `order[start:stop]`; an empty `order` is 0, 1, 2, ..."""
     for i in range(start, stop):
@@ -45,6 +65,13 @@ def gather(values: Any, order: IntArray, out: Any) -> None:
     """`out[i] = values[order[i]]`, for any type of values."""
     for i in range(order.size):
         out[i] = values[order[i]]
+
+
+@njit(cache=True, nogil=True)
+def gather_decoded(codes: Any, values: Any, order: IntArray, out: Any) -> None:
+    """`out[i] = values[codes[order[i]]]`, for any type of codes and values."""
+    for i in range(order.size):
+        out[i] = values[codes[order[i]]]
 
 
 @njit(cache=True, nogil=True)

@@ -42,6 +42,7 @@ from eventide.kernels.pattern_places import (
     GAP_TOP,
     HI,
     LAST,
+    LAST_START,
     LIMIT,
     LIMIT_ROW,
     LO,
@@ -400,7 +401,7 @@ def find_longest(
         while state[RESULT] == DONE and job[BRANCH_IDX] < branches.size:
             job[BRANCH] = branches[job[BRANCH_IDX]]
             job[LO] = job[SCOPE_LO] = scope[0]
-            job[HI] = job[SCOPE_HI] = scope[1]
+            job[HI] = job[SCOPE_HI] = job[LAST_START] = scope[1]
             job[OFFER_LO], job[OFFER_HI], job[WINDOW_END] = scope[2], scope[3], scope[4]
             status: int = walk_longest(job, program, events, offers, stacks, tests, cols, guide, out)
             if status == SPACE:

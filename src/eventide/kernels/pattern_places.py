@@ -11,18 +11,26 @@ ANY, NEXT, CONTIGUOUS = 0, 1, 2
 # Places in `job`.
 MODE, BRANCH, LO, HI, ENTRY, FRAME, PATH, OPEN, DEPTH = 0, 1, 2, 3, 4, 5, 6, 7, 8
 SCOPE, BRANCH_IDX, SCOPE_LO, SCOPE_HI, OFFER_LO, OFFER_HI, WINDOW_END, REACH = 9, 10, 11, 12, 13, 14, 15, 16
-NEWER_THAN, UP_TO, N_WINDOWS, MIN_LENGTH, MAX_MATCHES, N_MATCHES = 17, 18, 19, 20, 21, 22
-FAN_OUT, MAX_ENDS, MAX_ENTRIES, MAX_GAPS, NEGATION = 23, 24, 25, 26, 27
-N_OUT, N_OUT_ENTRIES, N_OUT_GAPS, STOP = 28, 29, 30, 31
-JOB_SIZE = 32
+NEWER_THAN, UP_TO, N_WINDOWS, MIN_LENGTH, LAST_START = 17, 18, 19, 20, 21
+FAN_OUT, MAX_ENDS, MAX_ENTRIES, MAX_GAPS, NEGATION = 22, 23, 24, 25, 26
+N_OUT, N_OUT_ENTRIES, N_OUT_GAPS, STOP = 27, 28, 29, 30
+JOB_SIZE = 31
 
 # Places in a frame.
 ROW, BITS, END, LIMIT_ROW, OFFER, N, PATH_LO, PATH_HI, GAP_TOP, LAST, WANT, WANT_OFFER = range(12)
 FRAME_SIZE = 12
 
-# Places in a row of `out`'s head, and in a scope.
+# Places in a row of `out`'s head.
 OUT_ENTRIES, OUT_SCOPE, OUT_DECIDED, OUT_WAITED, OUT_GAPS = 0, 1, 2, 3, 4
 HEAD_SIZE = 5
-SCOPE_SIZE = 6  # first row, end, first offer, end, end of the window or NEVER, partition
+
+# A scope: first row, end, first offer, end, end of the window or NEVER, partition, first row of a match, its end.
+SCOPE_SIZE = 8
+PARTITION, START_LO, START_HI = 5, 6, 7
+
+# Places in the state of a join of sides, behind which stand four numbers for each side.
+PAIR_SCOPE, PAIR_LEVEL, PAIR_LEADER, PAIR_LIMIT, PAIR_REACH, PAIR_SIDES = range(6)
+N_PAIRS, N_PAIR_ENTRIES, N_PAIR_GAPS, PAIR_STATE = 6, 7, 8, 9
+NOT_BEGUN = -2
 
 NEVER = 1 << 62

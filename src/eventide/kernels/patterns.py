@@ -34,17 +34,15 @@ from eventide.kernels.pattern_places import (
     GAP_TOP,
     HI,
     LAST,
-    LIMIT,
+    LAST_START,
     LIMIT_ROW,
     LO,
     MATCHES,
     MAX_ENDS,
     MAX_ENTRIES,
     MAX_GAPS,
-    MAX_MATCHES,
     MIN_LENGTH,
     MODE,
-    N_MATCHES,
     N_OUT,
     N_OUT_ENTRIES,
     N_OUT_GAPS,
@@ -70,6 +68,8 @@ from eventide.kernels.pattern_places import (
     SCOPE_HI,
     SCOPE_LO,
     SPACE,
+    START_HI,
+    START_LO,
     STOP,
     UP_TO,
     WANT,
@@ -78,7 +78,7 @@ from eventide.kernels.pattern_places import (
     WINDOW_END,
     N,
 )
-from eventide.kernels.pattern_types import ADJACENT_HOLDS, ALL_HOLD, BOUND_HOLDS, CLOSES, MATCH_SCOPES, SEARCH
+from eventide.kernels.pattern_types import ADJACENT_HOLDS, BOUND_HOLDS, CLOSES, MATCH_SCOPES, SEARCH
 
 
 @njit(BOUND_HOLDS, cache=True, nogil=True)
@@ -107,7 +107,7 @@ def gap_job(job: IntArray, negation: int, lo: int, hi: int, frame: int, entry: i
     """The walk that looks for a match of the negation between two rows, above what the asking walk uses."""
     inner = job.copy()
     inner[MODE], inner[NEGATION], inner[LO], inner[HI], inner[DEPTH] = GAP, negation, lo, hi, -1
-    inner[FRAME], inner[ENTRY], inner[PATH], inner[OPEN] = frame, entry, path, gap
+    inner[FRAME], inner[ENTRY], inner[PATH], inner[OPEN], inner[LAST_START] = frame, entry, path, gap, hi
     return inner
 
 
@@ -299,7 +299,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
         paths[0, job[PATH]] = start
         paths[1, job[PATH]] = paths[2, job[PATH]] = job[OPEN]
         frame = frames[depth]
-        open_frame(frame, job[LO], hi, hi, base, job[PATH], job[PATH] + 1, job[OPEN], -1)
+        open_frame(frame, job[LO], job[LAST_START], hi, base, job[PATH], job[PATH] + 1, job[OPEN], -1)
         frame[OFFER] = first_at_least(offer_first, job[LO], job[OFFER_LO], job[OFFER_HI])
         frame[WANT], frame[WANT_OFFER] = want[start], want_offer[start]
     while depth >= floor:
@@ -479,10 +479,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
             n_out += 1
         # --- from here on nothing pauses: the candidate is used up ---
         if mode != EXISTS:
-            job[N_MATCHES] += n_out - job[N_OUT]
             job[N_OUT], job[N_OUT_ENTRIES], job[N_OUT_GAPS] = n_out, n_out_entries, n_out_gaps
-            if job[N_MATCHES] > job[MAX_MATCHES]:
-                return LIMIT
         frame[OFFER] = offer + 1 if is_offer else offer
         if not is_offer:
             bits &= bits - 1
@@ -529,7 +526,7 @@ def match_scopes(
         scope = scopes[job[SCOPE]]
         while job[BRANCH_IDX] < branches.size:
             job[BRANCH] = branches[job[BRANCH_IDX]]
-            job[LO] = job[SCOPE_LO] = scope[0]
+            job[SCOPE_LO], job[LO], job[LAST_START] = scope[0], scope[START_LO], scope[START_HI]
             job[HI] = job[SCOPE_HI] = scope[1]
             job[OFFER_LO], job[OFFER_HI], job[WINDOW_END] = scope[2], scope[3], scope[4]
             status: int = search(job, program, events, offers, stacks, tests, cols, out)
@@ -537,21 +534,6 @@ def match_scopes(
                 return status
             job[DEPTH] = -1
             job[BRANCH_IDX] += 1
-        if job[SCOPE] + 1 >= stop or scopes[job[SCOPE] + 1, 5] != scope[5]:
-            job[N_MATCHES] = 0
         job[BRANCH_IDX] = 0
         job[SCOPE] += 1
     return DONE
-
-
-@njit(ALL_HOLD, cache=True, nogil=True)
-def all_hold(symbols: IntArray, rows: IntArray, closing: IntArray, tests: Any, cols: Any) -> bool:
-    """Whether all conjuncts between the entries hold, and the aggregate conjuncts `closing` over them."""
-    bound_holds, _, closes = tests
-    for i in range(symbols.size):
-        if not bound_holds(symbols[i], rows[i], symbols, rows, i, cols):
-            return False
-    for test in closing:  # noqa: SIM110 (Numba compiles a loop, not a generator)
-        if not closes(test, symbols, rows, 0, symbols.size, cols):
-            return False
-    return True

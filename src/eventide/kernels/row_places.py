@@ -19,7 +19,7 @@ NO_PROBLEM, NO_SKIP_ROW, SKIP_TO_FIRST_ROW, OUTPUT_FULL, WORK_FULL = 0, 1, 2, 3,
 # Places in `span`, for conditions.
 LOW, HIGH, FIRST_ROW, MATCH_NUMBER = 0, 1, 2, 3
 # Places in `limits`.
-WINDOW_US, SKIP, LAST_OF_SKIP, MEMO, N_REGISTERS, AHEAD, FRONTIER_US = 0, 1, 2, 3, 4, 5, 6
+WINDOW_US, SKIP, LAST_OF_SKIP, MEMO, N_REGISTERS, AHEAD, FRONTIER_US, FIRST_BITS = 0, 1, 2, 3, 4, 5, 6, 7
 SKIP_PAST_LAST, SKIP_NEXT, SKIP_TO = 0, 1, 2
 # Places in a row of `progress`: where its search begins, and later where it stopped; the number of the next match;
 # whether more rows will come.

@@ -24,6 +24,7 @@ from eventide.kernels.row_places import (
     ATTEMPT,
     CHECK,
     END,
+    FIRST_BITS,
     FIRST_ROW,
     FRONTIER_US,
     HIGH,
@@ -113,7 +114,8 @@ def match_rows(
     the points that remember failures, -1 elsewhere; `bits[label]` and `near_bits[label]` are bits in `masks` that
     must be set, -1: none; `tested[label]` whether `tests`, which are `holds` and `fold`, decide, too; `ts_us` is empty
     without a window; `tried` has room for every join and row of the largest partition. Rows to come have times from
-    limits[FRONTIER_US] on; conditions and measures look at most limits[AHEAD] rows ahead.
+    limits[FRONTIER_US] on; conditions and measures look at most limits[AHEAD] rows ahead. A match begins with a row
+    that has one of limits[FIRST_BITS] in its first mask; 0: or any other row.
     `path` (rows: label, last row of the label before, instruction), `stack` and `trail` are room to work in: the
     caller makes them larger when the state says so. Arrays that the kernel itself replaced would cost more in every
     step, for counting references, than the step.
@@ -122,6 +124,7 @@ def match_rows(
     n_labels = bits.size
     window_us, memo = limits[WINDOW_US], limits[MEMO]
     has_window = ts_us.size > 0
+    first_bits = limits[FIRST_BITS]
     span = np.zeros(4, dtype=np.int64)
     first = np.full(n_labels, -1, dtype=np.int32)
     last = np.full(n_labels, -1, dtype=np.int32)
@@ -145,6 +148,12 @@ def match_rows(
             if n_out == out.shape[0]:
                 return n_out
             start = state[ROW]
+            if first_bits:
+                while start < known and not masks[0, start] & first_bits:
+                    start += 1
+                state[ROW] = start
+                if start >= hi:
+                    break
             span[FIRST_ROW], span[MATCH_NUMBER] = start, state[NUMBER]
             if memo == MEMO_PER_ATTEMPT:
                 state[ATTEMPT] += 1
@@ -160,7 +169,10 @@ def match_rows(
                 failed = False
                 join = joins[pc]
                 if join >= 0:
-                    place = join * width + row - lo
+                    n_begun = program[pc, 3]
+                    while n_begun > 0 and registers[n_begun - 1] == row:
+                        n_begun -= 1
+                    place = (join + n_begun) * width + row - lo
                     if tried[place] == stamp:
                         failed = True
                     else:
@@ -202,11 +214,17 @@ def match_rows(
                             row += 1
                             pc += 1
                     elif op == SPLIT:
-                        stack_pc[n_stack] = program[pc, 2]
-                        stack_row[n_stack] = row
-                        stack_trail[n_stack] = n_trail
-                        n_stack += 1
-                        pc = program[pc, 1]
+                        target = program[pc, 1]
+                        bit = bits[program[target, 1]] if program[target, 0] == LABEL else -1
+                        if bit >= 0 and row < known and not (masks[bit >> 6, row] >> (bit & 63)) & 1:
+                            # A label that the row cannot have: as if it had been tried.
+                            pc = program[pc, 2]
+                        else:
+                            stack_pc[n_stack] = program[pc, 2]
+                            stack_row[n_stack] = row
+                            stack_trail[n_stack] = n_trail
+                            n_stack += 1
+                            pc = target
                     elif op == JUMP:
                         pc = program[pc, 1]
                     elif op == START:

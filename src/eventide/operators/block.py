@@ -33,6 +33,12 @@ class Layout:
     n_values: int
     n_returned: int
     has_sequence: bool = False
+    n_distributed: int | None = None  # how many of the partition columns keep results together; None: all
+
+    @property
+    def distribution(self) -> list[str]:
+        """The columns by whose values events may be worked on apart."""
+        return self.partition[: self.n_distributed]
 
     @property
     def partition(self) -> list[str]:
@@ -73,6 +79,8 @@ def from_bytes(data: bytes | memoryview) -> pa.Table:
 
 def numpy_int64(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """A column without NULLs as int64, without copying where it is one chunk of int64 already."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     return column.to_numpy().astype(np.int64, copy=False)  # type: ignore[no-any-return]
 
 
@@ -84,7 +92,7 @@ def cut(block: pa.Table, layout: Layout, n_buckets: int) -> Iterator[tuple[int, 
         yield 0, block
         return
     buckets = np.empty(block.num_rows, dtype=np.int64)
-    assign_buckets(hash_rows(block, layout.partition), n_buckets, buckets)
+    assign_buckets(hash_rows(block, layout.distribution), n_buckets, buckets)
     order, offsets = order_by_code(buckets, n_buckets)
     # One gather for the whole block, then zero-copy slices of it.
     rearranged = block.take(pa.array(order)).combine_chunks()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
 
 from eventide.kernels.arrays import IntArray
 from eventide.kernels.order import count_codes, scatter_by_code
+from eventide.operators.threads import share_among_threads
 
 _ROWS_PER_THREAD = 1 << 17
 _AS_THEY_ARE = np.empty(0, dtype=np.int64)
@@ -28,10 +28,9 @@ def order_by_code(
     shares = list(pairwise(np.linspace(0, codes.size, n_shares + 1).astype(np.int64).tolist()))
     counts = np.zeros((n_shares, n_codes), dtype=np.int64)
     rows = np.empty(codes.size, dtype=np.int64)
-    with ThreadPoolExecutor(n_shares) as pool:
-        list(pool.map(lambda share, own: count_codes(codes, order, *share, own), shares, counts))
-        offsets = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
-        # Where each share writes its first row of each code: behind those of the shares before it.
-        cursors = offsets[:-1] + np.cumsum(counts, axis=0) - counts
-        list(pool.map(lambda share, own: scatter_by_code(codes, order, *share, own, rows), shares, cursors))
+    share_among_threads(lambda i: count_codes(codes, order, *shares[i], counts[i]), range(n_shares))
+    offsets = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
+    # Where each share writes its first row of each code: behind those of the shares before it.
+    cursors = offsets[:-1] + np.cumsum(counts, axis=0) - counts
+    share_among_threads(lambda i: scatter_by_code(codes, order, *shares[i], cursors[i], rows), range(n_shares))
     return rows, offsets

@@ -18,8 +18,11 @@ from eventide.operators.rows.operator import warm as warm_rows
 from eventide.operators.rows.spec import RowsSpec
 from eventide.operators.sequence import SequenceOperator, SequenceSpec
 from eventide.operators.sequence import warm as warm_sequence
+from eventide.operators.trends.operator import TrendOperator
+from eventide.operators.trends.operator import warm as warm_trends
+from eventide.operators.trends.spec import TrendSpec
 
-Spec: TypeAlias = SequenceSpec | PatternSpec | RowsSpec | DetectionSpec | LateSpec
+Spec: TypeAlias = SequenceSpec | PatternSpec | RowsSpec | DetectionSpec | TrendSpec | LateSpec
 
 
 def make_operator(spec: Spec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
@@ -30,6 +33,8 @@ def make_operator(spec: Spec, n_threads: int = 1, compute: Compute = cannot_comp
         return DetectionOperator(spec, n_threads)
     if isinstance(spec, PatternSpec):
         return PatternOperator(spec, n_threads)
+    if isinstance(spec, TrendSpec):
+        return TrendOperator(spec, n_threads)
     if isinstance(spec, LateSpec):
         return LateOperator(spec)
     return SequenceOperator(spec, n_threads)
@@ -43,5 +48,7 @@ def warm_operator(spec: Spec) -> None:
         warm_detection(spec)
     elif isinstance(spec, PatternSpec):
         warm_pattern(spec)
+    elif isinstance(spec, TrendSpec):
+        warm_trends(spec)
     elif isinstance(spec, SequenceSpec):
         warm_sequence(spec)

@@ -26,12 +26,14 @@ def encode_partitions(block: pa.Table, columns: Sequence[str]) -> tuple[IntArray
     for name in columns[1:]:
         more, n_more = _encode(block.column(name))
         # Densify after each column, so that the product of the counts never outgrows int64.
-        codes, n_codes = _encode(pa.chunked_array([pa.array(codes * n_more + more)]))
+        codes, n_codes = _encode(pa.chunked_array([pa.array(codes.astype(np.int64) * n_more + more)]))
     return codes, n_codes
 
 
 def _encode(column: pa.ChunkedArray) -> tuple[IntArray, int]:
     if pa.types.is_dictionary(column.type):
+        if not any(chunk.dictionary.null_count for chunk in column.chunks):
+            return _encode_coded(column)
         column = column.cast(column.type.value_type)
     near = _near_integers(column)
     if near is not None:
@@ -47,6 +49,18 @@ def _encode(column: pa.ChunkedArray) -> tuple[IntArray, int]:
     return pc.fill_null(indices, n_values).to_numpy().astype(np.int64, copy=False), n_values + 1
 
 
+def _encode_coded(column: pa.ChunkedArray) -> tuple[IntArray, int]:
+    """The codes that a column has, where equal values may have several."""
+    chunks = column.unify_dictionaries().chunks
+    dictionary = chunks[0].dictionary
+    entries = pa.concat_arrays([dictionary, pa.nulls(1, dictionary.type)])
+    codes, n_codes = _encode(pa.chunked_array([entries]))
+    indices = pa.chunked_array([chunk.indices for chunk in chunks])
+    if indices.null_count:
+        indices = pc.fill_null(indices.cast(pa.int64()), len(dictionary))
+    return codes[indices.to_numpy()], n_codes
+
+
 def _near_integers(column: pa.ChunkedArray) -> tuple[IntArray, int] | None:
     """Integers that lie close together are codes already, some of them unused; None for anything else."""
     if not pa.types.is_integer(column.type) or column.null_count or not len(column):
@@ -55,4 +69,7 @@ def _near_integers(column: pa.ChunkedArray) -> tuple[IntArray, int] | None:
     low, high = ends["min"].as_py(), ends["max"].as_py()
     if high - low >= len(column):
         return None
-    return column.to_numpy().astype(np.int64, copy=False) - low, high - low + 1
+    values = column.to_numpy()
+    if low == 0 and values.dtype == np.int32:
+        return values, high + 1
+    return values.astype(np.int64, copy=False) - low, high - low + 1

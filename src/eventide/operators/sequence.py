@@ -26,6 +26,7 @@ from eventide.operators.generated import load_specialized
 from eventide.operators.hashes import hash_rows
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.identity import match_ids
+from eventide.operators.limit import Tally, TooManyMatchesError, too_many
 from eventide.operators.ordered import Ordered, order_events
 from eventide.operators.protocol import Results
 from eventide.operators.shares import share_out
@@ -63,6 +64,7 @@ class SequenceSpec:
     encodings: tuple[Encoding, ...] = ()
     holds_source: str | None = None
     identity: tuple[str, ...] | None = None  # block columns that tell events apart, when match_id is wanted
+    max_matches: int | None = None  # in one partition
 
     @property
     def span_us(self) -> int:
@@ -101,9 +103,16 @@ class SequenceOperator(WatermarkOperator):
         hashes = None if self.spec.identity is None else hash_rows(block, self.spec.identity)
         slide = self.spec.slide
         n_at_once = MATCHES_PER_BATCH if slide is None else max(1, MATCHES_PER_BATCH // slide.n_overlapping)
-        for matches in self._match(block, ordered, newer_than_us):
-            for start in range(0, len(matches), n_at_once):
-                yield self._rows(block, ordered, hashes, matches[start : start + n_at_once])
+        tally = Tally(self.spec.max_matches)
+        try:
+            for matches in self._match(block, ordered, newer_than_us):
+                for start in range(0, len(matches), n_at_once):
+                    yield self._rows(block, ordered, hashes, matches[start : start + n_at_once], tally)
+        except TooManyMatchesError as error:
+            row = int(ordered.order[ordered.offsets[error.partition]])
+            names, limit = self.spec.layout.partition, self.spec.max_matches
+            hint = "WITHIN, a stricter WHERE or SEMANTICS next"
+            raise too_many(block, names, row, limit, "matches", hint) from None
 
     def _match(self, block: pa.Table, ordered: Ordered, newer_than_us: int) -> Iterator[IntArray]:
         """Matches as arrays (n_matches, n_steps) of positions in `ordered`, a bounded number at a time."""
@@ -143,13 +152,17 @@ class SequenceOperator(WatermarkOperator):
                 yield from (batch for batch in batches if batch.size)
                 walks = [walk for walk in walks if walk[0][plain_kernel.PARTITION] < walk[1]]
 
-    def _rows(self, block: pa.Table, ordered: Ordered, hashes: HashArray | None, matches: IntArray) -> pa.RecordBatch:
+    def _rows(
+        self, block: pa.Table, ordered: Ordered, hashes: HashArray | None, matches: IntArray, tally: Tally
+    ) -> pa.RecordBatch:
         spec = self.spec
         first_us, last_us = ordered.ts_us[matches[:, 0]], ordered.ts_us[matches[:, -1]]
         window_start = None
         if spec.slide is not None:
             index, window_start = spread_over_windows(first_us, last_us, spec.slide)
             matches, last_us = matches[index], last_us[index]
+        if spec.max_matches is not None:
+            tally.add(np.searchsorted(ordered.offsets, matches[:, 0], side="right") - 1)
         rows = ordered.order[matches]
         columns: dict[str, pa.Array] = {}
         first = pa.array(rows[:, 0])

@@ -50,7 +50,8 @@ class Columns:
     def __init__(self, plan: Bound, engine: str) -> None:
         self._plan = plan
         self.engine = engine
-        ordered = plan.options.match_id or plan.options.ties == "sequence"
+        counts_events = plan.query.window is not None and plan.query.window.length.in_events
+        ordered = plan.options.match_id or plan.options.ties == "sequence" or counts_events
         self._needs_sequence = plan.sequence is not None and ordered
         self.returned: dict[str, str] = {}  # user column -> block column
         self.value_names: list[str] = []  # block column of each value

@@ -11,17 +11,20 @@ from eventide.lang import write
 from eventide.lang.durations import write_length
 from eventide.lang.tree import EventQuery, Length, Span, Strategy
 from eventide.operators.sequence import SequenceSpec
+from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.assumed import assumed_schema
 from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
 from eventide.plan.expressions.split import split
 from eventide.plan.expressions.types import type_name
 from eventide.plan.options import Options
-from eventide.plan.patterns.explanation import operator_lines, program_lines
+from eventide.plan.patterns.explanation import operator_lines, pattern_lines, program_lines
 from eventide.plan.physical import Physical
 from eventide.plan.prepare import check_shape, lower, not_there_yet
 from eventide.plan.rules import rewrite
 from eventide.plan.sequence import place_tests, sequence_steps
+from eventide.plan.trends.explanation import trend_lines, trend_operator_lines
+from eventide.plan.trends.lower import split_adjacent
 
 _MEANING = {
     Strategy.ANY: "every event that fits extends a match",
@@ -36,9 +39,7 @@ def explain(
     """The text; without a schema, the query as understood and whether it can run."""
     sections = [_section("Query", write(query).splitlines())]
     plan = rewrite(bind(query, options, assumed_schema(query, options) if schema is None else schema))
-    if schema is None:
-        sections.append(_section("Plan", ["needs the events' columns: pass the events to explain"]))
-    else:
+    if schema is not None:
         sections.append(_section("Logical plan", _logical(plan)))
     missing = not_there_yet(plan)
     if missing is not None:
@@ -46,8 +47,18 @@ def explain(
         return "\n".join(sections)
     check_shape(plan)
     if schema is None:
+        program, growth = pattern_lines(plan)
+        sections.append(_section("Program", program))
+        sections += [_section("Operator", growth)] if growth else []
+        sections.append(_section("Plan", ["needs the events' columns: pass the events to explain"]))
         return "\n".join(sections)
     physical = lower(plan, "local" if engine == "local" else "spark")
+    if isinstance(physical.spec, TrendSpec):
+        tests = [_text(plan, test.source.span) for test in split_adjacent(plan).tests]
+        sections.append(_section("Program", trend_lines(physical.spec, tests)))
+        sections.append(_section("Operator", trend_operator_lines(plan, physical)))
+        sections.append(_section("Distribution", [_distribution(plan, engine, n_rows)]))
+        return "\n".join(sections)
     is_sequence = isinstance(physical.spec, SequenceSpec)
     sections.append(_section("Program", (_program if is_sequence else program_lines)(plan)))
     sections.append(_section("Operator", (_operator if is_sequence else operator_lines)(plan, physical)))
@@ -147,6 +158,8 @@ def _operator(plan: Bound, physical: Physical) -> list[str]:
 
 def _distribution(plan: Bound, engine: str, n_rows: int | None) -> str:
     seen = "" if n_rows is None else f" ({n_rows:,} events)"
+    if engine == "spark stream" and plan.query.window is None:
+        return "spark stream: refused, because nothing can be forgotten: add WITHIN 1 hour, or state_ttl='1 hour'"
     if not plan.partition:
         where = {"local": "one thread", "spark": "one task"}.get(engine, "one bucket")
         return f"{engine}{seen}: {where}, because there is no partition column"

@@ -13,6 +13,14 @@ from eventide.operators.times import TimeType
 
 
 @dataclass(frozen=True, slots=True)
+class Addend:
+    """A whole number in DuckDB's SQL; `column` is the only one of the user's that it reads, None: it may read more."""
+
+    column: str | None
+    duckdb: str
+
+
+@dataclass(frozen=True, slots=True)
 class SqlColumn:
     """One SELECT item in both dialects; `duckdb` is None when only Spark can evaluate it."""
 
@@ -21,6 +29,7 @@ class SqlColumn:
     duckdb: str | None
     origin: str | None = None  # the user's column that it is a copy of, or whose type it has
     dtype: pa.DataType | None = None  # of a computed column, where it is known
+    addends: tuple[Addend, ...] | None = None  # of a whole number, never NULL: what it is the sum of, of none 0
 
 
 @dataclass(frozen=True, slots=True)

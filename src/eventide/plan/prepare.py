@@ -14,6 +14,7 @@ from eventide.plan.physical import Physical
 from eventide.plan.places import clause_span, error_at, option_error
 from eventide.plan.rules import rewrite
 from eventide.plan.sequence import lower_sequence, sequence_steps
+from eventide.plan.trends.lower import lower_trends
 
 
 def prepare(query: EventQuery, options: Options, schema: pa.Schema, *, engine: str = "local") -> Physical:
@@ -29,11 +30,10 @@ def lower(plan: Bound, engine: str) -> Physical:
         hint = "patterns with WHERE, WITHIN, SEMANTICS and columns in RETURN run"
         raise error_at(plan.query, span, f"{what} cannot run yet in this version", hint)
     check_shape(plan)
+    if plan.aggregates:
+        return lower_trends(plan, engine)
     steps = sequence_steps(plan.pattern)
-    # Only the matcher of any pattern counts matches.
-    if steps is None or plan.options.max_matches_per_partition is not None:
-        return lower_pattern(plan, engine)
-    return lower_sequence(plan, steps, engine)
+    return lower_pattern(plan, engine) if steps is None else lower_sequence(plan, steps, engine)
 
 
 def check_shape(plan: Bound) -> None:
@@ -44,7 +44,8 @@ def check_shape(plan: Bound) -> None:
         most = "" if sequence_steps(plan.pattern) is not None else "at most "
         message = f"a match of this pattern has {most}{longest} events, so MIN LENGTH {query.min_length} leaves none"
         raise error_at(query, clause_span(query, "MIN LENGTH"), message, "lower it, or leave it out")
-    if plan.options.origin is not None and (query.window is None or query.window.slide is None):
+    slides = query.window is not None and (query.window.slide is not None or plan.aggregates)
+    if plan.options.origin is not None and not slides:
         message = "origin moves sliding windows, and this query has none"
         raise option_error(query, "origin", message, "add WITHIN ... SLIDE ..., or leave out origin")
 
@@ -52,11 +53,8 @@ def check_shape(plan: Bound) -> None:
 def not_there_yet(plan: Bound) -> tuple[str, Span] | None:
     """The first part of a query that has no operator yet, with its place."""
     query = plan.query
-    for item in plan.items:
-        if item.aggregates:
-            return "an aggregate over trends", item.span
     if query.complete_trends:
         return "RETURN COMPLETE TRENDS", clause_span(query, "RETURN")
-    if query.window is not None and query.window.length.in_events:
+    if query.window is not None and query.window.length.in_events and not plan.aggregates:
         return "a window that counts events", query.window.span
     return None

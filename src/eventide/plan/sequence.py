@@ -12,6 +12,7 @@ from eventide.lang.tree import Pattern, Seq, Step, Strategy
 from eventide.operators.block import SEQUENCE, TS
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.sequence import Returned, SequenceSpec
+from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.bound import Bound
 from eventide.plan.columns import MAX_STEPS, Columns, check_ties, mask_column, read_columns
 from eventide.plan.expressions.residue import compile_tests
@@ -117,6 +118,7 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
         encodings=encodings,
         holds_source=holds_source,
         identity=tuple(identity) if needs_identity else None,
+        max_matches=plan.options.max_matches_per_partition,
     )
     intake = Intake(
         layout=layout,
@@ -177,7 +179,7 @@ def _results(
 def with_origin(physical: Physical, origin_us: int) -> Physical:
     """The same plan with its windows aligned to another instant."""
     spec = physical.spec
-    assert isinstance(spec, SequenceSpec | PatternSpec)
+    assert isinstance(spec, SequenceSpec | PatternSpec | TrendSpec)
     assert spec.slide is not None
     slide = replace(spec.slide, origin_us=origin_us)
     return replace(physical, spec=replace(spec, slide=slide))

@@ -15,7 +15,7 @@ from eventide.plan.places import error_at
 def check_windows(plan: Bound) -> None:
     """The borders of windows are result times: they must be whole units of the time column."""
     window, slide = plan.query.window, slide_of(plan)
-    if window is None or slide is None:
+    if window is None or slide is None or window.length.in_events:
         return
     unit_us = time_unit_us(plan.time_type)
     if any(us % unit_us for us in (slide.length_us, slide.slide_us, slide.origin_us)):

@@ -25,16 +25,30 @@ def missing_events(pattern: Pattern, events: Sequence[Event], end_time: int) -> 
     return sum(map(_least, pattern.steps))
 
 
-def _beginnings(steps: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], int]]:
+def _beginnings(steps: tuple[Step, ...], behind: int = 0) -> Iterator[tuple[tuple[Step, ...], int]]:
+    """Steps cut off behind each event that one of them must take, and how many events are needed from there."""
     for i, step in enumerate(steps):
         if step.forbids:
             continue
-        behind = sum(map(_least, steps[i + 1 :]))
-        least = 1 if step.group else step.least
-        for n in range(1, least):
-            cut = replace(step, least=n, most=n, optional=False, greedy=False)
-            yield (*steps[:i], cut), behind + step.least - n
-        yield (*steps[:i], replace(step, optional=False)), behind
+        rest = behind + sum(map(_least, steps[i + 1 :]))
+        if step.group:
+            yield from (((*steps[:i], *cut), missing) for cut, missing in _in_group(step, rest))
+            continue
+        for n in range(1, step.least):
+            yield (*steps[:i], _exactly(step, n)), rest + step.least - n
+        yield (*steps[:i], replace(step, optional=False)), rest
+
+
+def _in_group(step: Step, rest: int) -> Iterator[tuple[tuple[Step, ...], int]]:
+    one = sum(map(_least, step.group))
+    for k in range(step.least):
+        for cut, missing in _beginnings(step.group, rest + (step.least - k - 1) * one):
+            last = replace(_exactly(step, 1), group=cut, link=step.inner if k else step.link)
+            yield ((_exactly(step, k), last) if k else (last,)), missing
+
+
+def _exactly(step: Step, n: int) -> Step:
+    return replace(step, least=n, most=n, optional=False, greedy=False)
 
 
 def _least(step: Step) -> int:

@@ -53,6 +53,20 @@ def as_expression(given: str | Expression, in_define: bool = False) -> Expressio
     return lambda scope: _evaluate(tree, _View(scope))
 
 
+def columns_read(text: str) -> set[str]:
+    """The columns of the table that an expression reads, in lower case.
+
+    >>> sorted(columns_read("A.x > avg(B.Y) AND count(C.*) > 1 AND CLASSIFIER(D) <> s"))
+    ['s', 'x', 'y']
+    """
+    tree = sqlglot.parse_one(_ROW_FUNCTION.sub(_renamed, text))
+    return {
+        column.name.lower()
+        for column in tree.find_all(exp.Column)
+        if not isinstance(column.this, exp.Star) and not _is_classifier(column.parent)
+    }
+
+
 def duration_us(number: str, unit: str) -> int:
     """Microseconds of a length such as `5 minutes`.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from tests.oracle.rows.expressions import Expression, as_expression
+from tests.oracle.rows.expressions import Expression, as_expression, columns_read
 from tests.oracle.rows.pattern import Pattern, Steps, enumerate_in_order, has_exclusion, labels
 from tests.oracle.rows.scope import ClauseError, Scope
 from tests.oracle.rows.values import order_key
@@ -126,15 +126,30 @@ def _table_columns(query: Query, columns: Sequence[str]) -> tuple[list[str], lis
 
 
 def partitions(query: Query, rows: Sequence[Row]) -> list[list[Row]]:
-    """The rows by PARTITION BY, NULL being a value like any other, each in ORDER BY's order; ties as they came."""
+    """The rows by PARTITION BY, NULL being a value like any other, each in ORDER BY's order.
+
+    Ties are ordered by the columns that the query reads, in schema order, NULLs first. Without ORDER BY the rows stay
+    as they came.
+    """
     groups: dict[tuple, list[Row]] = {}
     for row in rows:
         key = tuple(order_key(row[column.lower()]) for column in query.partition_by)
         groups.setdefault(key, []).append(row)
+    keys = list(query.order_by)
+    if keys and rows:
+        keys += [SortKey(column) for column in rows[0] if column in _columns_read(query, rows[0])]
     for group in groups.values():
-        for key in reversed(query.order_by):
+        for key in reversed(keys):
             _sort(group, key)
     return list(groups.values())
+
+
+def _columns_read(query: Query, row: Row) -> set[str]:
+    """The columns that decide or make the result; what a Python function reads is not known, so it reads all."""
+    texts = [*query.define.values(), *query.measures.values()]
+    if query.rows != "one" or not all(isinstance(text, str) for text in texts):
+        return set(row)
+    return {key.column.lower() for key in query.order_by}.union(*map(columns_read, texts))
 
 
 def _sort(rows: list[Row], key: SortKey) -> None:

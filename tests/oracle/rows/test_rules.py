@@ -82,9 +82,20 @@ def test_order_by_puts_nulls_where_spark_does_unless_it_is_said(order, expected)
 
 
 @pytest.mark.parametrize("order", ["t", "t DESC"])
-def test_ties_keep_the_order_of_the_input(order):
+def test_ties_are_ordered_by_the_columns_that_are_read_in_schema_order(order):
+    rows = [(1, 7, "b"), (1, 9, None), (1, 8, "a"), (1, 8, None)]
     clause = f"ORDER BY {order} MEASURES array_agg(id) AS ids PATTERN (A+)"
-    assert run(clause, ["t", "id"], [(1, 7), (1, 9), (1, 8)])[1] == [([7, 9, 8],)]
+    assert run(clause, ["t", "id", "s"], rows)[1] == [([7, 8, 8, 9],)]
+    clause = f"ORDER BY {order} MEASURES array_agg(s) AS s PATTERN (A A+)"
+    assert run(clause, ["t", "id", "s"], rows)[1] == [(["a", "b"],)]
+    clause = f"ORDER BY {order} MEASURES FIRST(id) AS id PATTERN (A A+) DEFINE A AS s IS NULL OR s = 'a'"
+    assert run(clause, ["t", "s", "id"], [(t, s, i) for t, i, s in rows])[1] == [(8,)]
+
+
+def test_ties_of_all_rows_are_ordered_by_all_columns():
+    rows = [(1, 9), (1, 8)]
+    clause = "ORDER BY t MEASURES count(*) AS n ALL ROWS PER MATCH PATTERN (A+)"
+    assert run(clause, ["t", "id"], rows)[1] == [(1, 1, 8), (1, 2, 9)]
 
 
 def test_order_by_several_columns():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from dataclasses import asdict, dataclass
@@ -14,14 +15,17 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from eventide.engines.computed import add_computed
 from eventide.engines.database import connect
 from eventide.engines.intake import microseconds, no_time, take_in
+from eventide.engines.lengths import as_type
 from eventide.engines.local.sources import Source, reason
+from eventide.engines.parquet import read_piece
+from eventide.engines.raw_columns import coded_for, raw_columns
 from eventide.errors import EventideError, InputError
 from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
-from eventide.operators.encode import interval_us
 from eventide.operators.factory import make_operator
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.sequence import with_origin
@@ -130,7 +134,7 @@ def _blocks(physical: Physical, source: Source, seen: Run, limit: int) -> Iterat
             held.append(block)
             held_bytes += block.nbytes
             # The operator needs about as much again for its sorted arrays.
-            if held_bytes * 3 > limit and intake.layout.n_partition:
+            if held_bytes * 3 > limit and intake.layout.distribution:
                 n_buckets = max(8, _estimate_bytes(seen, held_bytes) * 4 // limit)
                 spill = spill or _Spill(Path(folder), physical, int(n_buckets))
                 spill.write(concatenate(held))
@@ -191,17 +195,34 @@ class _Spill:
 
 def _read(physical: Physical, source: Source, limit: int) -> Generator[pa.Table]:
     """The selected columns, what no step wants left out by DuckDB already; in pieces where all may not fit."""
+    fits = source.n_rows is not None and source.n_rows * len(physical.select) * _WIDTH_BYTES * 3 <= limit
+    coded = coded_for(physical, source.files_for(physical.reads))
+    if coded:
+        yield from _read_files(physical, source, coded, sys.maxsize if fits else ROWS_PER_READ)
+        return
     items = ", ".join(f"{_duckdb(column)} AS {column.name}" for column in physical.select)
     sql = f"SELECT {items} FROM {source.sql}"
     if not physical.intake.keep_all:
         sql = f"SELECT * FROM ({sql}) WHERE {MASK} <> 0 OR {TS} IS NULL"
     try:
-        if source.n_rows is not None and source.n_rows * len(physical.select) * _WIDTH_BYTES * 3 <= limit:
+        if fits:
             yield source.connection.sql(sql).to_arrow_table()
             return
         for batch in source.connection.sql(sql).to_arrow_reader(ROWS_PER_READ):
             yield pa.Table.from_batches([batch])
     except (duckdb.Error, pa.ArrowException, OSError) as error:
+        raise InputError(f"the events cannot be read: {reason(error)}") from error
+
+
+def _read_files(physical: Physical, source: Source, coded: list[str], n_at_once: int) -> Iterator[pa.Table]:
+    """The same, with conditions on strings evaluated for each distinct string only."""
+    names = physical.reads
+    try:
+        for file in source.files:
+            piece = (file, 0, pq.read_metadata(file).num_row_groups)
+            for table in read_piece(piece, names, coded, n_at_once, use_threads=True):
+                yield raw_columns(table, physical, ("UTC", None))
+    except (duckdb.Error, pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error
 
 
@@ -216,17 +237,10 @@ def _project(source: Source, physical: Physical, matches: pa.RecordBatch) -> pa.
     arrays = []
     for column, array in zip(physical.project, table.itercolumns(), strict=True):
         wanted = column.dtype if column.origin is None else source.given_type(column.origin)
-        arrays.append(array if wanted is None else _as_given(array, wanted))
+        arrays.append(array if wanted is None else as_type(array, wanted))
     names = [column.name for column in physical.project]
     joined = [pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type) for array in arrays]
     return pa.RecordBatch.from_arrays(joined, names=names)
-
-
-def _as_given(array: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
-    if not pa.types.is_interval(array.type):
-        return array.cast(wanted)
-    lengths = pa.array(interval_us(array), pa.int64(), mask=array.is_null().to_numpy())
-    return pa.chunked_array([lengths.cast(pa.duration("us")).cast(wanted)])
 
 
 def _evaluate(physical: Physical, matches: pa.RecordBatch) -> pa.Table:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +34,22 @@ class Source:
     n_rows: int | None = None  # where it is known without reading
     given: pa.Schema | None = None  # as the user has it, where DuckDB's types differ
     once: bool = False  # a reader: what is read is gone
+    files: tuple[str, ...] = ()  # Parquet files that all have the given schema
 
     def hold(self) -> None:
         """Keep the events of a reader, so that they can be read again."""
         if self.once:
             self.connection.register("held", self.connection.sql(f"SELECT * FROM {self.sql}").to_arrow_table())
             self.sql, self.once = "held", False
+
+    def files_for(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The files, where PyArrow reads these columns as DuckDB does."""
+        given = self.given
+        if given is None or self.schema.names != given.names:
+            return ()
+        alike = (self.schema.field(name).type == _value_type(given.field(name).type) for name in names)
+        is_clear = len({name.lower() for name in given.names}) == len(given.names)
+        return self.files if is_clear and all(alike) else ()
 
     def given_type(self, name: str) -> pa.DataType | None:
         """The type in which the user has a column, where that says the same in another form."""
@@ -48,6 +59,10 @@ class Source:
         if pa.types.is_interval(kind):  # all that DuckDB has for a duration
             return given if pa.types.is_duration(given) else None
         return given if kind != given and _is_same_kind(kind, given) else None
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _is_same_kind(kind: pa.DataType, given: pa.DataType) -> bool:
@@ -73,8 +88,7 @@ def open_source(events: Any) -> Source:
     ['ts', 'kind']
     """
     connection = connect()
-    sql, n_rows, given = attach(connection, "events", events)
-    return Source(connection, sql, source_schema(connection, sql, given), n_rows, given, _is_reader(events))
+    return attach(connection, "events", events).source(connection)
 
 
 def open_sources(by_type: Mapping[str, Any]) -> Source:
@@ -84,8 +98,9 @@ def open_sources(by_type: Mapping[str, Any]) -> Source:
     schemas: dict[str, pa.Schema] = {}
     total: int | None = 0
     for i, (name, events) in enumerate(by_type.items()):
-        sql, n_rows, given = attach(connection, f"events_{i}", events)
-        schemas[name] = source_schema(connection, sql, given)
+        attached = attach(connection, f"events_{i}", events)
+        sql, n_rows = attached.sql, attached.n_rows
+        schemas[name] = source_schema(connection, sql, attached.given)
         total = None if total is None or n_rows is None else total + n_rows
         literal = "'" + name.replace("'", "''") + "'"
         parts.append(f"SELECT {literal} AS {TYPE_COLUMN}, * FROM {sql}")
@@ -110,15 +125,34 @@ def source_schema(connection: duckdb.DuckDBPyConnection, sql: str, given: pa.Sch
     try:
         # Bound, not run: a reader can be read only once.
         relation = connection.sql(f"SELECT * FROM {sql}")
-        empty = "SELECT " + ", ".join(f"CAST(NULL AS {kind}) AS c{i}" for i, kind in enumerate(relation.types))
-        found = connection.sql(f"{empty} LIMIT 0").to_arrow_table().schema
+        found = _arrow_types(tuple(map(str, relation.types)))
     except duckdb.Error as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error
     names = given.names if given is not None and len(given) == len(relation.columns) else relation.columns
-    return pa.schema([field.with_name(name) for field, name in zip(found, names, strict=True)])
+    return pa.schema(list(zip(names, found, strict=True)))
 
 
-Attached = tuple[str, int | None, pa.Schema | None]  # SQL, number of rows, schema as the user has it
+@lru_cache(maxsize=256)
+def _arrow_types(kinds: tuple[str, ...]) -> tuple[pa.DataType, ...]:
+    """The types in which DuckDB gives its own."""
+    empty = ", ".join(f"CAST(NULL AS {kind}) AS c{i}" for i, kind in enumerate(kinds))
+    return tuple(connect().sql(f"SELECT {empty} LIMIT 0").to_arrow_table().schema.types)
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """What can stand in FROM, and what is known of it: as in `Source`."""
+
+    sql: str
+    n_rows: int | None
+    given: pa.Schema | None
+    once: bool = False
+    files: tuple[str, ...] = ()
+
+    def source(self, connection: duckdb.DuckDBPyConnection) -> Source:
+        """The input on the connection on which it is."""
+        schema = source_schema(connection, self.sql, self.given)
+        return Source(connection, self.sql, schema, self.n_rows, self.given, self.once, self.files)
 
 
 def attach(connection: duckdb.DuckDBPyConnection, name: str, events: Any) -> Attached:
@@ -133,7 +167,7 @@ def _register(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table 
         connection.register(name, table)
     except duckdb.Error as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error
-    return name, getattr(table, "num_rows", None), table.schema
+    return Attached(name, getattr(table, "num_rows", None), table.schema, _is_reader(table))
 
 
 def _to_arrow(events: Any) -> pa.Table | pa.RecordBatchReader:
@@ -194,16 +228,22 @@ def _read_path(connection: duckdb.DuckDBPyConnection, name: str, path: str) -> A
     if suffix != ".parquet" and not any(map(os.path.getsize, files)):
         raise no_columns(path)
     names = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    sql, n_rows, given = f"{_READERS[suffix]}([{names}])", None, None
+    sql = f"{_READERS[suffix]}([{names}])"
     try:
         connection.sql(f"SELECT * FROM {sql} LIMIT 0")
-        if suffix == ".parquet":
-            counted = connection.sql(f"SELECT sum(num_rows) FROM parquet_file_metadata([{names}])").fetchall()
-            n_rows = int(counted[0][0] or 0)
-            given = pq.read_schema(files[0])
+        return _parquet(sql, files) if suffix == ".parquet" else Attached(sql, None, None)
     except (duckdb.Error, pa.ArrowInvalid, OSError) as error:
         raise InputError(f"cannot read '{path}': {reason(error)}") from error
-    return sql, n_rows, given
+
+
+def _parquet(sql: str, files: list[str]) -> Attached:
+    """What the footers tell."""
+    footers = [pq.read_metadata(file) for file in files]
+    given, *others = (footer.schema.to_arrow_schema() for footer in footers)
+    # DuckDB takes columns from the names of folders, and those of the first file for all.
+    is_plain = all(schema.equals(given) for schema in others) and not any("=" in file for file in files)
+    n_rows = sum(footer.num_rows for footer in footers)
+    return Attached(sql, n_rows, given, files=tuple(files) if is_plain else ())
 
 
 def file_format(path: str, files: list[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -15,7 +16,7 @@ from eventide.engines.database import connect
 from eventide.engines.filled import Filled
 from eventide.engines.local import run as local
 from eventide.engines.local.complaints import complaint_of, place_of
-from eventide.engines.local.sources import Attached, Source, attach, source_schema
+from eventide.engines.local.sources import Attached, Source, attach
 from eventide.engines.statements import (
     Filling,
     common_tables,
@@ -34,20 +35,33 @@ def run_statement(statement: Statement, tables: Mapping[str, Any], options: Opti
     return _Statement(statement, tables, options).run()
 
 
+def explain_statement(statement: Statement, tables: Mapping[str, Any], options: Options) -> str:
+    """What a statement does, as text; no row is matched."""
+    return _Statement(statement, tables, options, is_dry=True).explained()
+
+
 class _Statement(Filling):
-    def __init__(self, statement: Statement, tables: Mapping[str, Any], options: Options) -> None:
+    def __init__(
+        self, statement: Statement, tables: Mapping[str, Any], options: Options, *, is_dry: bool = False
+    ) -> None:
         super().__init__(statement)
         self.options = options
+        self.is_dry = is_dry  # only subqueries in clauses are run: everything else needs no more than types
         self.connection = connect()
         self.tables: dict[str, str] = {}  # name in the statement -> what stands in FROM
         self.attached: dict[str, Attached] = {}
         for i, (name, events) in enumerate(tables.items()):
             self.attached[name] = attach(self.connection, f"table_{i}", events)
-            self.tables[name] = self.attached[name][0]
+            self.tables[name] = self.attached[name].sql
         self.n_results = 0
 
     def run(self) -> pa.Table:
         return self._query(self.whole())
+
+    def explained(self) -> str:
+        text = self.explain("DuckDB")
+        self._query(self.whole(), is_dry=True)
+        return text
 
     def recognize(self, recognition: Recognition) -> str:
         """Run one MATCH_RECOGNIZE; the name under which DuckDB has its result."""
@@ -56,6 +70,7 @@ class _Statement(Filling):
         source = self._source(recognition, f"{name}_rows")
         clause = without_subqueries(recognition.clause, lambda query: self._rows(self.after_with(query, recognition)))
         physical = prepare_rows(clause, source.schema, engine="local", options=self.options)
+        self.planned.append((recognition, physical))
         table, _ = local.run(physical, source)
         self.connection.register(name, table)
         self.tables[name] = name
@@ -69,18 +84,18 @@ class _Statement(Filling):
             relation.text.strip().strip("`").lower()
         )
         if passed is not None:
-            sql, n_rows, given = self.attached[passed]
-        else:
-            rows = self._query(self.after_with(Filled("SELECT * FROM ") + relation, recognition))
-            self.connection.register(name, rows)
-            sql, n_rows, given = name, rows.num_rows, rows.schema
-        return Source(self.connection, sql, source_schema(self.connection, sql, given), n_rows, given)
+            source = self.attached[passed].source(self.connection)
+            none = f"(SELECT * FROM {source.sql} LIMIT 0)"
+            return replace(source, sql=none, n_rows=0, files=()) if self.is_dry else source
+        rows = self._query(self.after_with(Filled("SELECT * FROM ") + relation, recognition), is_dry=self.is_dry)
+        return attach(self.connection, name, rows).source(self.connection)
 
     def _rows(self, query: Filled) -> list[tuple[Any, ...]]:
         table = self._query(query)
         return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
-    def _query(self, filled: Filled) -> pa.Table:
+    def _query(self, filled: Filled, *, is_dry: bool = False) -> pa.Table:
+        """The rows of a query; none if it is only to be checked."""
         tree = parse_sql(filled, self.statement.text)
         self._check_tables(tree, filled)
         named = named_tables(tree, self.tables)
@@ -88,7 +103,7 @@ class _Statement(Filling):
             table.set("this", _relation(self.tables[name]))
             if not table.alias:
                 table.set("alias", _alias(name))
-        sql = tree.sql("duckdb")
+        sql = (tree.limit(0) if is_dry else tree).sql("duckdb")
         try:
             relation = self.connection.sql(sql)
             return _plain(relation.to_arrow_table(), [str(kind) for kind in relation.types])

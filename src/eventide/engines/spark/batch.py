@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from eventide.engines.computed import add_computed
-from eventide.engines.spark.exchange import Batches, Cutter, Piece, blocks_from_dataframe, reader
+from eventide.engines.parquet import Piece
+from eventide.engines.spark.exchange import Batches, Cutter, blocks_from_dataframe, reader
 from eventide.engines.spark.parallelism import count_buckets, threads_of_one_task
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
@@ -32,14 +32,26 @@ def run(blocks: DataFrame, physical: Physical, spark: SparkSession, n_buckets: i
     return project(rows, physical)
 
 
-def run_pieces(pieces: Sequence[Piece], physical: Physical, spark: SparkSession, time_zone: str = "UTC") -> DataFrame:
+def run_pieces(
+    pieces: Sequence[Piece],
+    physical: Physical,
+    spark: SparkSession,
+    *,
+    coded: Sequence[str] = (),
+    time_zone: str = "UTC",
+) -> DataFrame:
     """The result rows of few events in Parquet files: one task reads and matches them, without an exchange."""
     ensure_shipped(spark)
-    match, schema = _matcher(physical, threads_of_one_task(spark))
-    cutter, read = Cutter(physical.intake, n_buckets=1), reader(physical, time_zone)
+    n_threads = threads_of_one_task(spark)
+    match, schema = _matcher(physical, n_threads)
+    cutter = Cutter(physical.intake, n_buckets=1)
+    read = reader(physical, coded, time_zone, use_threads=n_threads > 1)
 
     def read_and_match(batches: Batches) -> Batches:
-        yield from match(block for _ in batches for _, block in cutter.blocks(read(pieces)))
+        # The one row that comes says nothing: the work need not wait until Spark has made it.
+        yield from match(block for _, block in cutter.blocks(read(pieces)))
+        for _ in batches:
+            pass
 
     return project(spark.range(0, 1, 1, 1).mapInArrow(read_and_match, schema), physical)
 
@@ -74,7 +86,12 @@ def run_dataframe(df: DataFrame, physical: Physical, n_buckets: int | None = Non
 
 def project(rows: DataFrame, physical: Physical) -> DataFrame:
     """The user's columns over the operator's rows."""
-    return rows.select(*(sf.expr(column.spark).alias(column.name) for column in physical.project))
+    # Texts go to the JVM in one call, columns in several each.
+    return rows.selectExpr(*(f"({column.spark}) AS {_quoted(column.name)}" for column in physical.project))
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _blocks(batches: Batches) -> Iterator[pa.Table]:

@@ -5,7 +5,6 @@ In: a DataFrame, or Parquet files that the tasks read themselves. Out: the DataF
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,8 +15,10 @@ from pyspark.sql import functions as sf
 
 from eventide.engines.database import connect
 from eventide.engines.intake import take_in
+from eventide.engines.parquet import Piece, read_piece
+from eventide.engines.raw_columns import duckdb_text, raw_columns
 from eventide.operators.block import MASK, TS, cut, to_bytes
-from eventide.plan.physical import Intake, Physical, SqlColumn
+from eventide.plan.physical import Intake, Physical
 
 BLOCK_SCHEMA = "bucket int, data binary"
 ROWS_PER_CUT = 500_000
@@ -108,13 +109,14 @@ def blocks_from_paths(
     physical: Physical,
     n_buckets: int,
     *,
+    coded: Sequence[str] = (),
     time_zone: str = "UTC",
 ) -> DataFrame:
     """The blocks of Parquet files, read by the tasks themselves; Spark distributes only the numbers of the tasks.
 
-    Ask `can_read_directly` first.
+    Ask `can_read_directly` first. The tasks must agree on what is `coded`, as their blocks come together.
     """
-    cutter, read = Cutter(physical.intake, n_buckets), reader(physical, time_zone)
+    cutter, read = Cutter(physical.intake, n_buckets), reader(physical, coded, time_zone)
 
     def make_blocks(batches: Batches) -> Batches:
         tasks = (task for batch in batches for task in batch.column(0).to_pylist())
@@ -124,18 +126,18 @@ def blocks_from_paths(
     return spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(make_blocks, BLOCK_SCHEMA)
 
 
-def reader(physical: Physical, time_zone: str) -> Callable[[Iterable[Piece]], Iterator[pa.Table]]:
-    """For a task: the block's columns of pieces of files, evaluated by DuckDB."""
+def reader(
+    physical: Physical, coded: Sequence[str], time_zone: str, *, use_threads: bool = False
+) -> Callable[[Iterable[Piece]], Iterator[pa.Table]]:
+    """For a task: the block's columns of pieces of files."""
     names = list(physical.reads)
 
     def read(pieces: Iterable[Piece]) -> Iterator[pa.Table]:
         evaluate = _evaluator(physical, time_zone)
-        return (evaluate(table) for piece in pieces for table in _read_row_groups(piece, names))
+        for piece in pieces:
+            yield from map(evaluate, read_piece(piece, names, coded, ROWS_PER_CUT, use_threads=use_threads))
 
     return read
-
-
-Piece = tuple[str, int, int]  # path, first row group, row group after the last
 
 
 def share_out_row_groups(files: Sequence[str], n_shares: int) -> tuple[list[list[Piece]], int]:
@@ -162,62 +164,18 @@ def share_out_row_groups(files: Sequence[str], n_shares: int) -> tuple[list[list
     return shares, n_rows
 
 
-def _read_row_groups(piece: Piece, columns: list[str]) -> Iterator[pa.Table]:
-    path, start, stop = piece
-    with pq.ParquetFile(path) as file:
-        waiting, n_waiting = [start], 0
-        for group in range(start, stop):
-            n_waiting += file.metadata.row_group(group).num_rows
-            if n_waiting >= ROWS_PER_CUT or group == stop - 1:
-                yield file.read_row_groups(list(range(waiting[0], group + 1)), columns=columns, use_threads=False)
-                waiting, n_waiting = [group + 1], 0
-
-
 def _evaluator(physical: Physical, time_zone: str) -> Callable[[pa.Table], pa.Table]:
-    """The block's columns of a table of the file's. Where all rows stay, plain columns do not pass through DuckDB."""
+    """The block's columns of a table of the file's; events that no step wants are left out."""
+    if physical.intake.keep_all:
+        return lambda table: raw_columns(table, physical, (time_zone, 1))
     connection = connect(time_zone, threads=1)
-    keep_all = physical.intake.keep_all
+    items = ", ".join(f'{duckdb_text(column)} AS "{column.name}"' for column in physical.select)
 
     def evaluate(table: pa.Table) -> pa.Table:
-        plain = _plain_columns(physical, table.schema) if keep_all else {}
-        items = [f'{_duckdb_text(c)} AS "{c.name}"' for c in physical.select if c.name not in plain]
-        if not items:
-            return pa.table({c.name: table.column(plain[c.name]) for c in physical.select})
         connection.register("events", table)
-        wanted = "" if keep_all else f" WHERE {_WANTED}"
-        computed = connection.sql(f"SELECT * FROM (SELECT {', '.join(items)} FROM events){wanted}").to_arrow_table()
+        sql = f"SELECT * FROM (SELECT {items} FROM events) WHERE {_WANTED}"
+        computed = connection.sql(sql).to_arrow_table()
         connection.unregister("events")
-        if not plain:
-            return computed
-        return pa.table(
-            {
-                c.name: table.column(plain[c.name]) if c.name in plain else computed.column(c.name)
-                for c in physical.select
-            }
-        )
+        return computed
 
     return evaluate
-
-
-def _plain_columns(physical: Physical, schema: pa.Schema) -> dict[str, str]:
-    """Block columns that are columns of the file, of types that DuckDB would give back as they are."""
-    plain = {}
-    for column in physical.select:
-        named = _NAME.fullmatch(_duckdb_text(column))
-        name = "" if named is None else named[1].replace('""', '"')
-        if schema.get_field_index(name) >= 0 and _is_plain(schema.field(name).type):
-            plain[column.name] = name
-    return plain
-
-
-_NAME = re.compile(r'"((?:[^"]|"")+)"')
-
-
-def _is_plain(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_float64(kind) or kind == pa.timestamp("us"))
-
-
-def _duckdb_text(column: SqlColumn) -> str:
-    if column.duckdb is None:
-        raise ValueError(f"column {column.name} cannot be read directly: only Spark evaluates {column.spark}")
-    return column.duckdb

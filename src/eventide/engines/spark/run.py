@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import lru_cache, reduce
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
 from eventide.engines.local.sources import ARROW, expand_path, file_format, no_columns
+from eventide.engines.raw_columns import coded_for
 from eventide.engines.spark import batch, stream
 from eventide.engines.spark.exchange import blocks_from_paths, share_out_row_groups
 from eventide.engines.spark.parallelism import count_buckets, is_local
@@ -23,7 +24,7 @@ from eventide.engines.spark.sources import can_read_directly, local_path, parque
 from eventide.engines.spark.types import arrow_schema, input_schema, spark_schema
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError, UnsupportedError
-from eventide.operators.factory import warm_operator
+from eventide.operators.factory import Spec, warm_operator
 from eventide.operators.times import UNIT_US
 from eventide.plan.physical import Physical
 from eventide.plan.sequence import with_origin
@@ -72,11 +73,13 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
 def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession) -> Run:
     time_zone = spark.conf.get("spark.sql.session.timeZone")
     shares, n_rows = share_out_row_groups(files, count_buckets(spark))
+    coded = coded_for(physical, files)
     if n_rows <= FEW_ROWS:
         pieces = [piece for share in shares for piece in share]
-        return Run(batch.run_pieces(pieces, physical, spark, time_zone), "one task reads the files and matches")
+        rows = batch.run_pieces(pieces, physical, spark, coded=coded, time_zone=time_zone)
+        return Run(rows, "one task reads the files and matches")
     n_buckets = _count_buckets(physical, spark)
-    blocks = blocks_from_paths(spark, shares, physical, n_buckets, time_zone=time_zone)
+    blocks = blocks_from_paths(spark, shares, physical, n_buckets, coded=coded, time_zone=time_zone)
     return Run(batch.run(blocks, physical, spark, n_buckets), "tasks read the files themselves")
 
 
@@ -99,7 +102,7 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
     _warm(physical, frame.sparkSession)
     n_buckets = _count_buckets(physical, frame.sparkSession)
     if frame.isStreaming:
-        return Run(stream.run(frame, physical, n_buckets=None if physical.intake.layout.n_partition else 1), "stream")
+        return Run(stream.run(frame, physical, n_buckets=None if physical.intake.layout.distribution else 1), "stream")
     return Run(batch.run_dataframe(frame, physical, n_buckets), "DataFrame", observation)
 
 
@@ -112,13 +115,18 @@ def merge_frames(by_type: Mapping[str, DataFrame]) -> DataFrame:
 
 def _count_buckets(physical: Physical, spark: SparkSession) -> int:
     """Without partition columns all events belong together: one bucket."""
-    return count_buckets(spark) if physical.intake.layout.n_partition else 1
+    return count_buckets(spark) if physical.intake.layout.distribution else 1
 
 
 def _warm(physical: Physical, spark: SparkSession) -> None:
     """Compile once where the tasks share this machine's cache: two cold workers would compile twice."""
     if is_local(spark):
-        warm_operator(physical.spec)
+        _warm_once(physical.spec)
+
+
+@lru_cache(maxsize=128)
+def _warm_once(spec: Spec) -> None:
+    warm_operator(spec)
 
 
 def _needs_catalyst(physical: Physical) -> str | None:

@@ -38,6 +38,16 @@ def run_statement(
     return _Statement(statement, tables, spark, options).run()
 
 
+def explain_statement(
+    statement: Statement, tables: Mapping[str, DataFrame], spark: SparkSession, options: Options
+) -> str:
+    """What a statement does, as text; only subqueries in clauses are run."""
+    made = _Statement(statement, tables, spark, options)
+    text = made.explain("Spark")
+    made.run()
+    return text
+
+
 class _Statement(Filling):
     def __init__(
         self, statement: Statement, tables: Mapping[str, DataFrame], spark: SparkSession, options: Options
@@ -56,11 +66,13 @@ class _Statement(Filling):
         rows = self._query(self.after_with(Filled("SELECT * FROM ") + self.relation(recognition), recognition))
         clause = without_subqueries(recognition.clause, lambda query: self._rows(self.after_with(query, recognition)))
         name = f"eventide_result_{len(self.tables)}"
-        self.tables[name] = run_frame(rows, lambda schema: self._plan(clause, schema, rows.isStreaming)).rows
+        self.tables[name] = run_frame(rows, lambda schema: self._plan(recognition, clause, schema, rows)).rows
         return name
 
-    def _plan(self, clause: RowQuery, schema: pa.Schema, on_stream: bool) -> Physical:
-        return prepare_rows(clause, schema, engine="spark", options=self.options, on_stream=on_stream)
+    def _plan(self, recognition: Recognition, clause: RowQuery, schema: pa.Schema, rows: DataFrame) -> Physical:
+        made = prepare_rows(clause, schema, engine="spark", options=self.options, on_stream=rows.isStreaming)
+        self.planned.append((recognition, made))
+        return made
 
     def _rows(self, query: Filled) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self._query(query).collect()]

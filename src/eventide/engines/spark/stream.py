@@ -5,6 +5,8 @@ stream -> watermark -> select, filter -> mapInArrow: blocks -> groupBy(bucket).t
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
@@ -20,6 +22,7 @@ from eventide.operators.block import TS
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.sequence import SequenceSpec
 from eventide.operators.times import UNIT_US
+from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.physical import Physical
 
 DETECTED_AT = "detected_at"
@@ -47,7 +50,16 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
       query reads the setting when it starts. The Avro state encoding is left alone: Spark refuses it in a query
       that also aggregates, and our state has its own version inside.
     """
-    if isinstance(physical.spec, SequenceSpec | PatternSpec) and physical.spec.window_us is None:
+    spec = physical.spec
+    if isinstance(spec, TrendSpec):
+        if spec.count_windows is not None:
+            raise UnsupportedError(
+                "a stream cannot run windows that count events yet: a window's place depends on all events before it",
+                hint="use windows of time, such as WITHIN 1 hour SLIDE 10 minutes, or run on bounded input",
+            )
+        # An error would stop the stream for good.
+        physical = replace(physical, spec=replace(spec, on_overflow=spec.on_overflow or "null"))
+    if isinstance(spec, SequenceSpec | PatternSpec | TrendSpec) and spec.window_us is None:
         raise UnsupportedError(
             "a stream cannot run this query: without a WITHIN clause every event stays relevant for ever",
             hint="add a WITHIN clause, such as WITHIN 1 hour, or give state_ttl='1 hour', which bounds every match so",

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 import pyarrow as pa
 
-from eventide.kernels.arrays import HashArray, IndexArray, IntArray
+from eventide.kernels.arrays import IndexArray, IntArray
 from eventide.kernels.bindings import hash_bindings
 from eventide.operators.block import TS, numpy_int64
 from eventide.operators.detection.spec import LAST_STEP, MATCH_END, MATCH_ID, MATCH_START, TIMED_OUT, DetectionSpec
@@ -24,6 +24,7 @@ from eventide.operators.rows.spec import RowsSpec
 class Found:
     """Matches as arrays: the events of match m, positions in the order and steps, end at ends[m]."""
 
+    partition: IntArray
     is_timeout: IntArray
     ends: IntArray
     positions: IntArray
@@ -41,7 +42,6 @@ class Rows:
         self._spec = spec
         self._block = block
         self._ordered = ordered
-        self._hashes: HashArray = hash_rows(block, spec.identity)
 
     def batch(self, found: Found) -> pa.RecordBatch:
         """The operator's rows."""
@@ -64,7 +64,10 @@ class Rows:
 
     def _ids(self, found: Found, rows: IntArray) -> pa.Array:
         own = np.empty((2, found.ends.size), dtype=np.uint64)
-        hash_bindings(self._hashes, rows, found.steps.astype(np.int64), found.ends, own)
+        # Of many events few are in matches.
+        used, rows = np.unique(rows, return_inverse=True)
+        hashes = hash_rows(self._block.select(self._spec.identity).take(pa.array(used)), self._spec.identity)
+        hash_bindings(hashes, rows, found.steps.astype(np.int64), found.ends, own)
         both = np.arange(own.size, dtype=np.int64).reshape(own.shape).T.copy()
         return match_ids(own.reshape(-1), both, self._spec.query, None)
 

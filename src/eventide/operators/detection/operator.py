@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -11,11 +12,12 @@ import pyarrow as pa
 
 from eventide.errors import InputError
 from eventide.operators.block import MAX_US, TS
-from eventide.operators.detection.matches import Rows
+from eventide.operators.detection.matches import Found, Rows
 from eventide.operators.detection.partial import PartialMatches, keep, make_progress
 from eventide.operators.detection.spec import DetectionSpec
 from eventide.operators.detection.walk import Search, Walk, load_kernel
 from eventide.operators.holding import WatermarkOperator
+from eventide.operators.limit import Tally, TooManyMatchesError, too_many
 from eventide.operators.marked import MarkedBuffer
 from eventide.operators.protocol import Results
 from eventide.operators.rows.order import OrderedRows, order_rows
@@ -67,17 +69,26 @@ class DetectionOperator(WatermarkOperator):
         search = Search.of(spec, block, ordered, progress, self._partial.arrays, end_us, self._n_threads)
         rows = Rows(spec, block, ordered)
         everyone = [Walk(search, ordered.offsets, *share) for share in share_out(ordered.offsets, self._n_threads)]
-        walks = everyone
+        try:
+            yield from map(rows.batch, self._found(everyone))
+        except TooManyMatchesError as error:
+            row = int(ordered.order[ordered.offsets[error.partition]])
+            hint = "within(...), stricter conditions or skip="
+            raise too_many(block, spec.layout.partition, row, spec.max_matches, "matches", hint) from None
+        if is_open:
+            self._partial, marks, numbers = keep(spec, ordered, search.ts_us, [walk.kept() for walk in everyone])
+            self._buffer.mark(held, marks, numbers)
+
+    def _found(self, walks: list[Walk]) -> Iterator[Found]:
+        tally = Tally(self.spec.max_matches)
         with ThreadPoolExecutor(max_workers=len(walks) or 1) as pool:
             while walks:
                 list(pool.map(self._step, walks))
                 for walk in walks:
                     for found in walk.found():
-                        yield rows.batch(found)
+                        tally.add(found.partition[found.is_timeout == 0])
+                        yield found
                 walks = [walk for walk in walks if not walk.is_done]
-        if is_open:
-            self._partial, marks, numbers = keep(spec, ordered, search.ts_us, [walk.kept() for walk in everyone])
-            self._buffer.mark(held, marks, numbers)
 
     def _step(self, walk: Walk) -> None:
         try:

@@ -48,6 +48,7 @@ class DetectionSpec:
     holds_source: str | None = None
     carry_source: str | None = None
     n_carried: tuple[int, int, int, int] = (0, 0, 0, 0)  # rows of last events, of integers, of doubles, of counts
+    max_matches: int | None = None  # in one partition
     rows: str = "one"
     returned: tuple[str, ...] = ()
 

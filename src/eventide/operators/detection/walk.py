@@ -137,7 +137,7 @@ class Walk:
             ends = ends[: stop - start]
             positions, steps = np.empty(ends[-1], dtype=np.int64), np.empty(ends[-1], dtype=np.int32)
             plain_kernel.unwind(self._bindings, out[start:stop, 2].copy(), ends, positions, steps)
-            yield Found(out[start:stop, 1].copy(), ends, positions, steps)
+            yield Found(out[start:stop, 0].copy(), out[start:stop, 1].copy(), ends, positions, steps)
             start = stop
         self._make_room()
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eventide.errors import InputError
 from eventide.kernels import partial_places as places
 from eventide.kernels.arrays import IntArray
 from eventide.kernels.pattern_places import EXISTS, FOUND, FULL, LIMIT, N_OUT, NEVER, SPACE
@@ -20,8 +19,8 @@ from eventide.operators.block import MIN_US
 from eventide.operators.ordered import Ordered, order_events
 from eventide.operators.patterns.offers import with_offers
 from eventide.operators.patterns.operator import PatternOperator
-from eventide.operators.patterns.program import PatternProgram
-from eventide.operators.patterns.walk import Setting, Walk
+from eventide.operators.patterns.program import Branch, Edge, PatternProgram
+from eventide.operators.patterns.walk import Setting, Walk, doubled, too_wide
 
 MAX_STEPS = 100_000_000  # candidates that are looked at in all partitions together
 LEAST_STEPS = 100_000  # in one partition, however many there are
@@ -136,14 +135,14 @@ class _LongestWalk(Walk):
         return _joined(heads, entries, positions)
 
     def _grow(self) -> None:
-        self._stacks = tuple(map(_wider, self._stacks))  # type: ignore[assignment]
+        self._stacks = tuple(map(doubled, self._stacks))  # type: ignore[assignment]
         best = np.empty((2, self._stacks[1].shape[1]), dtype=np.int64)
         best[:, : self._best[0].shape[1]] = self._best[0]
         self._best = best, *self._best[1:]
 
     def _find(self) -> int:
         setting = self._setting
-        try:
+        with too_wide():
             status: int = self._partial.find_longest(
                 self._job,
                 setting.program.tables,
@@ -156,21 +155,7 @@ class _LongestWalk(Walk):
                 self._best,
                 self._found,
             )
-        except OverflowError as error:
-            raise InputError(
-                f"a condition that relates events leaves the range of its type: {error}",
-                hint="cast one side to DOUBLE or to a wider DECIMAL",
-            ) from error
         return status
-
-
-def _wider(stack: IntArray) -> IntArray:
-    """The same content in twice the room: frames lie along the first side, all else along the second."""
-    axis = int(stack.shape[0] < 4)
-    shape = tuple(2 * size if i == axis else size for i, size in enumerate(stack.shape))
-    wider = np.empty(shape, dtype=np.int64)
-    wider[tuple(slice(size) for size in stack.shape)] = stack
-    return wider
 
 
 def _joined(heads: list[IntArray], entries: list[IntArray], positions: list[IntArray]) -> Longest:
@@ -202,11 +187,4 @@ def _joined(heads: list[IntArray], entries: list[IntArray], positions: list[IntA
 
 def reached_from(program: PatternProgram, starts: list[int]) -> list[int]:
     """The positions that can be reached from some, themselves among them, ascending."""
-    found: set[int] = set()
-    waiting = list(starts)
-    while waiting:
-        number = waiting.pop()
-        if number not in found:
-            found.add(number)
-            waiting += [edge.target for edge in program.positions[number].edges]
-    return sorted(found)
+    return program.reached(Branch(tuple(Edge(start) for start in starts), ""))

@@ -2,46 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from eventide.kernels.arrays import IntArray
 from eventide.operators.patterns.walk import Found
+from eventide.operators.patterns.ways import Ways
 
 
-def distinct(found: Sequence[Found], newer_than_us: int) -> Iterator[Found]:
+def distinct(found: Sequence[Found], newer_than_us: int) -> Found | None:
     """Each binding once, at the earliest time that decides it, if that is newer."""
-    best: dict[tuple[int, bytes], tuple[int, int, int]] = {}
-    for number, some in enumerate(found):
-        start = 0
-        for i, end in enumerate(some.ends.tolist()):
-            rows, symbols = some.rows[start:end], some.symbols[start:end]
-            order = np.lexsort((symbols, rows))
-            key = int(some.scope[i]), np.stack([rows[order], symbols[order]]).tobytes()
-            mine = int(some.decided_us[i]), number, i
-            if key not in best or mine < best[key]:
-                best[key] = mine
-            start = end
-    kept = set(best.values())
-    for number, some in enumerate(found):
-        keep = [
-            decided > newer_than_us and (decided, number, i) in kept
-            for i, decided in enumerate(some.decided_us.tolist())
+    if not found:
+        return None
+    nothing = np.empty((3, 0), dtype=np.int64)
+    every = Ways.joined(
+        [
+            Ways.of(
+                some.scope,
+                some.decided_us,
+                some.ends,
+                np.stack([some.symbols, some.rows]),
+                np.zeros_like(some.ends),
+                nothing,
+            )
+            for some in found
         ]
-        if any(keep):
-            yield _filtered(some, np.array(keep))
-
-
-def _filtered(found: Found, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Found:
-    counts = np.diff(found.ends, prepend=0)
-    entries = np.repeat(keep, counts)
+    )
+    order, is_new = every.sorted()
+    # Of equal ones the first to be decided comes first.
+    chosen = order[is_new[0]]
+    chosen = np.sort(chosen[every.tag[chosen] > newer_than_us])
+    if not chosen.size:
+        return None
+    kept = every.taken(chosen)
     return Found(
-        ends=np.cumsum(counts[keep]),
+        ends=kept.lo[1:],
+        symbols=kept.symbols,
+        rows=kept.rows,
+        scope=kept.scope,
+        decided_us=kept.tag,
+        waited=np.concatenate([some.waited for some in found])[chosen],
+        gap_ends=np.zeros(chosen.size, dtype=np.int64),
+        gaps=nothing,
+    )
+
+
+def parts_of(found: Found, most: int) -> list[Found]:
+    """The matches, at most so many at a time."""
+    n = found.ends.size
+    if n <= most:
+        return [found]
+    return [_part(found, start, min(start + most, n)) for start in range(0, n, most)]
+
+
+def _part(found: Found, start: int, stop: int) -> Found:
+    lo, gap_lo = ((int(ends[start - 1]) if start else 0) for ends in (found.ends, found.gap_ends))
+    entries, gaps = slice(lo, int(found.ends[stop - 1])), slice(gap_lo, int(found.gap_ends[stop - 1]))
+    mine: dict[str, IntArray] = {name: getattr(found, name)[start:stop] for name in ("scope", "decided_us", "waited")}
+    return Found(
+        ends=found.ends[start:stop] - lo,
         symbols=found.symbols[entries],
         rows=found.rows[entries],
-        scope=found.scope[keep],
-        decided_us=found.decided_us[keep],
-        waited=found.waited[keep],
-        gap_ends=np.zeros(int(keep.sum()), dtype=np.int64),
-        gaps=np.empty((3, 0), dtype=np.int64),
+        gap_ends=found.gap_ends[start:stop] - gap_lo,
+        gaps=found.gaps[:, gaps],
+        **mine,
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
@@ -17,25 +16,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.errors import InputError
-from eventide.kernels.arrays import IntArray
 from eventide.kernels.completions import index_completions
-from eventide.kernels.pattern_places import MATCHES, SCOPE_SIZE
+from eventide.kernels.pattern_places import MATCHES, PARTITION, SCOPE_SIZE
 from eventide.operators.block import MAX_US, MIN_US, TS
 from eventide.operators.encode import encode_columns
 from eventide.operators.generated import load_module
 from eventide.operators.hashes import hash_rows
 from eventide.operators.holding import WatermarkOperator
+from eventide.operators.limit import Tally, TooManyMatchesError, too_many
 from eventide.operators.ordered import Ordered, order_events
-from eventide.operators.patterns.distinct import distinct
 from eventide.operators.patterns.matches import make_rows
-from eventide.operators.patterns.offers import no_offers, with_offers
+from eventide.operators.patterns.offers import TooManyWaysError, no_offers
 from eventide.operators.patterns.program import PatternProgram
-from eventide.operators.patterns.scopes import make_scopes
+from eventide.operators.patterns.scopes import make_scopes, share_scopes
+from eventide.operators.patterns.search import Some, find_matches
 from eventide.operators.patterns.spec import PatternSpec
-from eventide.operators.patterns.walk import Found, Setting, TooManyMatchesError, Walk
+from eventide.operators.patterns.walk import Setting, Walk
 from eventide.operators.protocol import Results
 
 _MAX_COMPLETIONS = 1 << 26  # rows times positions; beyond, the walk goes without
+_WAYS_PER_MATCH = 64  # a side of AND may have so many more matches than the limit, most of which find no partner
 
 
 class PatternOperator(WatermarkOperator):
@@ -87,11 +87,12 @@ class PatternOperator(WatermarkOperator):
         setting = self._setting(block, ordered, newer_than_us)
         hashes = None if self.spec.identity is None else hash_rows(block, self.spec.identity)
         try:
-            setting = with_offers(setting)
-            for found in self._found(setting, newer_than_us):
-                yield make_rows(self.spec, block, ordered, hashes, setting.scopes, found)
+            for scopes, found in self._found(setting):
+                yield make_rows(self.spec, block, ordered, hashes, scopes, found)
         except TooManyMatchesError as error:
-            raise self._too_many(block, ordered, setting.scopes[error.scope]) from None
+            raise self._too_many(block, ordered, error.partition, "matches") from None
+        except TooManyWaysError as error:
+            raise self._too_many(block, ordered, error.partition, "matches of one side of AND") from None
 
     def _setting(self, block: pa.Table, ordered: Ordered, newer_than_us: int) -> Setting:
         spec = self.spec
@@ -114,34 +115,34 @@ class PatternOperator(WatermarkOperator):
             newer_than_us=newer_than_us,
             up_to_us=self._watermark_us,
             min_length=spec.min_length,
-            max_matches=MAX_US if spec.max_matches is None else spec.max_matches,
+            max_ways=MAX_US if spec.max_matches is None else _WAYS_PER_MATCH * spec.max_matches,
         )
 
-    def _found(self, setting: Setting, newer_than_us: int) -> Iterator[Found]:
-        if not self.spec.program.may_repeat:
-            yield from self._walk(setting)
-            return
-        # A binding may have been decided in one way before, and be found in another way now.
-        everything = list(self._walk(replace(setting, newer_than_us=MIN_US)))
-        yield from distinct(everything, newer_than_us)
+    def _found(self, setting: Setting) -> Iterator[Some]:
+        """Matches, a bounded number at a time; each thread has a share of the partitions."""
+        tally = Tally(self.spec.max_matches)
+        shares = share_scopes(setting.scopes, self._n_threads)
+        searches = [find_matches(replace(setting, scopes=scopes), tally) for scopes in shares]
+        with ThreadPoolExecutor(max_workers=len(searches) or 1) as pool:
+            while searches:
+                # One alone needs no other thread.
+                step = map if len(searches) == 1 else pool.map
+                found = list(step(_next, searches))
+                for some in found:
+                    if some is not None:
+                        tally.add(some[0][some[1].scope, PARTITION])
+                        yield some
+                searches = [search for search, some in zip(searches, found, strict=True) if some is not None]
 
-    def _walk(self, setting: Setting) -> Iterator[Found]:
-        shares = _share_out(setting.scopes, self._n_threads)
-        walks = [Walk(setting, self.spec.program.main, MATCHES, start, stop) for start, stop in shares]
-        with ThreadPoolExecutor(max_workers=len(walks) or 1) as pool:
-            while walks:
-                found = [walks[0].fill()] if len(walks) == 1 else list(pool.map(Walk.fill, walks))
-                yield from (some for some in found if some.ends.size)
-                walks = [walk for walk in walks if not walk.ended]
-
-    def _too_many(self, block: pa.Table, ordered: Ordered, scope: IntArray) -> InputError:
-        row = int(ordered.order[scope[0]])
-        names = self.spec.layout.partition
-        key = ", ".join(str(block.column(name)[row].as_py()) for name in names)
-        where = f"the partition {key}" if names else "the input"
-        return InputError(
-            f"{where} has more than {self.spec.max_matches:,} matches",
-            hint="bound them with WITHIN, a stricter WHERE or SEMANTICS next, or raise max_matches_per_partition",
+    def _too_many(self, block: pa.Table, ordered: Ordered, partition: int, what: str) -> InputError:
+        row = int(ordered.order[ordered.offsets[partition]])
+        return too_many(
+            block,
+            self.spec.layout.partition,
+            row,
+            self.spec.max_matches,
+            what,
+            "WITHIN, a stricter WHERE or SEMANTICS next",
         )
 
 
@@ -164,17 +165,8 @@ def _completions(program: PatternProgram, ordered: Ordered) -> np.ndarray[Any, n
     return out
 
 
-def _share_out(scopes: IntArray, n_shares: int) -> list[tuple[int, int]]:
-    """Ranges of scopes with about the same number of events each; a partition is never shared."""
-    total = np.cumsum(scopes[:, 1] - scopes[:, 0])
-    wanted = np.linspace(0, total[-1] if total.size else 0, n_shares + 1)[1:-1]
-    borders = {0, len(scopes)}
-    for border in np.searchsorted(total, wanted).tolist():
-        while 0 < border < len(scopes) and scopes[border, 5] == scopes[border - 1, 5]:
-            border += 1
-        borders.add(border)
-    ordered = sorted(borders)
-    return [(a, b) for a, b in pairwise(ordered) if a < b]
+def _next(search: Iterator[Some]) -> Some | None:
+    return next(search, None)
 
 
 def warm(spec: PatternSpec) -> None:
@@ -195,7 +187,7 @@ def warm(spec: PatternSpec) -> None:
         newer_than_us=MIN_US,
         up_to_us=MAX_US,
         min_length=1,
-        max_matches=MAX_US,
+        max_ways=MAX_US,
     )
     Walk(setting, spec.program.main, MATCHES, 0, 0).fill()
 

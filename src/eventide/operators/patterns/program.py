@@ -151,7 +151,7 @@ class PatternProgram:
         for number in [*self.main, *(i for i in range(len(self.branches)) if i not in self.main)]:
             branch = self.branches[number]
             lines.append(f"{self._role(number)}, {branch.strategy}: start {self._steps(branch.starts)}")
-            for position in self._reached(branch):
+            for position in self.reached(branch):
                 if position not in shown:
                     shown.add(position)
                     lines.append(f"  {self._line(position)}")
@@ -169,7 +169,8 @@ class PatternProgram:
                     return f"and {i}, side {k + 1}"
         raise AssertionError("a branch without a role")
 
-    def _reached(self, branch: Branch) -> list[int]:
+    def reached(self, branch: Branch) -> list[int]:
+        """The positions of a branch, ascending."""
         found: dict[int, None] = {}
         waiting = [edge.target for edge in branch.starts]
         while waiting:

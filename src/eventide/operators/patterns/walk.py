@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,15 +50,19 @@ class Setting:
     newer_than_us: int
     up_to_us: int
     min_length: int
-    max_matches: int
+    max_ways: int  # of one side of an AND
 
 
-class TooManyMatchesError(Exception):
-    """A partition has more matches than the limit; `scope` says which."""
-
-    def __init__(self, scope: int) -> None:
-        super().__init__(scope)
-        self.scope = scope
+@contextmanager
+def too_wide() -> Iterator[None]:
+    """An overflow in a test is an error about the input."""
+    try:
+        yield
+    except OverflowError as error:
+        raise InputError(
+            f"a condition that relates events leaves the range of its type: {error}",
+            hint="cast one side to DOUBLE or to a wider DECIMAL",
+        ) from error
 
 
 class Walk:
@@ -103,11 +108,9 @@ class Walk:
         while True:
             status = self._run()
             if status == places.SPACE:
-                self._stacks = tuple(_doubled(stack) for stack in self._stacks)  # type: ignore[assignment]
+                self._stacks = tuple(doubled(stack) for stack in self._stacks)  # type: ignore[assignment]
             elif status == places.FULL and job[places.N_OUT] == 0:
-                self._out = tuple(_doubled(array) for array in self._out)  # type: ignore[assignment]
-            elif status == places.LIMIT:
-                raise TooManyMatchesError(int(job[places.SCOPE]))
+                self._out = tuple(doubled(array) for array in self._out)  # type: ignore[assignment]
             else:
                 break
         n, n_entries, n_gaps = (int(job[i]) for i in range(places.N_OUT, places.N_OUT_GAPS + 1))
@@ -127,7 +130,7 @@ class Walk:
 
     def _run(self) -> int:
         setting = self._setting
-        try:
+        with too_wide():
             status: int = setting.kernel.match_scopes(
                 setting.scopes,
                 self._branches,
@@ -140,11 +143,6 @@ class Walk:
                 setting.cols,
                 self._out,
             )
-        except OverflowError as error:
-            raise InputError(
-                f"a condition that relates events leaves the range of its type: {error}",
-                hint="cast one side to DOUBLE or to a wider DECIMAL",
-            ) from error
         return status
 
 
@@ -164,7 +162,6 @@ def _new_job(setting: Setting, mode: int) -> IntArray:
         (places.UP_TO, setting.up_to_us),
         (places.N_WINDOWS, program.n_windows),
         (places.MIN_LENGTH, setting.min_length),
-        (places.MAX_MATCHES, setting.max_matches),
         (places.FAN_OUT, max((len(source) for source in sources), default=0) * n_members),
         (places.MAX_ENDS, max((len(position.endings) for position in program.positions), default=0)),
         (places.MAX_ENTRIES, _widest(entry_lo)),
@@ -178,8 +175,8 @@ def _widest(offsets: IntArray, least: int = 1) -> int:
     return max(least, int(np.diff(offsets).max())) if offsets.size > 1 else least
 
 
-def _doubled(stack: IntArray) -> IntArray:
-    """The same content in twice the room, along the longer side."""
+def doubled(stack: IntArray) -> IntArray:
+    """The same content in twice the room: frames and heads lie along the first side, all else along the second."""
     axis = 0 if stack.shape[1] in (places.FRAME_SIZE, places.HEAD_SIZE) else 1
     shape = tuple(2 * size if i == axis else size for i, size in enumerate(stack.shape))
     wider = np.empty(shape, dtype=np.int64)

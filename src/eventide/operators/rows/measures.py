@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +13,15 @@ from numpy.typing import NDArray
 
 from eventide.errors import InputError
 from eventide.kernels import measures as kernel
-from eventide.kernels.arrays import IndexArray, IntArray
+from eventide.kernels.arrays import HashArray, IndexArray, IntArray
+from eventide.kernels.bindings import hash_bindings
+from eventide.operators.hashes import hash_rows
+from eventide.operators.identity import match_ids
 from eventide.operators.rows.order import OrderedRows
 from eventide.operators.rows.spec import Folded, Listed, Picked, Position, RowsSpec
 
 _FUNCTIONS = {"COUNT": kernel.COUNT, "SUM": kernel.SUM, "MIN": kernel.MIN, "MAX": kernel.MAX}
-NUMBER = "match_number"
+NUMBER, MATCH_ID = "match_number", "match_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,8 @@ class Measures:
             some = rows[start : start + n_at_once]
             columns = self._own(some)
             schema = self._spec_schema()
+            if self._spec.hashed is not None:
+                schema[MATCH_ID] = pa.string()
             for name, dtype in schema.items():
                 columns[name] = pa.nulls(some.size, dtype)
             yield pa.RecordBatch.from_pydict(columns)
@@ -95,9 +101,20 @@ class Measures:
     def _cut(
         self, found: Found, match: IntArray, depth: IntArray, rows: IntArray, n_at_once: int
     ) -> Iterator[pa.RecordBatch]:
-        for start in range(0, match.size, n_at_once):
-            part = slice(start, start + n_at_once)
-            yield self.at(found, match[part], depth[part], rows[part])
+        """Some points at a time, so that they and the items of their lists are at most `n_at_once`, if one alone is."""
+        ids = self._ids(found) if self._spec.hashed is not None else None
+        size = np.ones(match.size, dtype=np.int64)
+        for listed in self._spec.listed:
+            size += found.length[match] if listed.final else depth + 1
+        ends, start = np.cumsum(size), 0
+        while start < match.size:
+            most = n_at_once + (ends[start - 1] if start else 0)
+            stop = max(start + 1, int(np.searchsorted(ends, most, side="right")))
+            made = self.at(found, match[start:stop], depth[start:stop], rows[start:stop])
+            if ids is not None:
+                made = made.append_column(MATCH_ID, ids.take(pa.array(match[start:stop])))
+            yield made
+            start = stop
 
     def at(self, found: Found, match: IntArray, depth: IntArray, rows: IntArray) -> pa.RecordBatch:
         """The measures at some points: depths in matches, and the rows there."""
@@ -110,6 +127,24 @@ class Measures:
         for listed in self._spec.listed:
             columns[listed.name] = self._list(listed, found, match, depth)
         return pa.RecordBatch.from_pydict(columns)
+
+    def _ids(self, found: Found) -> pa.Array:
+        """For each match its id: of its rows with their labels; of an empty one the row where it was found."""
+        is_empty = found.length == 0
+        ends = np.cumsum(np.maximum(found.length, 1))
+        rows, labels = np.empty(ends[-1], np.int64), np.full(ends[-1], len(self._spec.program.labels), np.int64)
+        rows[ends[is_empty] - 1] = found.first[is_empty]
+        bound = np.ones(ends[-1], np.bool_)
+        bound[ends[is_empty] - 1] = False
+        rows[bound], labels[bound] = found.spread()[0], found.labels
+        own = np.empty((2, ends.size), dtype=np.uint64)
+        hash_bindings(self._hashes, self._order[rows], labels, ends, own)
+        both = np.arange(own.size, dtype=np.int64).reshape(own.shape).T.copy()
+        return match_ids(own.reshape(-1), both, self._spec.query, None)
+
+    @cached_property
+    def _hashes(self) -> HashArray:
+        return hash_rows(self._block, self._spec.hashed or ())
 
     def _own(self, rows: IntArray) -> dict[str, pa.Array]:
         """Columns of the row itself; of a match's first row, its partition."""
@@ -182,7 +217,10 @@ class Measures:
         n = self._order.size
         if folded.column is None:
             return np.zeros(n, np.int64), np.ones(n, np.bool_), None
-        column = self._block.column(folded.column).combine_chunks()
+        column = self._block.column(folded.column)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        column = column.combine_chunks()
         if isinstance(column, pa.ChunkedArray):
             column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
         valid = column.is_valid().to_numpy(zero_copy_only=False)[self._order]
@@ -190,7 +228,7 @@ class Measures:
             return np.zeros(n, np.int64), valid, None
         if pa.types.is_floating(column.type):
             return column.fill_null(0.0).cast(pa.float64()).to_numpy(zero_copy_only=False)[self._order], valid, None
-        if pa.types.is_integer(column.type):
+        if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):
             values = column.fill_null(0).cast(pa.int64()).to_numpy(zero_copy_only=False)
             return values[self._order], valid, None
         if folded.function == "SUM":

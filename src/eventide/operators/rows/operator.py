@@ -22,7 +22,7 @@ from eventide.operators.generated import load_module, load_specialized
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.marked import MarkedBuffer
 from eventide.operators.protocol import Results
-from eventide.operators.rearrange import rearrange
+from eventide.operators.rearrange import rearrange, rearrange_integers
 from eventide.operators.rows.interpret import interpreted_test
 from eventide.operators.rows.measures import Found, Measures
 from eventide.operators.rows.order import OrderedRows, order_rows
@@ -175,7 +175,7 @@ class _Search:
         n_columns, n_near = len(spec.mask_columns), max(spec.nears, default=-1) + 1
         masks = np.empty((n_columns + -(-n_near // 64), order.size), dtype=np.int64)
         for i, name in enumerate(spec.mask_columns):
-            masks[i] = rearrange(numpy_int64(block.column(name)), order, n_threads)
+            rearrange_integers(block.column(name), order, masks[i], n_threads)
         n_labels = len(spec.program.labels)
         skip_members = np.zeros(max(n_labels, 1), dtype=np.int32)
         skip_members[list(spec.skip_members)] = 1
@@ -188,6 +188,7 @@ class _Search:
             spec.program.n_registers,
             spec.ahead,
             frontier_us,
+            _first_bits(spec),
         ]
         return _Search(
             ts_us=ts_us,
@@ -207,6 +208,12 @@ class _Search:
         )
 
 
+def _first_bits(spec: RowsSpec) -> int:
+    """The bits of the first mask of which a match's first row has one; 0: nothing is known of it."""
+    bits = [spec.bits[label] for label in spec.program.first_labels() or ()]
+    return sum(1 << bit for bit in bits) if all(0 <= bit < 64 for bit in bits) else 0
+
+
 def _times(spec: RowsSpec, block: pa.Table, order: IntArray, n_threads: int) -> IntArray:
     if not spec.is_timed:
         return np.empty(0, np.int64)
@@ -223,7 +230,8 @@ class _Walk:
         self._is_marked = False
         self._state = np.array([start, -1, 1, 0, 0], dtype=np.int64)
         largest = int(np.diff(offsets[start : stop + 1]).max(initial=0))
-        self._tried = np.zeros((int(search.joins.max(initial=-1)) + 1) * (largest + 1), dtype=np.int32)
+        n_numbers = int(np.where(search.joins >= 0, search.joins + search.program[:, 3] + 1, 0).max(initial=0))
+        self._tried = np.zeros(n_numbers * (largest + 1), dtype=np.int32)
         self._make_room(1 << 10)
         self._out = np.empty((MATCHES_PER_BATCH, 4), dtype=np.int64)
         self._out_path = np.empty(min(ROWS_PER_BATCH, 4 * int(offsets[stop] - offsets[start]) + 1), dtype=np.int32)

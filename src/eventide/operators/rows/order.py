@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.kernels.arrays import IntArray
-from eventide.kernels.order import has_ties, is_sorted
+from eventide.kernels.order import has_ties, is_rising, is_sorted, meets_equal
 from eventide.operators.by_code import order_by_code
 from eventide.operators.partitions import encode_partitions
 from eventide.operators.rows.spec import RowOrder
@@ -35,28 +35,51 @@ def order_rows(
 ) -> OrderedRows:
     """Sort a block. Without keys the rows keep their order; `tie_columns` are asked only where keys are equal.
 
+    Columns without an order, such as lists, are asked last, and by their text: equal rows are interchangeable.
+
     >>> table = pa.table({"p0": [1, 2, 1], "c0": [5, 6, 4]})
     >>> ordered = order_rows(table, ["p0"], [RowOrder("c0", False, True)], [])
     >>> ordered.order.tolist(), ordered.offsets.tolist()
     ([2, 0, 1], [0, 2, 3])
     """
     codes, n_codes = encode_partitions(block, partition)
-    order = OrderedRows(*order_by_code(codes, n_codes, _by_keys(block, keys), n_threads))
-    if keys and tie_columns and _has_ties(block, keys, order, n_threads):
-        more = [*keys, *(RowOrder(name, False, True) for name in tie_columns)]
-        order = OrderedRows(*order_by_code(codes, n_codes, _sorted(block, more), n_threads))
+    values = _integers(block.column(keys[0].column)) if len(keys) == 1 and not keys[0].descending else None
+    rises = values is not None and is_rising(values)
+    by_keys = None if rises else _by_keys(block, keys, values)
+    order = OrderedRows(*order_by_code(codes, n_codes, by_keys, n_threads))
+    if rises or (by_keys is None and values is not None and _are_apart(values, codes, n_codes)):
+        return order
+    ordered, others = _by_order(block, tie_columns)
+    asked = list(keys)
+    for names in (ordered, others):
+        if keys and names and _has_ties(block, asked, order, n_threads):
+            asked += [RowOrder(name, False, True) for name in names]
+            order = OrderedRows(*order_by_code(codes, n_codes, _sorted(block, asked), n_threads))
     return order
 
 
-def _by_keys(block: pa.Table, keys: Sequence[RowOrder]) -> IntArray | None:
-    """The rows in the order of the keys; None: they are already."""
+def _by_order(block: pa.Table, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The columns that can be sorted, and the others."""
+    others = [name for name in names if _is_unordered(block.schema.field(name).type)]
+    return [name for name in names if name not in others], others
+
+
+def _is_unordered(dtype: pa.DataType) -> bool:
+    return bool(pa.types.is_nested(dtype) or pa.types.is_interval(dtype))
+
+
+def _by_keys(block: pa.Table, keys: Sequence[RowOrder], values: IntArray | None) -> IntArray | None:
+    """The rows in the order of the keys; None: they are already. `values` are those of a key that sorts as they do."""
     if not keys:
         return None
-    if len(keys) == 1 and not keys[0].descending:
-        values = _integers(block.column(keys[0].column))
-        if values is not None:
-            return None if is_sorted(values) else np.argsort(values, kind="stable")
+    if values is not None:
+        return None if is_sorted(values) else np.argsort(values, kind="stable")
     return _sorted(block, keys)
+
+
+def _are_apart(values: IntArray, codes: IntArray, n_codes: int) -> bool:
+    """Whether rows of one partition, sorted as they are, all have different values; False may mean unknown."""
+    return not meets_equal(codes, values, np.full(n_codes, np.iinfo(np.int64).min))
 
 
 def _integers(column: pa.ChunkedArray) -> IntArray | None:
@@ -76,6 +99,9 @@ def _sorted(block: pa.Table, keys: Sequence[RowOrder]) -> IntArray:
         column = block.column(key.column)
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
+        elif _is_unordered(column.type):
+            texts = pa.array([repr(value) for value in column.to_pylist()], pa.large_string())
+            column = pa.chunked_array([pc.rank(texts, tiebreaker="min")])
         if column.null_count:
             columns.append(column.is_valid().cast(pa.int8()))
             directions.append("ascending" if key.nulls_first else "descending")
@@ -114,6 +140,11 @@ def _codes(column: pa.ChunkedArray) -> IntArray:
     values = _integers(column)
     if values is not None:
         return values
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        # So that the two zeros are equal.
+        column = pc.add(column, pa.scalar(0.0, column.type))
     # Joined first: Arrow does not unify dictionaries that hold a NULL.
     joined = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     encoded = pc.dictionary_encode(joined, null_encoding="encode")

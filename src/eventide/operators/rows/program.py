@@ -26,12 +26,19 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Instructions (op, a, b) over `labels`; `guarded` are those inside a loop whose iteration may match nothing."""
+    """Instructions (op, a, b) over `labels`; `depths` says in how many loops with empty iterations each of them is.
+
+    The loops around an instruction keep the rows at which their iterations began in registers 0, 1, ..., from the
+    outermost on.
+    """
 
     labels: tuple[str, ...]
     instructions: tuple[tuple[int, int, int], ...]
-    n_registers: int = 0
-    guarded: frozenset[int] = frozenset()
+    depths: tuple[int, ...] = ()
+
+    @property
+    def n_registers(self) -> int:
+        return max(self.depths, default=0)
 
     @property
     def is_endless(self) -> bool:
@@ -39,25 +46,50 @@ class Program:
         return any(target <= pc for pc in range(len(self.instructions)) for target in self.successors(pc))
 
     def arrays(self) -> IndexArray:
-        return np.array(self.instructions, dtype=np.int32).reshape(-1, 3)
+        """A row for each instruction, with its depth."""
+        made = np.zeros((len(self.instructions), 4), dtype=np.int32)
+        made[:, :3] = np.array(self.instructions, dtype=np.int32).reshape(-1, 3)
+        made[: len(self.depths), 3] = self.depths
+        return made
 
     def joins(self, depends_on_path: Sequence[bool]) -> IndexArray:
-        """Numbers of the points that remember failures, -1 elsewhere.
+        """The first numbers of the points that remember failures, -1 elsewhere.
 
         Only where several ways meet, and only where what follows does not depend on the way: not before a label
-        whose condition looks at other rows of the match, and not inside a loop that may match nothing, where it
-        depends on the row at which the iteration began.
+        whose condition looks at other rows of the match. Inside loops with empty iterations it depends on how many of
+        them, from the outermost on, have matched a row since their iteration began: so many numbers such a point has.
         """
         n = len(self.instructions)
-        entries = [0] * n
+        entries = [int(pc == 0) for pc in range(n)]
         for pc in range(n):
             for target in self.successors(pc):
                 entries[target] += 1
         depends = self._reaches(depends_on_path)
         joins = np.full(n, -1, dtype=np.int32)
-        chosen = [pc for pc in range(n) if entries[pc] > 1 and not depends[pc] and pc not in self.guarded]
-        joins[chosen] = np.arange(len(chosen), dtype=np.int32)
+        chosen = [pc for pc in range(n) if entries[pc] > 1 and not depends[pc]]
+        sizes = [1 + (self.depths[pc] if self.depths else 0) for pc in chosen]
+        joins[chosen] = np.cumsum(sizes, dtype=np.int32) - np.array(sizes, dtype=np.int32)
         return joins
+
+    def first_labels(self) -> set[int] | None:
+        """The labels that a match may begin with; None: it may have no row at all.
+
+        >>> Program(("A", "B"), ((SPLIT, 1, 2), (LABEL, 0, 0), (LABEL, 1, 0), (ACCEPT, 0, 0))).first_labels()
+        {0, 1}
+        """
+        found: set[int] = set()
+        seen, waiting = {0}, [0]
+        while waiting:
+            pc = waiting.pop()
+            op, label, _ = self.instructions[pc]
+            if op == ACCEPT:
+                return None
+            if op == LABEL:
+                found.add(label)
+                continue
+            waiting += [target for target in self.successors(pc) if target not in seen]
+            seen.update(waiting)
+        return found
 
     def successors(self, pc: int) -> tuple[int, ...]:
         """Where control may go next.

@@ -113,6 +113,7 @@ class RowsSpec:
     shows_number: bool = False  # whether MATCH_NUMBER() stands anywhere
     ttl_us: int | None = None  # a gap of this length ends a partition, and no match is longer
     interpreted: tuple[Interpreted, ...] = ()
+    hashed: tuple[str, ...] | None = None  # block columns that tell rows apart, when match_id is wanted
 
     @property
     def span_us(self) -> int:

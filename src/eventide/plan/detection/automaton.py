@@ -15,7 +15,7 @@ from typing import TypeAlias
 from eventide.errors import EventideError
 from eventide.operators.detection.program import ACCEPTED, IGNORE, STOPPED, TAKE, Edge, Program, Terms
 from eventide.plan.detection.formulas import FALSE, TRUE, Formula, both, condition, negation
-from eventide.plan.detection.tree import EventPattern, Link, Step, walk_steps
+from eventide.plan.detection.tree import EventPattern, Link, Step, every_step, walk_steps
 
 MAX_EDGES = 200_000
 
@@ -117,19 +117,13 @@ def compile_pattern(pattern: EventPattern) -> Program:
 def pattern_conditions(pattern: EventPattern) -> list[tuple[Step, str, str]]:
     """All conditions: the step, their name in a listing, their text."""
     found = []
-    for step in _with_groups(pattern.steps):
+    for step in every_step(pattern.steps):
         if step.condition is not None:
             found.append((step, step.name, step.condition))
         if step.until is not None:
             name = step.name or "-".join(inner.name for inner in walk_steps(step.group))
             found.append((step, f"{name}.until", step.until))
     return found
-
-
-def _with_groups(steps: tuple[Step, ...]) -> Iterator[Step]:
-    for step in steps:
-        yield step
-        yield from _with_groups(step.group)
 
 
 class _Writer:
@@ -284,7 +278,9 @@ class _Flattener:
     def __init__(self, start: _Here, pattern: EventPattern) -> None:
         self._start = start
         self._pattern = pattern
-        self._steps = tuple(step.name for step in walk_steps(pattern.steps) if not step.link.is_negative)
+        # A beginning of a pattern may hold a step twice: in an iteration that is whole, and in one that is cut off.
+        names = (step.name for step in walk_steps(pattern.steps) if not step.link.is_negative)
+        self._steps = tuple(dict.fromkeys(names))
         self._numbers = {start: 0}
         self._waiting = [start]
         self._pending: set[int] = set()

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import QueryError
+from eventide.errors import QueryError, did_you_mean
 from eventide.lang.rows.expressions import read_expression
-from eventide.lang.tokens import tokenize
+from eventide.lang.tokens import match_brackets, tokenize
 from eventide.lang.tree import Scalar
 from eventide.operators.encode import Encoding, place
 from eventide.plan.expressions.code_spaces import CodeSpaces
@@ -41,9 +41,14 @@ _REFUSED = {
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The steps that events are taken for, as expressions may spell them: in any case, or quoted as they are."""
+    """The steps that events are taken for, as expressions may spell them: in any case, or quoted as they are.
+
+    `absent` are steps that must not occur, `later` those that have no event yet where the expression is decided.
+    """
 
     steps: tuple[str, ...]
+    absent: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
 
     @property
     def labels(self) -> list[str]:
@@ -55,12 +60,42 @@ class Names:
 
     def read(self, text: str, schema: pa.Schema, what: str) -> tuple[Scalar, Resolved]:
         """An expression, and what it reads of a match."""
-        tokens = tokenize(text)
-        scalar = read_expression(text, tokens[:-1], tokens[-1], what, {*self.labels, *self.quoted})
+        scalar = self.parse(text, what)
+        self.check(scalar, schema, text)
         return scalar, self.resolve(scalar, schema, text)
+
+    def parse(self, text: str, what: str, example: str | None = None) -> Scalar:
+        """An expression, as it is written."""
+        tokens = tokenize(text)
+        match_brackets(text, tokens)
+        return read_expression(text, tokens[:-1], tokens[-1], what, {*self.labels, *self.quoted}, example)
 
     def resolve(self, scalar: Scalar, schema: pa.Schema, text: str) -> Resolved:
         return resolve(scalar, self.labels, self.quoted, schema, text)
+
+    def check(self, scalar: Scalar, schema: pa.Schema, text: str) -> None:
+        """An error about a step that has no event to be read."""
+        source = Source(text, scalar.span)
+        steps, absent, later = (
+            {name.lower(): name for name in names} for names in (self.steps, self.absent, self.later)
+        )
+        columns = {name.lower() for name in schema.names}
+        for node in scalar.tree.find_all(exp.Column):
+            name = node.parts[0].name.lower()
+            if len(node.parts) == 1 or (name in columns and name not in steps):
+                continue
+            if name in later:
+                message = f"'{later[name]}' has no event yet when this is decided"
+                hint = "conditions look at earlier steps: move it to the later one"
+                raise source.error(message, source.span_of(node), hint)
+            if name in absent:
+                message = f"'{absent[name]}' must not occur, so it has no event that could be read"
+                raise source.error(message, source.span_of(node), "its own condition says which events it means")
+            if name not in steps:
+                written = node.parts[0].name
+                raise source.error(
+                    f"there is no step '{written}'", source.span_of(node), did_you_mean(written, self.steps)
+                )
 
 
 def refuse_rows(tree: exp.Expression, text: str, scalar: Scalar, *, final: bool = False) -> None:
@@ -92,10 +127,9 @@ def split_condition(number: int, text: str, names: Names, schema: pa.Schema) -> 
     >>> [value.spark for value in alone], len(others)
     (['`price` > 1'], 1)
     """
-    tokens = tokenize(text)
-    labels = {*names.labels, *names.quoted}
-    whole = read_expression(text, tokens[:-1], tokens[-1], "the condition", labels, "begin('a', 'price > 1')")
+    whole = names.parse(text, "the condition", "begin('a', 'price > 1')")
     refuse_rows(whole.tree, text, whole)
+    names.check(whole, schema, text)
     source = Source(text, whole.span)
     alone: list[EventValue] = []
     others: list[Test] = []

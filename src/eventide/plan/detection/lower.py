@@ -21,7 +21,7 @@ from eventide.operators.rows.spec import RowOrder
 from eventide.operators.times import TimeType
 from eventide.plan.detection.automaton import compile_pattern, pattern_conditions
 from eventide.plan.detection.conditions import Names, Test, TestCode, about_step, refuse_rows, split_condition
-from eventide.plan.detection.tree import EventPattern
+from eventide.plan.detection.tree import EventPattern, not_before, walk_steps
 from eventide.plan.detection.write import write_pattern
 from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typed import Source
@@ -49,16 +49,22 @@ class DetectionOptions:
     drop_bad_events: bool = False
     state_ttl: int | None = None  # microseconds
     allowed_lateness: int = 0  # microseconds
+    max_matches: int | None = None  # in one partition
+    shown: tuple[str, ...] = ()  # columns of events that a match without `select` shows; none: all
 
 
 def prepare_detection(
-    pattern: EventPattern, schema: pa.Schema, options: DetectionOptions, *, engine: str = "local"
+    pattern: EventPattern, schema: pa.Schema, options: DetectionOptions, *, engine: str = "local", whole: bool = True
 ) -> Physical:
-    """The executable form of a pattern over events of a schema."""
-    if options.state_ttl is not None:
-        window_us = options.state_ttl if pattern.window_us is None else min(pattern.window_us, options.state_ttl)
-        pattern = replace(pattern, window_us=window_us)
-    return _Lowering(pattern, schema, options, engine).physical()
+    """The executable form of a pattern over events of a schema; of a part of one if it is not `whole`."""
+    return _Lowering(bounded(pattern, options), schema, options, engine, whole).physical()
+
+
+def bounded(pattern: EventPattern, options: DetectionOptions) -> EventPattern:
+    """The pattern with the time that `state_ttl` gives a match."""
+    if options.state_ttl is None:
+        return pattern
+    return replace(pattern, window_us=min(options.state_ttl, pattern.window_us or options.state_ttl))
 
 
 def is_bounded(pattern: EventPattern, options: DetectionOptions) -> bool:
@@ -127,17 +133,22 @@ def partition_columns(schema: pa.Schema, options: DetectionOptions) -> tuple[str
 
 
 class _Lowering:
-    def __init__(self, pattern: EventPattern, schema: pa.Schema, options: DetectionOptions, engine: str) -> None:
+    def __init__(
+        self, pattern: EventPattern, schema: pa.Schema, options: DetectionOptions, engine: str, whole: bool
+    ) -> None:
         self.pattern = pattern
+        self.whole = whole
         self.schema = schema
         self.options = options
         self.program = compile_pattern(pattern)
-        self.names = Names(self.program.steps)
+        absent = tuple(step.name for step in walk_steps(pattern.steps) if step.link.is_negative)
+        self.names = Names(self.program.steps, absent)
         self.partition = partition_columns(schema, options)
         self.columns = RowColumns(self.partition, schema, engine)
         self.time = _find_time(schema, options)
         if self.time is None and pattern.is_bounded:
-            raise EventideError("within measures time, and no column holds it", hint="pass ts='column'")
+            which = "within" if options.state_ttl is None else "state_ttl"
+            raise EventideError(f"{which} measures time, and no column holds it", hint="pass ts='column'")
 
     # --- conditions -----------------------------------------------------------------------------------------
 
@@ -148,7 +159,10 @@ class _Lowering:
         tests: list[Test] = []
         for number, (step, name, text) in enumerate(pattern_conditions(self.pattern)):
             try:
-                local, others = split_condition(number, text, self.names, self.schema)
+                # In a part of a pattern a step may stand twice, and its events be there.
+                later = not_before(self.pattern.steps, step) if self.whole else ()
+                names = replace(self.names, later=later)
+                local, others = split_condition(number, text, names, self.schema)
                 TestCode(others, len(self.names.steps), self.schema).write([""] * 64)
                 bits.append(len(alone) // BITS_PER_MASK * 64 + len(alone) % BITS_PER_MASK if local else -1)
                 alone += [local] if local else []
@@ -166,6 +180,20 @@ class _Lowering:
         known = [name for name in self.schema.names if name in names and name not in self.columns.partition]
         return tuple(self.columns.of_column(name) for name in known if is_orderable(self.schema.field(name).type))
 
+    def _identity(self, alone: list[EventValue], code: TestCode, end_column: str) -> tuple[str, ...]:
+        """Columns that tell events apart in match_id, whatever is selected: what conditions read, and the sequence.
+
+        Without a sequence every column does. By name: an id must not depend on the order of the columns.
+        """
+        names = set(self.schema.names)
+        if end_column:
+            values = [*alone, *code.values]
+            names = {column.name for value in values for column in value.expression.find_all(exp.Column)}
+        ts = "" if self.time is None else self.time[0]
+        known = [name for name in sorted(names) if name not in self.columns.partition and name != ts]
+        told = [self.columns.of_column(name) for name in known if is_orderable(self.schema.field(name).type)]
+        return tuple(dict.fromkeys([TS, *([end_column] if end_column else []), *told]))
+
     # --- the whole ------------------------------------------------------------------------------------------
 
     def physical(self) -> Physical:
@@ -180,8 +208,11 @@ class _Lowering:
             order.append(RowOrder(end_column, False, True))
         outputs = Outputs(self.columns, "")
         measures = [self._measure(name, text, outputs) for name, text in options.select]
-        shown = () if options.select else tuple((self.columns.of_column(name), name) for name in self.schema.names)
-        ties = self._tie_columns([value for values in alone for value in values])
+        names = () if options.select else options.shown or self.schema.names
+        shown = tuple((self.columns.of_column(name), name) for name in names)
+        decided = [value for values in alone for value in values]
+        ties = self._tie_columns(decided)
+        identity = self._identity(decided, code, end_column)
         holds, carry, encodings, sizes = code.write(value_columns) if tests else (None, None, (), (0, 0, 0, 0))
         masks = self.columns.masks(alone)
         tested = {test.number for test in tests}
@@ -201,7 +232,7 @@ class _Lowering:
             end_us=MAX_US,
             skip=options.skip,
             skip_step=self._skip_step(),
-            identity=(*layout.partition, TS, *ties),
+            identity=(*layout.partition, *identity),
             shown=shown,
             picked=tuple(outputs.picked),
             folded=tuple(outputs.folded),
@@ -210,6 +241,7 @@ class _Lowering:
             holds_source=holds,
             carry_source=carry,
             n_carried=sizes,
+            max_matches=options.max_matches,
         )
         ts, time_type = self.time or ("", _NO_TIME)
         times = plain(TS, ts) if ts else SqlColumn(TS, "0L", "CAST(0 AS BIGINT)")

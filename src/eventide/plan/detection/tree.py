@@ -72,31 +72,11 @@ class EventPattern:
         return self.window_us is not None or self.gap_us is not None
 
 
-def warnings_of(pattern: EventPattern) -> list[str]:
-    """What to know of before it is run: loops in which every event may be taken or passed over.
-
-    >>> loop = Step(Link.BEGIN, "a", maximum=None, is_quantified=True, inner=Link.FOLLOWED_BY_ANY)
-    >>> warnings_of(EventPattern((loop,)))
-    ["'a' repeats in any combination: n events have up to 2^n matches; nothing bounds n: add within(...)"]
-    """
-    bound = "within(...) bounds n" if pattern.window_us is not None else "nothing bounds n: add within(...)"
-    return [
-        f"{step.shown} repeats in any combination: n events have up to 2^n matches; {bound}"
-        for step in _every_step(pattern.steps)
-        if step.is_loop and _combines(step)
-    ]
-
-
-def _every_step(steps: tuple[Step, ...]) -> Iterator[Step]:
+def every_step(steps: tuple[Step, ...]) -> Iterator[Step]:
+    """All steps, groups before what is in them."""
     for step in steps:
         yield step
-        yield from _every_step(step.group)
-
-
-def _combines(loop: Step) -> bool:
-    return loop.inner is Link.FOLLOWED_BY_ANY or any(
-        step.link is Link.FOLLOWED_BY_ANY or step.inner is Link.FOLLOWED_BY_ANY for step in _every_step(loop.group)
-    )
+        yield from every_step(step.group)
 
 
 def walk_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
@@ -111,3 +91,22 @@ def walk_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
             yield from walk_steps(step.group)
         else:
             yield step
+
+
+def not_before(steps: tuple[Step, ...], step: Step) -> tuple[str, ...]:
+    """The steps behind one that can have no event when one for it is looked at.
+
+    >>> a, b, c = (Step(Link.NEXT, name) for name in "abc")
+    >>> not_before((a, b, c), a)
+    ('b', 'c')
+    >>> not_before((Step(Link.BEGIN, group=(a, b), maximum=2), c), a)
+    ('c',)
+    """
+    for i, own in enumerate(steps):
+        behind = tuple(each.name for each in walk_steps(steps[i + 1 :]) if not each.link.is_negative)
+        if own is step:
+            return behind
+        if any(each is step for each in every_step(own.group)):
+            # The events of earlier iterations are there.
+            return (*(not_before(own.group, step) if own.maximum == 1 else ()), *behind)
+    return ()

@@ -16,6 +16,7 @@ from sqlglot import exp
 from eventide.errors import did_you_mean
 from eventide.lang.tree import Span
 from eventide.plan.expressions import arithmetic
+from eventide.plan.expressions.arrays import bind_array, common_arrays
 from eventide.plan.expressions.casts import is_equal_cast
 from eventide.plan.expressions.functions import Function, function_of
 from eventide.plan.expressions.literals import literal, target_type
@@ -163,7 +164,9 @@ class _Binder:
         if type(node) in arithmetic.OPERATORS:
             return self._arithmetic(node, span)
         call = function_of(node)
-        return self._unknown(node, span) if call is None else self._call(node, *call, span)
+        if call is not None:
+            return self._call(node, *call, span)
+        return bind_array(node, self.bind, self.source, span) or self._unknown(node, span)
 
     # --- leaves ---------------------------------------------------------------------------------------------
 
@@ -204,7 +207,8 @@ class _Binder:
         return Typed(word, args, pa.bool_(), None, span)
 
     def _compare(self, op: str, left: Typed, right: Typed, span: Span) -> Typed:
-        args = self._common([left, right], span, "compare")
+        arrays = common_arrays(left, right) if op in ("eq", "ne", "same") else None
+        args = self._common([left, right], span, "compare") if arrays is None else list(arrays)
         if args is None:
             return Typed("unknown", (left, right), pa.bool_(), op, span)
         return Typed(op, tuple(args), pa.bool_(), None, span)

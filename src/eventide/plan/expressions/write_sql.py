@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from eventide.errors import QueryError, did_you_mean
 from eventide.lang.tree import Span
+from eventide.plan.expressions.arrays import write_array
 from eventide.plan.expressions.casts import duckdb_cast
 from eventide.plan.expressions.functions import FUNCTIONS, SPECIAL_FORMS
 from eventide.plan.expressions.typecheck import Resolve, bind
@@ -48,6 +49,8 @@ def _for_spark(node: exp.Expression) -> exp.Expression:
     elif isinstance(node, exp.Log) and isinstance(node.this, exp.Literal) and node.this.this in _BASES:
         # sqlglot reads LOG10(x) as LOG(10, x), which Spark rounds differently.
         return exp.Anonymous(this=_BASES[node.this.this], expressions=[node.expression])
+    elif isinstance(node, exp.Bracket) and node.args.get("offset") == 1:
+        return exp.Anonymous(this="TRY_ELEMENT_AT", expressions=[node.this, *node.expressions])
     return node
 
 
@@ -261,6 +264,7 @@ _WRITERS: dict[str, Callable[[Typed], str]] = {
     "add_months": _shift,
     "sub_months": _shift,
     "call": lambda t: t.value.duckdb_text([_write(arg) for arg in t.args]),
+    "array": lambda t: write_array(t, [_write(arg) for arg in t.args]),
 }
 
 

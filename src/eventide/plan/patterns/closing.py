@@ -22,6 +22,7 @@ from eventide.plan.expressions.typed import Source, Typed
 from eventide.plan.expressions.types import is_number, kind, type_name
 from eventide.plan.expressions.write_code import DECORATOR, Place, TestWriter
 from eventide.plan.places import error_at
+from eventide.plan.rows.aggregates import average_type, sum_type
 
 _FUNCTIONS: dict[type[exp.AggFunc], str] = {
     exp.Count: "count",
@@ -50,6 +51,20 @@ class ClosingTest:
     aggregates: tuple[Aggregate, ...]
     slots: tuple[str, ...]
     source: Source
+
+    @property
+    def compared(self) -> Typed:
+        """The tree with a string's MIN and MAX as what they are to code spaces: a choice by order."""
+        return self._compared(self.tree)
+
+    def _compared(self, typed: Typed) -> Typed:
+        if typed.op == "aggregate" and typed.dtype == pa.string():
+            value = Typed("value", (), typed.dtype, (0, self.aggregates[typed.value].value), typed.span)
+            return Typed("least", (value, value), typed.dtype)
+        # Literals are known by their identity.
+        if not typed.args:
+            return typed
+        return Typed(typed.op, tuple(map(self._compared, typed.args)), typed.dtype, typed.value, typed.span)
 
     @property
     def symbols(self) -> frozenset[str]:
@@ -120,16 +135,17 @@ class _Binder:
         name = "other" if dtype is None else kind(dtype)
         if function == "count":
             return Aggregate(function, names.pop(), value, pa.int64())
+        if dtype is None:
+            raise self._error(span, f"the type of what {function.upper()} goes over is not known", "cast it")
         if function in ("sum", "avg"):
-            if dtype is None or not is_number(dtype) or name == "decimal":
-                message = f"{function.upper()} of a repeated symbol needs an integer or a double, but this is "
-                raise self._error(
-                    span, message + ("unknown" if dtype is None else type_name(dtype)), "cast it to DOUBLE"
-                )
-            result = pa.int64() if function == "sum" and name == "integer" else pa.float64()
-            return Aggregate(function, names.pop(), value, result)
-        if dtype is None or name in ("string", "other", "months", "boolean", "null"):
-            message = f"{function.upper()} of a repeated symbol needs a number or a time"
+            if not is_number(dtype):
+                message = f"{function.upper()} of a repeated symbol needs a number, but this is {type_name(dtype)}"
+                raise self._error(span, message, "cast it to DOUBLE")
+            return Aggregate(
+                function, names.pop(), value, sum_type(dtype) if function == "sum" else average_type(dtype)
+            )
+        if name in ("other", "months", "null"):
+            message = f"{function.upper()} of a repeated symbol cannot go over {type_name(dtype)}"
             raise self._error(span, message, "compare the events with one another instead")
         return Aggregate(function, names.pop(), value, dtype)
 
@@ -209,13 +225,22 @@ class ClosingWriter(TestWriter):
         self.depth -= 1
         for k, aggregate in enumerate(self._test.aggregates):
             if aggregate.function == "avg":
-                self.line(f"if c{k} > 0:")
-                self.line(f"    a{k} = a{k} / c{k}")
+                self._average(k, aggregate)
             if aggregate.function == "count":
                 self.line(f"a{k} = c{k}")
         value, null = self.write(self._test.tree)
         self.line(f"return {value} and not {null}")
         return f"{DECORATOR}def {name}(symbols, rows, base, n, cols):\n" + "\n".join(self.lines) + "\n"
+
+    def _average(self, k: int, aggregate: Aggregate) -> None:
+        self.line(f"if c{k} > 0:")
+        if _is_double(aggregate):
+            self.line(f"    a{k} = a{k} / c{k}")
+            return
+        # Four more places, rounded half up; quotient and rest apart, so that only a large result leaves 64 bits.
+        whole = self.call("mul_int", f"abs(a{k}) // c{k}", "10000")
+        self.line(f"    d{k} = {whole} + (abs(a{k}) % c{k} * 20000 + c{k}) // (2 * c{k})")
+        self.line(f"    a{k} = -d{k} if a{k} < 0 else d{k}")
 
     def _accumulate(self, k: int, aggregate: Aggregate) -> None:
         self.line(f"if symbols[i] == {self._numbers[aggregate.symbol]}:")
@@ -230,7 +255,7 @@ class ClosingWriter(TestWriter):
             match aggregate.function:
                 case "sum" | "avg" if _is_double(aggregate):
                     self.line(f"a{k} += {value}")
-                case "sum":
+                case "sum" | "avg":
                     self.line(f"a{k} = {self.call('add_int', f'a{k}', value)}")
                 case "min" | "max":
                     op = "lt" if aggregate.function == "min" else "gt"
@@ -242,6 +267,8 @@ class ClosingWriter(TestWriter):
 
     def _aggregate(self, typed: Typed) -> tuple[str, str]:
         k = typed.value
+        if typed.dtype == pa.bool_():
+            return f"(a{k} != 0)", f"c{k} == 0"
         return f"a{k}", "False" if self._test.aggregates[k].function == "count" else f"c{k} == 0"
 
     def _value(self, typed: Typed) -> tuple[str, str]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from eventide.lang.durations import write_length
-from eventide.lang.tree import And, Length, Not, Or, Pattern, Repeat, Seq, Step, Strategy
+from eventide.lang.tree import Length
+from eventide.operators.patterns.offers import is_alone
+from eventide.operators.patterns.program import PatternProgram
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.plan.bound import Bound
-from eventide.plan.patterns.lower import make_program, split_conjuncts
+from eventide.plan.patterns.automaton import TooLargeError, compile_pattern
+from eventide.plan.patterns.growth import growth_lines
+from eventide.plan.patterns.lower import STRATEGY, make_program, split_conjuncts, too_large
 from eventide.plan.physical import Physical
 
 
@@ -46,24 +50,12 @@ def operator_lines(plan: Bound, physical: Physical) -> list[str]:
         )
     if program.waits:
         lines.append(f"decided     {_decided(spec)}")
-    if program.conjunctions:
-        lines.append("and         all pairs of matches of the sides in one window are held in memory")
-    if plan.strategy is Strategy.ANY and is_unbounded(plan.pattern):
-        lines += _growth(spec)
+    if program.conjunctions and not is_alone(program):
+        lines.append("and         the pairs of matches of the sides that one window holds are held in memory")
+    lines += _growth(plan, program)
     if not physical.intake.keep_all:
         lines.append("filter      events that no step wants are left out before anything else")
     return lines
-
-
-def is_unbounded(pattern: Pattern) -> bool:
-    """Whether a match may have any number of events."""
-    match pattern:
-        case Step() | Not():
-            return False
-        case Repeat():
-            return pattern.maximum is None or is_unbounded(pattern.part)
-        case Seq() | And() | Or():
-            return any(map(is_unbounded, pattern.parts))
 
 
 def _decided(spec: PatternSpec) -> str:
@@ -72,8 +64,21 @@ def _decided(spec: PatternSpec) -> str:
     return "where NOT stands last, at the end of the window: detected_at is that end"
 
 
-def _growth(spec: PatternSpec) -> list[str]:
-    text = "results     under skip-till-any a repetition of n events has up to 2^n matches"
-    if spec.window_us is not None:
-        return [f"{text}; WITHIN bounds n"]
-    return [f"{text}", "warning     nothing bounds n: add WITHIN, or SEMANTICS next"]
+def _growth(plan: Bound, program: PatternProgram) -> list[str]:
+    return growth_lines(
+        program,
+        plan.pattern,
+        within=plan.query.window is not None,
+        tied=plan.options.ties == "strict",
+        types={symbol.name: symbol.type for symbol in plan.symbols.values()},
+        defined={definition.name.text for definition in plan.query.define},
+    )
+
+
+def pattern_lines(plan: Bound) -> tuple[list[str], list[str]]:
+    """What the pattern alone says, whatever the columns are: its automata, and whether it may have too many matches."""
+    try:
+        program = compile_pattern(plan.pattern, STRATEGY[plan.strategy])
+    except TooLargeError as error:
+        raise too_large(plan, error) from None
+    return program.dump(), [] if plan.aggregates else _growth(plan, program)

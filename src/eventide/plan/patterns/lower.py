@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
+from eventide.errors import QueryError
 from eventide.lang.positions import span_of
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step, Strategy
 from eventide.operators.block import SEQUENCE, TS
@@ -25,7 +26,7 @@ from eventide.plan.results import added_columns, added_fields, project_item, ren
 from eventide.plan.symbols import walk_steps
 from eventide.plan.windows import check_windows, slide_of, time_unit_us
 
-_STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
+STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
 
 
 def lower_pattern(plan: Bound, engine: str) -> Physical:
@@ -121,10 +122,15 @@ def make_program(plan: Bound, parts: Split, closing: list[ClosingTest]) -> Patte
     ]
     links = Links(tuple(related), tuple(test.symbols for test in closing))
     try:
-        return compile_pattern(plan.pattern, _STRATEGY[plan.strategy], links)
+        return compile_pattern(plan.pattern, STRATEGY[plan.strategy], links)
     except TooLargeError as error:
-        message = f"the pattern has more than {MAX_POSITIONS:,} steps when its bounds are written out"
-        raise error_at(plan.query, error.span, message, "use smaller bounds, or + or *") from None
+        raise too_large(plan, error) from None
+
+
+def too_large(plan: Bound, error: TooLargeError) -> QueryError:
+    """The error about a pattern with too many steps."""
+    message = f"the pattern has more than {MAX_POSITIONS:,} steps when its bounds are written out"
+    return error_at(plan.query, error.span, message, "use smaller bounds, or + or *")
 
 
 def _binds_one(plan: Bound, symbol: str) -> bool:

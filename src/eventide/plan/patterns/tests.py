@@ -28,7 +28,7 @@ def write_pattern_tests(
     if not tests and not closing:
         return None, ()
     trees = [*(test.tree for test in tests), *(test.tree for test in closing)]
-    spaces = CodeSpaces(trees)
+    spaces = CodeSpaces([*(test.tree for test in tests), *(test.compared for test in closing)])
     read = {leaf.value[1] for tree in trees for leaf in tree.walk() if leaf.op == "value"}
     read |= {a.value for test in closing for a in test.aggregates if a.value is not None}
     used = sorted(read)

@@ -8,7 +8,7 @@ from sqlglot import exp
 from eventide.errors import QueryError
 from eventide.operators.block import MASK, SEQUENCE, Layout
 from eventide.plan.expressions.split import EventValue
-from eventide.plan.physical import SqlColumn
+from eventide.plan.physical import Addend, SqlColumn
 
 BITS_PER_MASK = 62
 
@@ -57,7 +57,7 @@ class RowColumns:
         items.append(ts)
         if by_arrival:
             items.append(SqlColumn(SEQUENCE, "monotonically_increasing_id()", None))
-        items += [masks[0] if masks else SqlColumn(MASK, "0L", "CAST(0 AS BIGINT)")]
+        items += [masks[0] if masks else SqlColumn(MASK, "0L", "CAST(0 AS BIGINT)", addends=())]
         items += [self.column(name, value) for name, value in self._values.values()]
         items += masks[1:]
         items += [plain(block, name) for name, block in self.returned.items()]
@@ -83,14 +83,28 @@ class RowColumns:
             duckdb = [_bit(k, [m.duckdb or "" for m in columns], "") for k, columns in enumerate(made)]
             local = all(m.duckdb is not None for columns in made for m in columns)
             # Bits never carry into each other, so a sum is the union.
-            text = f"CAST({' + '.join(duckdb)} AS BIGINT)" if local else None
-            masks.append(SqlColumn(name, " + ".join(spark), text))
+            text = _sum(duckdb) if local else None
+            addends = _addends(some, duckdb) if local else None
+            masks.append(SqlColumn(name, " + ".join(spark), text, addends=addends))
         return masks
 
 
 def _bit(k: int, texts: list[str], suffix: str) -> str:
     condition = " AND ".join(f"({text})" for text in texts)
     return f"CASE WHEN {condition} THEN {1 << k}{suffix} ELSE 0{suffix} END"
+
+
+def _sum(texts: list[str]) -> str:
+    return f"CAST({' + '.join(texts)} AS BIGINT)"
+
+
+def _addends(conditions: list[list[EventValue]], bits: list[str]) -> tuple[Addend, ...]:
+    """The bits by the column that their conditions read, where it is only one."""
+    by_column: dict[str | None, list[str]] = {}
+    for values, bit in zip(conditions, bits, strict=True):
+        read = {column.name for value in values for column in value.expression.find_all(exp.Column)}
+        by_column.setdefault(read.pop() if len(read) == 1 else None, []).append(bit)
+    return tuple(Addend(column, _sum(texts)) for column, texts in by_column.items())
 
 
 def plain(name: str, column: str) -> SqlColumn:

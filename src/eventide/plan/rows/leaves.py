@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -116,6 +117,18 @@ class Resolved:
     tree: exp.Expression
     leaves: tuple[Leaf, ...]
     span: Span
+
+
+def columns_read(leaves: Iterable[Leaf]) -> set[str]:
+    """The columns of the table that leaves read."""
+    names: set[str] = set()
+    for leaf in leaves:
+        match leaf:
+            case ValueLeaf() | FoldLeaf() | ListLeaf():
+                names |= {column.name for column in leaf.tree.find_all(exp.Column)} if leaf.tree is not None else set()
+            case AggregateLeaf():
+                names |= columns_read(leaf.lists)
+    return names
 
 
 def leaf_type(leaf: ValueLeaf | LabelLeaf | NumberLeaf | FoldLeaf, value: pa.DataType | None) -> pa.DataType | None:

@@ -14,20 +14,20 @@ from eventide.lang.rows.write import write_clause
 from eventide.lang.tree import Length, Name, Scalar, Span
 from eventide.operators.block import SEQUENCE, TS
 from eventide.operators.computed import Computed
-from eventide.operators.rows.measures import NUMBER
+from eventide.operators.rows.measures import MATCH_ID, NUMBER
 from eventide.operators.rows.program import LABEL, Program
 from eventide.operators.rows.spec import Interpreted, RowOrder, RowsSpec
 from eventide.operators.times import TimeType
 from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typed import Source
-from eventide.plan.expressions.types import kind, type_name
+from eventide.plan.expressions.types import DURATION, MONTHS, column_type, kind, type_name
 from eventide.plan.expressions.write_sql import write_spark, write_typed
 from eventide.plan.options import Options
 from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.references import is_orderable
 from eventide.plan.rows.columns import RowColumns, plain
 from eventide.plan.rows.define import Code, Condition, ConditionCode, conjuncts, event_value, is_local, plain_tree
-from eventide.plan.rows.leaves import FoldLeaf, LabelLeaf, Leaf, NumberLeaf, Resolved, ValueLeaf
+from eventide.plan.rows.leaves import FoldLeaf, LabelLeaf, Leaf, NumberLeaf, Resolved, ValueLeaf, columns_read
 from eventide.plan.rows.outputs import Outputs
 from eventide.plan.rows.program import compile_pattern
 from eventide.plan.rows.resolve import resolve
@@ -177,6 +177,10 @@ class _Lowering:
         measures = [self.outputs.over(self._resolve(measure.value)) for measure in query.measures]
         shown = self._shown()
         ties = self._tie_columns()
+        hashed = self._hashed() if self.options.match_id else None
+        if hashed is not None and query.order_by:
+            # Asked last, so that the request changes no match.
+            ties = tuple(dict.fromkeys([*ties, *hashed[len(self.partition) :]]))
         written = code.write(value_columns) if compiled else Code()
         masks = self.columns.masks(local)
         # 62 bits to a mask.
@@ -223,11 +227,13 @@ class _Lowering:
             ahead=ahead,
             shows_number=reads_number(self.leaves),
             ttl_us=self.options.state_ttl,
+            hashed=hashed,
         )
         if self.on_stream:
             check_stream(query, spec)
-        hint = f"fill in the time, or leave such rows out before: (SELECT * FROM t WHERE {ts[0]} IS NOT NULL)"
-        intake = Intake(layout, time_type, ts[0], False, True, self.columns.names(), hint)
+        # Without a length of time NULL is a key like any other.
+        drop = bool(ts[0]) and self.options.on_bad_event == "drop"
+        intake = Intake(layout, time_type, ts[0], drop, True, self.columns.names())
         return Physical(
             text=query.text,
             intake=intake,
@@ -267,7 +273,7 @@ class _Lowering:
         elif self.on_stream:
             what, place = "a stream", query.pattern.span
         else:
-            return _NO_TIME, ("", SqlColumn(TS, "0L", "CAST(0 AS BIGINT)"))
+            return _NO_TIME, ("", SqlColumn(TS, "0L", "CAST(0 AS BIGINT)", addends=()))
         if not query.order_by or query.order_by[0].descending:
             raise self.error(f"{what} needs ORDER BY a time, ascending", place, "write ORDER BY ts")
         name = query.order_by[0].column
@@ -287,8 +293,15 @@ class _Lowering:
         """Columns that the clause reads, in schema order: they tell rows with equal keys apart."""
         if not self.query.order_by:
             return ()
-        names = [name for name in self._reads() if name not in self.partition]
-        return tuple(self.columns.of_column(name) for name in names if is_orderable(self.schema.field(name).type))
+        return tuple(self.columns.of_column(name) for name in self._reads() if name not in self.partition)
+
+    def _hashed(self) -> tuple[str, ...]:
+        """All columns that can be hashed, read or not: they tell the rows of different matches apart."""
+        types = {field.name: column_type(field.type) for field in self.schema}
+        # In this process lengths of time come as intervals, which have no hash.
+        names = [name for name, dtype in types.items() if is_orderable(dtype) and dtype != DURATION]
+        own = [self.columns.of_column(name) for name in names if name not in self.partition]
+        return (*(f"p{i}" for i in range(len(self.partition))), *own)
 
     def _shown(self) -> list[tuple[str, str]]:
         """For ALL ROWS PER MATCH the row's own columns: block column and name; partition columns come anyway."""
@@ -297,20 +310,16 @@ class _Lowering:
         return [(self.columns.of_column(name), name) for name in self.schema.names if name not in self.partition]
 
     def _reads(self) -> tuple[str, ...]:
-        names = {*self.partition, *self.columns.returned, *self.columns.read_by_values()}
-        for definition in self.query.define:
-            for column in definition.condition.tree.find_all(exp.Column):
-                names |= {part.name for part in column.parts}
-        names |= {self._find(item.column) for item in self.query.order_by}
-        lower = {name.lower() for name in names}
-        return tuple(name for name in self.schema.names if name.lower() in lower)
+        names = {*self.partition, *self.columns.returned, *columns_read(self.leaves)}
+        return tuple(name for name in self.schema.names if name in names)
 
     # --- the result -----------------------------------------------------------------------------------------
 
     def _output_schema(self, shown: list[tuple[str, str]]) -> pa.Schema:
         fields = [pa.field(f"p{i}", self._plain_type(name)) for i, name in enumerate(self.partition)]
         fields += [pa.field(block, self._plain_type(name)) for block, name in shown]
-        return pa.schema([*fields, *self.outputs.fields()])
+        ids = [pa.field(MATCH_ID, pa.string())] if self.options.match_id else []
+        return pa.schema([*fields, *self.outputs.fields(), *ids])
 
     def _plain_type(self, name: str) -> pa.DataType:
         return self.schema.field(name).type
@@ -327,6 +336,8 @@ class _Lowering:
         made = [SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for name, block in own]
         made += [self._item(measure, tree) for measure, tree in zip(self.query.measures, measures, strict=True)]
         made += [SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for name, block in after]
+        if self.options.match_id:
+            made.append(SqlColumn(MATCH_ID, f"`{MATCH_ID}`", f'"{MATCH_ID}"'))
         self._check_names(made)
         if not made:
             hint = "add MEASURES or PARTITION BY, or write ALL ROWS PER MATCH"
@@ -336,7 +347,9 @@ class _Lowering:
     def _item(self, measure: Measure, tree: exp.Expression) -> SqlColumn:
         name, span = measure.alias.text, measure.value.span
         typed = self.outputs.bind(tree, span)
-        dtype = typed.value[1] if isinstance(tree, exp.Column) else typed.dtype
+        dtype = typed.dtype
+        if isinstance(tree, exp.Column) and typed.value[1] != MONTHS:
+            dtype = typed.value[1]
         spark: str = f"`{tree.name}`" if isinstance(tree, exp.Column) else write_spark(tree)
         duckdb: str | None = f'"{tree.name}"'
         if not isinstance(tree, exp.Column):
@@ -363,13 +376,16 @@ class _Lowering:
             if key in seen and key in measures:
                 alias = measures[key].alias
                 raise self.error(f"two columns of the result are called '{item.name}'", alias.span, "name it otherwise")
+            if key in seen and item.name == MATCH_ID:
+                hint = "leave out match_id=True, or rename the column before: (SELECT match_id AS earlier, ... FROM t)"
+                raise self.error(f"the table has a column '{MATCH_ID}' already", self.query.pattern.span, hint)
             seen.add(key)
 
 
 def _meaning(query: RowQuery, options: Options) -> str:
     """The canonical text, which names the query of a checkpoint."""
     ttl = "" if options.state_ttl is None else f"\n-- state_ttl {write_length(Length(options.state_ttl))}"
-    return write_clause(query) + ttl
+    return write_clause(query) + ttl + ("\n-- match_id" if options.match_id else "")
 
 
 def _dependence(leaves: tuple[Leaf, ...]) -> tuple[bool, bool]:

@@ -13,7 +13,7 @@ from eventide.operators.rows.spec import Folded, Listed, Picked, Position
 from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typecheck import bind
 from eventide.plan.expressions.typed import Source, Typed, cast_to
-from eventide.plan.expressions.types import is_number, kind, type_name
+from eventide.plan.expressions.types import column_type, is_number, kind, type_name
 from eventide.plan.expressions.write_sql import write_typed
 from eventide.plan.references import is_orderable
 from eventide.plan.rows.aggregates import AGGREGATES, Use, columns
@@ -101,11 +101,12 @@ class Outputs:
             case FoldLeaf():
                 value = None if leaf.tree is None else self._value(leaf.tree, leaf.span)
                 self._check_fold(leaf, value)
-                if leaf.function == "SUM" and self._is_wide(value):
+                if self._is_for_lists(leaf.function, value):
                     item = exp.Column(this=exp.to_identifier("0", quoted=True))
                     listed_items = (ListLeaf(leaf.members, leaf.tree, leaf.final, leaf.span),)
+                    name = leaf.function.lower()
                     return self._aggregate(
-                        AggregateLeaf("SUM", (item,), listed_items, False, leaf.span, name="sum"), span
+                        AggregateLeaf(leaf.function, (item,), listed_items, False, leaf.span, name=name), span
                     )
                 dtype = self._typed(leaf_type(leaf, self._type(value)), span)
                 name = f"f{len(self.folded)}"
@@ -188,7 +189,7 @@ class Outputs:
             return
         dtype = self._type(value)
         if leaf.function in ("MIN", "MAX"):
-            if dtype is not None and not is_orderable(dtype):
+            if dtype is not None and not is_orderable(column_type(dtype)):
                 shown, word = type_name(dtype), leaf.function.lower()
                 raise self._error(f"there is no {word} of {shown}", leaf.span, "take a number, a string or a time")
             return
@@ -197,10 +198,14 @@ class Outputs:
         if kind(value.dtype) not in ("integer", "double", "float", "decimal", "null"):
             raise self._error(f"there is no sum of {type_name(value.dtype)}", leaf.span, "sum numbers")
 
-    def _is_wide(self, value: EventValue | None) -> bool:
-        """Whether sums may need more than 64 bits."""
+    def _is_for_lists(self, function: str, value: EventValue | None) -> bool:
+        """Whether no fold has the result: sums may need more than 64 bits, and DuckDB's intervals are no numbers."""
         dtype = self._type(value)
-        return dtype is not None and pa.types.is_decimal(dtype) and dtype.precision > 18
+        if dtype is None or function == "COUNT":
+            return False
+        if function == "SUM":
+            return bool(pa.types.is_uint64(dtype) or (pa.types.is_decimal(dtype) and dtype.precision > 18))
+        return bool(pa.types.is_interval(dtype))
 
     def _value(self, tree: exp.Expression, span: Span) -> EventValue:
         return event_value(tree, self._columns.schema, Source(self._text, span))

@@ -12,6 +12,7 @@ from eventide.errors import QueryError, did_you_mean
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Scalar, Span
 from eventide.plan.expressions.typed import Source
+from eventide.plan.expressions.types import is_number, kind, type_name
 from eventide.plan.rows.aggregates import (
     AGGREGATES,
     CONSTANTS,
@@ -222,6 +223,9 @@ class _Resolver:
         """A sum divided by a count; of decimals exactly, as long as their units fit into 64 bits."""
         tree = self._plain(call.arguments[0])
         dtype = event_value(tree, self.schema, Source(self.text, self.span(node))).dtype
+        if dtype is not None and not is_number(dtype) and kind(dtype) not in ("string", "null"):
+            hint = "average numbers: cast it, avg(CAST(x AS DOUBLE))"
+            raise self.error(f"there is no avg of {type_name(dtype)}", node, hint)
         decimal = dtype if dtype is not None and pa.types.is_decimal(dtype) else None
         if decimal is not None and not has_exact_average(decimal):
             return self._general(call, "AVG", node, mode)
@@ -399,6 +403,8 @@ class _Resolver:
         for part in tree.walk():
             if isinstance(part, exp.Column) and isinstance(part.this, exp.Star):
                 found[self._star_label(part)] = None
+            elif isinstance(part, exp.Star) and not isinstance(part.parent, exp.Column):
+                found[None] = None
             elif isinstance(part, exp.Column) and _name(part.parent) == "CLASSIFIER":
                 found[self._named_label(part)] = None
             elif isinstance(part, exp.Column):
@@ -434,7 +440,11 @@ class _Resolver:
                 outside = _name(node) if _name(node) in _NAVIGATION else ""
                 what = _name(part) if _name(part) in (*_NAVIGATION, *_MODES) else part.sql("spark")
                 hint = "only FIRST and LAST stand inside PREV and NEXT"
-                if not outside:
+                if outside in ("PREV", "NEXT") and _name(part) in ("FIRST", "LAST"):
+                    outside += " as a part of its argument"
+                    whole = _without(inner, what).sql("spark")
+                    hint = f"FIRST or LAST is the whole argument: {_name(node)}({what}({whole}))"
+                elif not outside:
                     outside, hint = "an aggregate", "an aggregate takes the columns of its rows: sum(A.price)"
                 raise self.error(f"{what} cannot stand inside {outside}", part, hint)
 
@@ -442,6 +452,13 @@ class _Resolver:
 def _name(node: exp.Expr | None) -> str:
     """The name of a navigation or mode function, upper-case; "" for anything else."""
     return node.name.upper() if isinstance(node, exp.Anonymous) else ""
+
+
+def _without(tree: exp.Expression, name: str) -> exp.Expression:
+    """The expression with the arguments of a function in its place."""
+    made = tree.copy().transform(lambda node: node.expressions[0] if _name(node) == name else node)
+    assert isinstance(made, exp.Expression)
+    return made
 
 
 def _is_dynamic(*trees: exp.Expression | None) -> bool:

@@ -26,12 +26,14 @@ from eventide.lang.positions import span_of
 from eventide.lang.tree import Length, Scalar
 from eventide.operators.detection.spec import TIMED_OUT
 from eventide.operators.partitions import encode_partitions
+from eventide.plan.detection.beginnings import Beginning, Needed, beginnings
 from eventide.plan.detection.conditions import Names
-from eventide.plan.detection.lower import DetectionOptions, prepare_detection, with_end
+from eventide.plan.detection.lower import DetectionOptions, bounded, prepare_detection, with_end
 from eventide.plan.detection.tree import EventPattern, Link, Step, walk_steps
 from eventide.plan.diagnosis.checks import read_parts
 from eventide.plan.expressions.write_sql import quote_duckdb
 from eventide.plan.physical import Physical
+from eventide.plan.references import is_orderable
 from eventide.plan.rows.define import conjuncts
 
 _ROW = "eventide_row"
@@ -40,27 +42,21 @@ _ROW = "eventide_row"
 def diagnose_pattern(tree: EventPattern, options: DetectionOptions, source: Source, partitions: int) -> Diagnosis:
     """The diagnosis of a pattern; `partitions` without a match are looked at in detail."""
     physical = prepare_detection(tree, source.schema, options, engine="local")
-    by = [name for name in (physical.intake.ts_column, options.sequence) if name]
+    tree = bounded(tree, options)
+    # As `ev.detect` orders them: by time, sequence, then by every column.
+    plain = [field.name for field in source.schema if is_orderable(field.type)]
+    by = dict.fromkeys(name for name in (physical.intake.ts_column, options.sequence, *plain) if name)
     order = ", ".join(f"{quote_duckdb(name)} ASC NULLS FIRST" for name in by)
     table = source.connection.sql(f"SELECT * FROM {source.sql} ORDER BY {order}").to_arrow_table()
     table = pa.table(dict(zip(source.schema.names, table.columns, strict=True)))
     return _PatternDiagnosis(tree, options, physical, table).diagnosis(partitions)
 
 
-@dataclass(frozen=True, slots=True)
-class _Prefix:
-    """The first steps of a pattern: the last one is step `last`, which takes events `n_times` at least."""
-
-    steps: tuple[Step, ...]
-    last: int
-    n_times: int
-
-
 @dataclass(slots=True)
 class _Witness:
-    """The events of a match or of the longest partial match, with their steps; `prefix` numbers it, from 1."""
+    """The events of a match or of the longest partial match, with their steps; `reached` numbers the beginning."""
 
-    prefix: int = 0
+    reached: int = 0
     rows: tuple[int, ...] = ()
     steps: tuple[str, ...] = ()
     matched: bool = False
@@ -79,7 +75,8 @@ Found = dict[int, dict[str, Any]]  # partition -> its first match
 class _PatternDiagnosis:
     def __init__(self, tree: EventPattern, options: DetectionOptions, physical: Physical, table: pa.Table) -> None:
         self._tree = tree
-        self._options = replace(options, skip="past_last", skip_to=None)
+        ts = physical.intake.ts_column or None
+        self._options = replace(options, ts=ts, sequence=_ROW, skip="past_last", skip_to=None, state_ttl=None)
         self._physical = physical
         self._table = table.append_column(_ROW, pa.array(np.arange(table.num_rows)))
         known = {name.lower(): name for name in table.column_names}
@@ -91,39 +88,49 @@ class _PatternDiagnosis:
         codes, first = np.unique(self._codes, return_index=True)
         self._first = dict(zip(codes.tolist(), first.tolist(), strict=True))
         self._witnesses = {code: _Witness() for code in self._first}
-        self._prefixes = list(_prefixes(tree.steps))
+        self._beginnings = beginnings(tree.steps)
 
     def diagnosis(self, partitions: int) -> Diagnosis:
         for code, match in self._run(self._tree, list(self._witnesses), to_end=True).items():
-            self._witnesses[code] = _Witness(len(self._prefixes) + 1, *self._events(match, self._tree.steps), True)
+            self._witnesses[code] = _Witness(len(self._beginnings), *self._events(match, self._tree.steps), True)
         self._find_longest()
         codes = sorted(self._witnesses, key=lambda code: (self._witnesses[code].matched, self._first[code]))
         unmatched = [code for code in codes if not self._witnesses[code].matched]
-        failures = {code: Failure(self._behind(self._witnesses[code].prefix).shown, "") for code in unmatched}
+        failures = {code: Failure(self._lacking(self._witnesses[code].reached), "") for code in unmatched}
         groups: dict[int, list[int]] = {}
         for code in unmatched[:partitions]:
-            groups.setdefault(self._witnesses[code].prefix, []).append(code)
-        for prefix, mine in groups.items():
-            failures |= self._tried(prefix, mine)
+            groups.setdefault(self._witnesses[code].reached, []).append(code)
+        for reached, mine in groups.items():
+            failures |= dict(self._tried(self._beginnings[reached], mine))
         return self._result(codes, failures, min(partitions, len(unmatched)))
 
     # --- how far it goes ------------------------------------------------------------------------------------
 
     def _find_longest(self) -> None:
-        """Bisection: prefix `low` is reached, prefix `high` is not."""
+        """Bisection: beginning `low` is reached, `high` is not; those that may be left out are tried one by one."""
         unmatched = [code for code, witness in self._witnesses.items() if not witness.matched]
-        waiting = [(0, len(self._prefixes) + 1, unmatched)]
+        certain = [i for i, beginning in enumerate(self._beginnings) if beginning.certain]
+        waiting = [(0, len(certain), unmatched)]
         while waiting:
             low, high, codes = waiting.pop()
-            if high - low <= 1 or not codes:
+            if high - low <= 1:
+                end = certain[high] if high < len(certain) else len(self._beginnings)
+                for number in reversed(range(certain[low] + 1, end)):
+                    reached = self._reach(number, codes)
+                    codes = [code for code in codes if code not in reached]
                 continue
             middle = (low + high) // 2
-            steps = self._prefixes[middle - 1].steps
-            found = self._run(replace(self._tree, steps=steps), codes)
-            for code, match in found.items():
-                self._witnesses[code] = _Witness(middle, *self._events(match, steps))
+            found = self._reach(certain[middle], codes)
             waiting.append((middle, high, [code for code in codes if code in found]))
             waiting.append((low, middle, [code for code in codes if code not in found]))
+
+    def _reach(self, number: int, codes: Sequence[int]) -> Found:
+        """The partitions that have a match of a beginning, which becomes their witness."""
+        steps = self._beginnings[number].steps
+        found = self._run(replace(self._tree, steps=steps), codes) if codes else {}
+        for code, match in found.items():
+            self._witnesses[code] = _Witness(number, *self._events(match, steps))
+        return found
 
     def _run(
         self, tree: EventPattern, codes: Sequence[int], values: Sequence[str] = (), *, to_end: bool = False
@@ -132,10 +139,10 @@ class _PatternDiagnosis:
         names = _taking(tree.steps)
         select = [(f"rows {i}", f"array_agg({_quoted(name)}.{_ROW})") for i, name in enumerate(names)]
         select += [(f"value {k}", text) for k, text in enumerate(values)]
-        # Whole events come faster than what is measured of them.
-        options = replace(self._options, select=tuple(select) if values else ())
+        # Events come faster than what is measured of them.
+        options = replace(self._options, select=tuple(select) if values else (), shown=(_ROW,))
         source = open_source(self._table.filter(pa.array(np.isin(self._codes, codes))))
-        physical = prepare_detection(tree, source.schema, options, engine="local")
+        physical = prepare_detection(tree, source.schema, options, engine="local", whole=to_end)
         if to_end and tree.is_bounded and self._table.num_rows:
             ends = microseconds(self._table.column(self._time), physical.intake)
             physical = with_end(physical, pc.max(ends).as_py())
@@ -163,34 +170,42 @@ class _PatternDiagnosis:
 
     # --- what failed ----------------------------------------------------------------------------------------
 
-    def _behind(self, prefix: int) -> Step:
-        """The step that a partial match of the prefix lacks."""
-        if not prefix:
-            return self._tree.steps[0]
-        reached = self._prefixes[prefix - 1]
-        step = self._tree.steps[reached.last]
-        if not step.group and reached.n_times < step.minimum:
-            return step
-        behind = self._tree.steps[reached.last + 1 :]
-        needed = [step for step in behind if not step.link.is_negative and not step.optional]
-        return (needed or list(behind) or [step])[0]
+    def _lacking(self, reached: int) -> str:
+        """The step that a partial match lacks."""
+        needed = self._beginnings[reached].needed
+        return self._beginnings[reached].steps[-1].shown if needed is None else needed.step.name
 
-    def _tried(self, prefix: int, codes: list[int]) -> dict[int, Failure]:
-        step = self._behind(prefix)
-        name = step.name or next(walk_steps(step.group)).name
-        if step.link.is_negative:
-            text = f"{step.link.value}({', '.join(repr(part) for part in (step.name, step.condition) if part)})"
-            return {code: Failure(name, "absence", text) for code in codes}
-        reached = self._prefixes[prefix - 1] if prefix else None
-        if step.group or (reached is not None and self._tree.steps[reached.last] is step):
-            return {code: Failure(name, "no event", step.condition) for code in codes}
-        return dict(self._narrowed(step, name, reached, codes))
+    def _tried(self, reached: Beginning, codes: list[int]) -> Iterator[tuple[int, Failure]]:
+        """Why each partition comes no further."""
+        needed = reached.needed
+        if needed is None:
+            yield from ((code, Failure(reached.steps[-1].shown, "strategy")) for code in codes)
+        elif needed.step.link.is_negative:
+            yield from self._present(reached, needed.step, codes)
+        else:
+            yield from self._narrowed(needed, reached.steps, codes)
 
-    def _narrowed(
-        self, step: Step, name: str, reached: _Prefix | None, codes: list[int]
-    ) -> Iterator[tuple[int, Failure]]:
+    def _present(self, reached: Beginning, step: Step, codes: list[int]) -> Iterator[tuple[int, Failure]]:
+        """What must not occur behind the last step, and does; or may still do when the events end."""
+        asked = self._conjuncts(step, reached.steps)
+        link = Link.NEXT if step.link is Link.NOT_NEXT else Link.FOLLOWED_BY_ANY
+        steps = (*reached.steps, Step(link, step.name, step.condition))
+        reads = tuple(dict.fromkeys(read for each in asked for read in each.reads))
+        found = self._run(replace(self._tree, steps=steps), codes, reads)
+        text = f"{step.link.value}({', '.join(repr(part) for part in (step.name, step.condition) if part)})"
+        for code in codes:
+            if code in found:
+                values = _written(reads, found[code])
+                yield code, Failure(step.name, "absence", text, values, self._at(found[code]))
+            elif step.link is Link.NOT_NEXT:
+                yield code, Failure(step.name, "no event", None, "no event follows")
+            else:
+                hint = "ev.detect(..., close_at_end=True) counts all time as over"
+                yield code, Failure(step.name, "window", self._within(), "the events end before that time", None, hint)
+
+    def _narrowed(self, needed: Needed, before: tuple[Step, ...], codes: list[int]) -> Iterator[tuple[int, Failure]]:
         """Each partition with the first demand that no event meets."""
-        before = reached.steps if reached is not None else ()
+        step, name = needed.step, needed.step.name
         asked = self._conjuncts(step, before)
         link = Link.FOLLOWED_BY_ANY if before else Link.BEGIN
         plain = EventPattern(())
@@ -211,21 +226,29 @@ class _PatternDiagnosis:
             if code not in found:
                 yield code, self._too_late(name, last[code])
         left = [code for code in left if code in found]
-        direct = replace(self._tree, steps=(*before, Step(step.link, name, condition)))
+        direct = replace(self._tree, steps=(*before, Step(step.link if before else Link.BEGIN, name, condition)))
         found = self._run(direct, left)
         for code in left:
             if code not in found:
-                yield code, Failure(name, "contiguity", f"{step.link.value}('{name}')", None, self._at(last[code]))
-            else:
-                between = [s.name for s in self._tree.steps[reached.last + 1 if reached else 0 :] if s.link.is_negative]
-                reason, text = ("absence", f"not {between[0]}") if between else ("strategy", None)
-                yield code, Failure(name, reason, text, None, self._at(last[code]))
+                text = f"{step.link.value}('{name}')"
+                yield code, Failure(name, "contiguity", text, None, self._at(last[code]))
+        left = [code for code in left if code in found]
+        for absent in needed.nots:
+            between = (*before, Step(Link.FOLLOWED_BY_ANY, absent.name, absent.condition))
+            seen = self._run(replace(in_time, steps=(*between, Step(Link.FOLLOWED_BY_ANY, name, condition))), left)
+            for code in left:
+                if code in seen:
+                    time = self._times([_rows(seen[code])[-2]])[0]
+                    values = f"{absent.name} at {shown(time)}"
+                    yield code, Failure(name, "absence", f"not {absent.name}", values, self._at(seen[code]))
+            left = [code for code in left if code not in seen]
+        yield from ((code, Failure(name, "strategy", event=self._at(last[code]))) for code in left)
 
     def _unmet(self, name: str, conjunct: _Conjunct | None, match: dict[str, Any] | None) -> Failure:
         if conjunct is None or match is None:
             return Failure(name, "no event", None, "no event follows")
-        values = ", ".join(f"{text} = {shown(match[f'value {k}'])}" for k, text in enumerate(conjunct.reads))
-        return Failure(name, "condition", conjunct.text, values or None, self._at(match), self._hint(conjunct))
+        values = _written(conjunct.reads, match)
+        return Failure(name, "condition", conjunct.text, values, self._at(match), self._hint(conjunct))
 
     def _hint(self, conjunct: _Conjunct) -> str | None:
         if conjunct.text not in self._hints:
@@ -233,24 +256,32 @@ class _PatternDiagnosis:
         return self._hints[conjunct.text]
 
     def _too_late(self, name: str, match: dict[str, Any]) -> Failure:
-        rows = sorted(row for key, value in match.items() if key.startswith("rows ") for row in value or ())
+        rows = _rows(match)
         times = self._times_of_all.take(pa.array([rows[0], rows[-2], rows[-1]]))
         first_us, before_us, last_us = microseconds(pa.chunked_array([times]), self._physical.intake).to_pylist()
-        window, gap = self._tree.window_us, self._tree.gap_us
+        window = self._tree.window_us
         if window is not None and last_us - first_us >= window:
-            asked, apart = f"within('{write_length(Length(window))}')", write_length(Length(last_us - first_us))
-            after = "the first event"
+            apart, after = write_length(Length(last_us - first_us)), "the first event"
         else:
-            assert gap is not None
-            asked = f"within('{write_length(Length(gap))}', between='events')"
+            window = None
             apart, after = write_length(Length(last_us - before_us)), "the event before"
+        asked = self._within(of_match=window is not None)
         hint = f"within would have to be longer than {apart} for these events"
         return Failure(name, "window", asked, f"{apart} after {after}", self._at(match), hint)
+
+    def _within(self, *, of_match: bool = True) -> str:
+        """The bound on the time, as it is written."""
+        if of_match and self._tree.window_us is not None:
+            return f"within('{write_length(Length(self._tree.window_us))}')"
+        assert self._tree.gap_us is not None
+        return f"within('{write_length(Length(self._tree.gap_us))}', between='events')"
 
     def _conjuncts(self, step: Step, before: tuple[Step, ...]) -> list[_Conjunct]:
         if step.condition is None:
             return []
-        scalar, _ = Names((*_taking(before), step.name)).read(step.condition, self._table.schema, "the condition")
+        scalar, _ = Names(tuple(dict.fromkeys((*_taking(before), step.name)))).read(
+            step.condition, self._table.schema, "the condition"
+        )
         return [self._conjunct(tree, step.condition, scalar) for tree in conjuncts(scalar.tree)]
 
     def _conjunct(self, tree: exp.Expression, text: str, whole: Scalar) -> _Conjunct:
@@ -262,8 +293,7 @@ class _PatternDiagnosis:
 
     def _at(self, match: dict[str, Any]) -> Any:
         """The time of the last event."""
-        rows = [row for key, value in match.items() if key.startswith("rows ") for row in value or ()]
-        return self._times([max(rows)])[0]
+        return self._times([_rows(match)[-1]])[0]
 
     # --- the result -----------------------------------------------------------------------------------------
 
@@ -272,14 +302,7 @@ class _PatternDiagnosis:
 
     def _missing(self, code: int) -> int:
         witness = self._witnesses[code]
-        if witness.matched:
-            return 0
-        reached = self._prefixes[witness.prefix - 1] if witness.prefix else None
-        steps = self._tree.steps
-        missing = sum(map(_least, steps if reached is None else steps[reached.last + 1 :]))
-        if reached is not None and not steps[reached.last].group:
-            missing += max(0, steps[reached.last].minimum - reached.n_times)
-        return missing
+        return 0 if witness.matched else self._beginnings[witness.reached].missing
 
     def _result(self, codes: list[int], failures: dict[int, Failure], n_detailed: int) -> Diagnosis:
         witnesses = [self._witnesses[code] for code in codes]
@@ -298,19 +321,18 @@ class _PatternDiagnosis:
         return Diagnosis(pa.table(columns), tuple(self._partition), n_detailed)
 
 
-def _prefixes(steps: tuple[Step, ...]) -> Iterator[_Prefix]:
-    """Every beginning that ends in a step which takes events, with as few and with all the events that it must take."""
-    for i, step in enumerate(steps):
-        if step.link.is_negative:
-            continue
-        for n in range(1, step.minimum if not step.group else 1):
-            yield _Prefix((*steps[:i], replace(step, minimum=n, maximum=n, optional=False, greedy=False)), i, n)
-        yield _Prefix((*steps[:i], replace(step, optional=False)), i, step.minimum)
-
-
 def _taking(steps: tuple[Step, ...]) -> list[str]:
     """The names of the steps that take events."""
-    return [step.name for step in walk_steps(steps) if not step.link.is_negative]
+    return list(dict.fromkeys(step.name for step in walk_steps(steps) if not step.link.is_negative))
+
+
+def _rows(match: dict[str, Any]) -> list[int]:
+    """The rows of its events, ascending."""
+    return sorted(row for key, value in match.items() if key.startswith("rows ") for row in value or ())
+
+
+def _written(reads: Sequence[str], match: dict[str, Any]) -> str | None:
+    return ", ".join(f"{text} = {shown(match[f'value {k}'])}" for k, text in enumerate(reads)) or None
 
 
 def _row_numbers(events: pa.ChunkedArray) -> pa.ListArray:
@@ -321,12 +343,6 @@ def _row_numbers(events: pa.ChunkedArray) -> pa.ListArray:
 
 def _joined(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-
-
-def _least(step: Step) -> int:
-    if step.link.is_negative or step.optional:
-        return 0
-    return step.minimum * (sum(map(_least, step.group)) if step.group else 1)
 
 
 def _quoted(name: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from eventide.engines.intake import microseconds
@@ -21,23 +22,29 @@ from eventide.engines.local import run as local
 from eventide.engines.local.diagnosis.columns import failure_columns, table_hint, taken_lists
 from eventide.engines.local.diagnosis.result import Diagnosis, Failure, shown
 from eventide.engines.local.sources import Source, open_source
+from eventide.errors import QueryError
 from eventide.lang.durations import write_length
 from eventide.lang.positions import span_of
 from eventide.lang.rows.tree import (
     Choice,
     Concat,
+    Excluded,
     Label,
     LabelDefinition,
     Measure,
+    Permute,
     Quantified,
     RowPattern,
     RowQuery,
     Rows,
     Skip,
     SkipTo,
+    SortItem,
 )
 from eventide.lang.tree import Length, Name, Scalar, Span
-from eventide.operators.partitions import encode_partitions
+from eventide.operators.rows.order import OrderedRows, order_rows
+from eventide.operators.rows.progress import split_sessions
+from eventide.operators.rows.spec import RowsSpec
 from eventide.plan.diagnosis.beginnings import Beginning, beginnings, first_labels, without_exclusions
 from eventide.plan.diagnosis.checks import read_parts
 from eventide.plan.options import Options
@@ -51,16 +58,34 @@ _WANTED = "eventide_label"
 _NUMBER = "eventide_match"
 _NEXT = " next "  # no label: labels have no spaces around them unless quoted so
 _NEVER = "EVENTIDE NEVER"
+MAX_PERMUTED = 6  # 720 orders
 
 
 def diagnose_rows(clause: RowQuery, options: Options, source: Source, partitions: int) -> Diagnosis:
     """The diagnosis of a clause; `partitions` without a match are looked at in detail."""
+    _check_permuted(clause)
     # A diagnosis needs no measures; what is wrong with those that are there is said.
     asked = clause if clause.measures else replace(clause, rows=Rows.ALL)
     physical = prepare_rows(asked, source.schema, engine="local", options=options)
     table = source.connection.sql(f"SELECT * FROM {source.sql}").to_arrow_table()
     table = pa.table(dict(zip(source.schema.names, table.columns, strict=True)))
-    return _RowDiagnosis(clause, options, physical, table).diagnosis(partitions, source)
+    return _RowDiagnosis(clause, replace(options, match_id=False), physical, table).diagnosis(partitions, source)
+
+
+def _check_permuted(clause: RowQuery) -> None:
+    """Refuse what has too many beginnings."""
+    waiting: list[RowPattern] = [clause.pattern]
+    while waiting:
+        pattern = waiting.pop()
+        match pattern:
+            case Permute(parts, span) if len(parts) > MAX_PERMUTED:
+                message = f"diagnose tries each order of PERMUTE, and {len(parts)} parts have too many"
+                hint = f"diagnose the pattern with at most {MAX_PERMUTED} of them"
+                raise QueryError(message, clause.text, span.start, span.end, hint=hint)
+            case Concat(parts) | Choice(parts) | Permute(parts):
+                waiting += parts
+            case Quantified(part) | Excluded(part):
+                waiting.append(part)
 
 
 @dataclass(slots=True)
@@ -84,32 +109,69 @@ class _Condition:
 
 class _RowDiagnosis:
     def __init__(self, clause: RowQuery, options: Options, physical: Physical, table: pa.Table) -> None:
-        self._clause = replace(clause, pattern=without_exclusions(clause.pattern))
         self._options = options
         self._physical = physical
         self._cuts = beginnings(clause.pattern)
-        self._table = table.append_column(_ROW, pa.array(np.arange(table.num_rows)))
         known = {name.lower(): name for name in table.column_names}
         self._partition = [known[name.text.lower()] for name in clause.partition_by]
+        ordered = self._in_order(table)
+        self._came = ordered.order  # where each row stood before
+        self._table = table.take(pa.array(ordered.order)).append_column(_ROW, pa.array(np.arange(table.num_rows)))
+        # In the order of the run, also where keys are equal and a diagnosis reads more columns.
+        last = (SortItem(Name(_ROW)),) if clause.order_by else ()
+        self._clause = replace(clause, pattern=without_exclusions(clause.pattern), order_by=(*clause.order_by, *last))
         self._order_column = known[clause.order_by[0].column.text.lower()] if clause.order_by else _ROW
         times = self._table.column(self._order_column)
         self._times_of_all = pa.concat_arrays(times.chunks) if times.num_chunks else pa.array([], times.type)
         self._hints: dict[str, str | None] = {}
-        self._codes, n_codes = encode_partitions(table, self._partition)
-        self._witnesses = {int(code): _Witness() for code in np.unique(self._codes)}
-        assert len(self._witnesses) <= max(1, n_codes)
+        self._sessions, self._is_last = self._split(ordered)
+        borders = self._sessions.offsets
+        self._codes = np.repeat(np.arange(borders.size - 1), np.diff(borders))  # of the session of each row
+        self._witnesses = {code: _Witness() for code in range(borders.size - 1) if borders[code] < borders[code + 1]}
 
     def diagnosis(self, partitions: int, source: Source) -> Diagnosis:
         self._find_matches()
         self._find_longest()
-        order = self._in_order()
+        order = {code: list(range(*self._sessions.offsets[code : code + 2])) for code in self._furthest()}
         first = {code: rows[0] for code, rows in order.items()}
-        codes = sorted(self._witnesses, key=lambda code: (self._witnesses[code].matched, first[code]))
+        codes = sorted(order, key=lambda code: (self._witnesses[code].matched, self._came[first[code]]))
         unmatched = [code for code in codes if not self._witnesses[code].matched]
         failures = self._failures(unmatched[:partitions], order)
         for code in unmatched[partitions:]:
             failures[code] = Failure(" or ".join(self._needed(code)), "")
         return self._result(codes, first, failures, source)
+
+    # --- order ----------------------------------------------------------------------------------------------
+
+    def _in_order(self, table: pa.Table) -> OrderedRows:
+        """The rows in the order of the run."""
+        spec, names = self._physical.spec, dict(self._physical.intake.names)
+        assert isinstance(spec, RowsSpec)
+        keys = [replace(key, column=names[key.column]) for key in spec.order]
+        return order_rows(table, self._partition, keys, [names[column] for column in spec.tie_columns])
+
+    def _split(self, ordered: OrderedRows) -> tuple[OrderedRows, NDArray[np.bool_]]:
+        """The partitions, or with state_ttl their sessions, and which of them are the last ones."""
+        ttl, whole = self._options.state_ttl, np.ones(ordered.offsets.size - 1, dtype=np.bool_)
+        if ttl is None or self._times_of_all.null_count:
+            return ordered, whole
+        times_us = microseconds(pa.chunked_array([self._times_of_all]), self._physical.intake).to_numpy()
+        return split_sessions(ordered, times_us, ttl)
+
+    def _furthest(self) -> list[int]:
+        """Of every partition the session with a match, or else with the longest partial match; the first of several."""
+        chosen, best = [], -1
+        for code, is_last in enumerate(self._is_last):
+            if code in self._witnesses and (best < 0 or self._rank(code) > self._rank(best)):
+                best = code
+            if is_last and best >= 0:
+                chosen.append(best)
+                best = -1
+        return chosen
+
+    def _rank(self, code: int) -> int:
+        witness = self._witnesses[code]
+        return len(self._cuts) + 1 if witness.matched else witness.rank
 
     # --- how far it goes ------------------------------------------------------------------------------------
 
@@ -163,23 +225,6 @@ class _RowDiagnosis:
             bound = [i for i in range(start, stop) if labels[i] is not None]
             yield int(codes[start]), tuple(int(at[i]) for i in bound), tuple(labels[i] for i in bound)
 
-    def _in_order(self) -> dict[int, list[int]]:
-        """The rows of every partition in the order of the clause."""
-        every = replace(
-            self._clause,
-            pattern=Quantified(Label("EVERY"), 0, None),
-            define=(),
-            subset=(),
-            within=None,
-            measures=(),
-            rows=Rows.ALL,
-            skip=Skip(SkipTo.PAST_LAST_ROW),
-        )
-        order: dict[int, list[int]] = {}
-        for row in self._run(every, self._table).column(_ROW).to_pylist():
-            order.setdefault(int(self._codes[row]), []).append(row)
-        return order
-
     def _run(self, clause: RowQuery, table: pa.Table) -> pa.Table:
         source = open_source(table)
         physical = prepare_rows(clause, source.schema, engine="local", options=self._options)
@@ -214,7 +259,10 @@ class _RowDiagnosis:
             if not needed:
                 found[code].append((0, Failure("$", "end", None, "rows of the partition follow")))
             elif witness.rows and order[code][-1] == witness.rows[-1]:
-                found[code].append((0, Failure(needed[0], "no event", None, "the partition ends")))
+                ends = Failure(needed[0], "no event", None, "the partition ends")
+                if not self._is_last[code]:
+                    ends = self._too_late(needed[0], code, order[code][-1] + 1) or ends
+                found[code].append((0, ends))
                 continue
             late = self._too_late(needed[0], code, order[code][_place(order[code], witness)]) if needed else None
             if late is not None:
@@ -258,19 +306,25 @@ class _RowDiagnosis:
 
     def _too_late(self, label: str, code: int, row: int) -> Failure | None:
         """Whether the next row lies outside the time of a match, whatever it is."""
-        within, witness = self._clause.within, self._witnesses[code]
-        if within is None or not witness.rows:
+        witness = self._witnesses[code]
+        bounds: list[tuple[int, str]] = []
+        if self._clause.within is not None:
+            bounds.append((self._clause.within.amount, "WITHIN"))
+        if self._options.state_ttl is not None:
+            bounds.append((self._options.state_ttl, "state_ttl"))
+        if not bounds or not witness.rows:
             return None
+        length, name = min(bounds)
         times = self._times_of_all.take(pa.array([witness.rows[0], row]))
         first_us, last_us = microseconds(pa.chunked_array([times]), self._physical.intake).to_pylist()
-        if last_us - first_us < within.amount:
+        if last_us - first_us < length:
             return None
         apart = write_length(Length(last_us - first_us))
         (event,) = self._times([row])
-        predicate = f"WITHIN {write_length(within)}"
+        predicate = f"{name} {write_length(Length(length))}"
         values = f"{apart} after {witness.labels[0]} at {shown(self._times(witness.rows[:1])[0])}"
         return Failure(
-            label, "window", predicate, values, event, f"WITHIN would have to be longer than {apart} for these events"
+            label, "window", predicate, values, event, f"{name} would have to be longer than {apart} for these events"
         )
 
     def _conditions(self, label: str) -> list[_Condition]:

@@ -1,0 +1,31 @@
+"""Results of DuckDB as the types that a query promised: its intervals are lengths of time."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from eventide.operators.encode import interval_us
+
+
+def as_type(array: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    """The array cast; an interval becomes a duration, a month in it 30 days, also inside lists.
+
+    >>> months = pa.chunked_array([pa.array([(0, 1, 5000), None], pa.month_day_nano_interval())])
+    >>> as_type(months, pa.duration("us")).cast(pa.int64()).to_pylist()
+    [86400000005, None]
+    """
+    if array.type == wanted:
+        return array
+    if pa.types.is_interval(array.type) and not pa.types.is_interval(wanted):
+        lengths = pa.array(interval_us(array), pa.int64(), mask=array.is_null().to_numpy())
+        return pa.chunked_array([lengths.cast(pa.duration("us")).cast(wanted)])
+    if pa.types.is_list(array.type) and pa.types.is_interval(array.type.value_type):
+        return pa.chunked_array([_list(chunk, wanted) for chunk in array.chunks], wanted)
+    return array.cast(wanted)
+
+
+def _list(array: pa.ListArray, wanted: pa.ListType) -> pa.ListArray:
+    items = as_type(pa.chunked_array([array.values]), wanted.value_type).combine_chunks()
+    if isinstance(items, pa.ChunkedArray):
+        items = items.chunk(0)
+    return pa.ListArray.from_arrays(array.offsets, items, wanted, mask=array.is_null())

@@ -1,0 +1,55 @@
+"""Parquet files by row groups, as PyArrow reads them; strings that lie there as codes stay codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+# A string itself takes more than four bytes; for a small column the dictionary outweighs the codes.
+_CODE_BYTES = 3
+_SMALL_BYTES = 1 << 16
+
+
+def coded_columns(files: Iterable[str], names: Sequence[str]) -> list[str]:
+    """The columns of strings that all files hold as codes throughout, as far as the footers tell."""
+    # A point also leads into a struct.
+    found = [name for name in names if "." not in name]
+    for file in files:
+        if not found:
+            break
+        footer = pq.read_metadata(file)
+        places = {footer.schema.column(i).path: i for i in range(footer.num_columns)}
+        found = [name for name in found if name in places and _is_coded(footer, places[name])]
+    return found
+
+
+def _is_coded(footer: pq.FileMetaData, place: int) -> bool:
+    column = footer.schema.column(place)
+    if column.physical_type != "BYTE_ARRAY" or column.logical_type.type != "STRING" or column.max_repetition_level:
+        return False
+    chunks = [footer.row_group(i).column(place) for i in range(footer.num_row_groups)]
+    return all(
+        chunk.has_dictionary_page and chunk.total_uncompressed_size <= _CODE_BYTES * chunk.num_values + _SMALL_BYTES
+        for chunk in chunks
+    )
+
+
+Piece = tuple[str, int, int]  # path, first row group, row group after the last
+
+
+def read_piece(
+    piece: Piece, names: Sequence[str], coded: Sequence[str], n_at_once: int, *, use_threads: bool
+) -> Iterator[pa.Table]:
+    """The columns of a run of row groups, some of them as codes; tables of `n_at_once` rows or a little more."""
+    path, start, stop = piece
+    with pq.ParquetFile(path, read_dictionary=list(coded), pre_buffer=True) as file:
+        waiting: list[int] = []
+        n_waiting = 0
+        for group in range(start, stop):
+            waiting.append(group)
+            n_waiting += file.metadata.row_group(group).num_rows
+            if n_waiting >= n_at_once or group == stop - 1:
+                yield file.read_row_groups(waiting, columns=list(names), use_threads=use_threads)
+                waiting, n_waiting = [], 0

@@ -1,0 +1,1 @@
+"""Aggregates over all trends of a pattern, without building a trend."""

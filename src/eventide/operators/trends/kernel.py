@@ -1,0 +1,53 @@
+"""The kernels of a kind of numbers, compiled once per machine each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from eventide.operators.generated import load_module, load_specialized
+
+_MODULES = {"exact": "exact_numbers", "double": "double_numbers", "log2": "scaled_numbers"}
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """The modules of one kind of numbers."""
+
+    numbers: ModuleType
+    records: ModuleType
+    trends: ModuleType
+    panes: ModuleType
+
+
+@cache
+def load_kernel(counts: str) -> Kernel:
+    """`counts` is "exact", "double" or "log2"."""
+    # Importing them compiles them: not before a query needs them.
+    from eventide.kernels import double_numbers, exact_numbers, scaled_numbers, trend_panes, trend_records, trends
+
+    numbers = {"exact": exact_numbers, "double": double_numbers, "log2": scaled_numbers}[counts]
+    if counts == "exact":
+        return Kernel(numbers, trend_records, trends, trend_panes)
+    source = f"from eventide.kernels.{_MODULES[counts]} import"
+    records = load_specialized(trend_records, {"numbers": f"{source} add, add_times, clear, to_doubles"})
+    walked = f"from {records.__name__} import add_class, add_count, add_event, add_record, clear_record, copy_class"
+    walked += "\nfrom eventide.kernels.trend_types import count_scopes_type"
+    paned = f"from {records.__name__} import add_event, add_record, add_scaled, clear_record, copy_class"
+    return Kernel(
+        numbers,
+        records,
+        load_specialized(trends, {"numbers": f"{source} DTYPE, WEIGHT, is_zero, set_one\n{walked}"}),
+        load_specialized(trend_panes, {"numbers": f"{source} add_product, is_zero, set_one, to_doubles\n{paned}"}),
+    )
+
+
+def load_relate(tests_source: str | None) -> Any:
+    """The adjacent-event tests of a query, or none."""
+    if tests_source is None:
+        from eventide.kernels.trend_types import relate_nothing
+
+        return relate_nothing
+    return load_module(tests_source).relate

@@ -1,0 +1,159 @@
+"""Aggregates over trends: buffers the events of open windows, returns one row per group and window.
+
+A window is counted when the watermark has passed its end, and its events are forgotten when no open window holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.errors import InputError
+from eventide.kernels.arrays import IntArray
+from eventide.operators.block import MAX_US, MIN_US
+from eventide.operators.holding import WatermarkOperator
+from eventide.operators.partitions import encode_partitions
+from eventide.operators.protocol import Results
+from eventide.operators.trends.conjunctions import combine
+from eventide.operators.trends.inputs import make_inputs
+from eventide.operators.trends.kernel import load_kernel, load_relate
+from eventide.operators.trends.outputs import column_of, overflow_error, totals_of
+from eventide.operators.trends.panes import count_by_panes
+from eventide.operators.trends.records import Counted
+from eventide.operators.trends.spec import Measure, TrendSpec
+from eventide.operators.trends.states import States
+from eventide.operators.trends.walks import count_by_walks
+
+
+class TrendOperator(WatermarkOperator):
+    """The operator of a `TrendSpec`."""
+
+    def __init__(self, spec: TrendSpec, n_threads: int = 1) -> None:
+        super().__init__(spec.query)
+        self.spec = spec
+        self._n_threads = n_threads
+        self._kernel = load_kernel(spec.counts)
+        self._inputs = make_inputs(spec.measures, spec.counts)
+        self._states = make_states(spec)
+
+    def process(self, block: pa.Table | None, watermark_us: int) -> Results:
+        if block is not None:
+            self._buffer.append(self._without_late(block))
+        yield from self._advance(max(watermark_us, self._watermark_us))
+        if self.spec.slide is not None:
+            self._buffer.purge(older_than_us=self._first_open_us())
+
+    def pending_us(self) -> int | None:
+        """The end of the earliest open window that holds an event."""
+        slide = self.spec.slide
+        if slide is None:
+            return None
+        earliest_us = self._buffer.earliest_after(self._first_open_us() - 1)
+        if earliest_us is None:
+            return None
+        oldest = (earliest_us - slide.origin_us - slide.length_us) // slide.slide_us + 1
+        start_us = max(slide.origin_us + oldest * slide.slide_us, self._first_open_us())
+        return max(start_us + slide.length_us - 1, self._watermark_us + 1)
+
+    def _first_open_us(self) -> int:
+        """The start of the earliest window that the watermark has not closed."""
+        slide = self.spec.slide
+        if slide is None or self._watermark_us <= MIN_US:
+            return MIN_US
+        behind = self._watermark_us + 1 - slide.length_us - slide.origin_us
+        return slide.origin_us + (behind // slide.slide_us + 1) * slide.slide_us
+
+    def _advance(self, watermark_us: int) -> Results:
+        """The windows whose last instant lies in (old watermark, new watermark]."""
+        newer_than_us, self._watermark_us = self._watermark_us, watermark_us
+        if watermark_us <= newer_than_us or (self.spec.slide is None and watermark_us < MAX_US):
+            return
+        block = self._buffer.select(up_to_us=watermark_us)
+        if block is None:
+            return
+        counted = self._count(block)
+        if self.spec.slide is not None:
+            closed = (counted.end - 1 > newer_than_us) & (counted.end - 1 <= watermark_us)
+            counted = counted.select(closed)
+        if counted.rows.size:
+            yield from self._results(block, counted)
+
+    def _count(self, block: pa.Table) -> Counted:
+        arguments = (block, self.spec, self._states, self._inputs, self._kernel, self._n_threads)
+        return count_by_panes(*arguments) or count_by_walks(*arguments)
+
+    def _results(self, block: pa.Table, counted: Counted) -> Results:
+        """One row per group and window that has a trend; partitions of one group are added up."""
+        spec = self.spec
+        names = spec.layout.partition[: spec.n_group]
+        totals = combine(totals_of, counted.records, counted.ambiguous, self._inputs, spec)
+        merged, at, members = totals.merge(_same_group(block, names, counted))
+        if not at.size:
+            return
+        columns: dict[str, pa.Array] = {}
+        rows = pa.array(counted.rows[at])
+        for name in names:
+            taken = block.column(name).take(rows).combine_chunks()
+            columns[name] = taken if not isinstance(taken, pa.ChunkedArray) else pa.concat_arrays(taken.chunks)
+        ranked = dict(zip(self._inputs.extremes, counted.distinct, strict=True))
+        for i, measure in enumerate(spec.measures):
+            made, beyond = column_of(measure, merged, ranked, spec.counts, _is_finite(block, measure))
+            if beyond and spec.on_overflow != "null":
+                raise self._overflow(measure, block, counted, int(at[beyond[0]]))
+            columns[f"a{i}"] = made
+        start, end = counted.start[at], counted.end[at]
+        if spec.slide is not None:
+            columns["window_start"] = spec.time_type.restore(start)
+            columns["window_end"] = spec.time_type.restore(end)
+        elif spec.count_windows is not None:
+            columns["window_start"] = pa.array(start)
+            columns["window_end"] = pa.array(end)
+        last_us = np.array([counted.last_us[each].max() for each in members], dtype=np.int64)
+        columns["detected_at"] = spec.time_type.restore(end if spec.slide is not None else last_us)
+        yield pa.RecordBatch.from_pydict(columns)
+
+    def _overflow(self, measure: Measure, block: pa.Table, counted: Counted, at: int) -> InputError:
+        spec = self.spec
+        row = int(counted.rows[at])
+        names = zip(spec.user_groups, spec.layout.partition[: spec.n_group], strict=True)
+        group = ", ".join(f"{user} {block.column(name)[row].as_py()}" for user, name in names)
+        window = ""
+        start, end = counted.start[at : at + 1], counted.end[at : at + 1]
+        if spec.slide is not None:
+            first, last = (spec.time_type.restore(times)[0].as_py() for times in (start, end))
+            window = f"the window from {first} to {last}"
+        elif spec.count_windows is not None:
+            window = f"the window of positions {start[0]} to {end[0]}"
+        return overflow_error(measure, group, window)
+
+
+def make_states(spec: TrendSpec) -> States:
+    """The automaton of a spec."""
+    tests = {(left, right): bits for left, right, bits in spec.tests}
+    min_length = spec.min_length if len(spec.sides) == 1 else 1
+    return States(spec.program, spec.sides, spec.strategy, min_length, spec.n_lengths, spec.counted, tests)
+
+
+def _is_finite(block: pa.Table, measure: Measure) -> bool:
+    """Whether what a measure adds up holds no infinity itself."""
+    if measure.column is None or measure.dtype is None or not pa.types.is_floating(measure.dtype):
+        return True
+    return pc.all(pc.is_finite(block.column(measure.column))).as_py() in (None, True)
+
+
+def _same_group(block: pa.Table, names: Sequence[str], counted: Counted) -> IntArray:
+    """A number for each window of each partition, equal for those of one group."""
+    rows = pa.array(counted.rows)
+    table = pa.table({name: block.column(name).take(rows) for name in names})
+    codes, n_codes = encode_partitions(table, names) if names else (np.zeros(len(rows), np.int64), 1)
+    _, window = np.unique(counted.start, return_inverse=True)
+    return window * n_codes + codes
+
+
+def warm(spec: TrendSpec) -> None:
+    """Compile the spec's kernels into the cache, so that workers that share it only load them."""
+    load_kernel(spec.counts)
+    load_relate(spec.tests_source)

@@ -1,0 +1,192 @@
+"""From the records of scopes to result columns: exact decimals, doubles, logarithms; what left its range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from eventide.errors import InputError
+from eventide.kernels.exact_numbers import BEYOND
+from eventide.kernels.scaled_numbers import LARGE
+from eventide.kernels.trend_records import NONE
+from eventide.operators.trends.inputs import WORD, Inputs, Weight, sums_doubles, weights_of
+from eventide.operators.trends.spec import Measure
+
+LIMIT = 10**38
+
+
+class OverflowedError(Exception):
+    """A result is past its range; `row` is the first such row."""
+
+    def __init__(self, row: int, measure: Measure) -> None:
+        super().__init__(row)
+        self.row = row
+        self.measure = measure
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The records of all results, one class each: numbers as Python integers, or doubles, None: past the range."""
+
+    counts: list[Any]
+    weights: dict[Weight, list[Any]]
+    sums: dict[tuple[int, str], list[Any]]
+    extremes: dict[tuple[int, str, bool], list[int]]
+
+
+def output_type(measure: Measure, counts: str) -> pa.DataType:
+    """The Arrow type of a measure's column."""
+    if measure.function in ("MIN", "MAX"):
+        assert measure.dtype is not None
+        return measure.dtype
+    if measure.function == "AVG" or counts != "exact" or _is_double(measure):
+        return pa.float64()
+    if measure.function == "SUM" and measure.dtype is not None and pa.types.is_decimal(measure.dtype):
+        return pa.decimal128(38, measure.dtype.scale)
+    return pa.decimal128(38, 0)
+
+
+def _is_double(measure: Measure) -> bool:
+    return measure.function == "SUM" and measure.dtype is not None and pa.types.is_floating(measure.dtype)
+
+
+def numbers(words: Any, counts: str) -> list[Any]:
+    """Numbers of the kernels as Python has them: integers, doubles, or pairs `(m, e)`; None past the range."""
+    if counts == "exact":
+        low, high = words[:, 0].tolist(), words[:, 1].tolist()
+        beyond = int(BEYOND)
+        return [None if h >= beyond else h * WORD + x for x, h in zip(low, high, strict=True)]
+    if counts == "double":
+        return [x if np.isfinite(x) else None for x in words[:, 0].tolist()]
+    return list(zip(words[:, 0].tolist(), words[:, 1].tolist(), strict=True))
+
+
+def totals_of(records: Any, inputs: Inputs, counts: str) -> Totals:
+    """The kernel's records of one class each."""
+    words, weights, sums, extremes = records
+    n_weights, n_sums, n_extremes = len(inputs.weights), len(inputs.sums), len(inputs.extremes)
+    return Totals(
+        numbers(words, counts),
+        {weight: numbers(weights[i::n_weights], counts) for i, weight in enumerate(inputs.weights)},
+        {each: (sums[i::n_sums, 0] + sums[i::n_sums, 1]).tolist() for i, each in enumerate(inputs.sums)},
+        {each: extremes[i::n_extremes].tolist() for i, each in enumerate(inputs.extremes)},
+    )
+
+
+def column_of(
+    measure: Measure, totals: Totals, ranked: dict[tuple[int, str, bool], pa.Array], counts: str, finite: bool
+) -> tuple[pa.Array, list[int]]:
+    """A measure's column, NULL where it is past its range; and those rows. `finite`: so are all its inputs."""
+    kind = output_type(measure, counts)
+    if measure.function in ("MIN", "MAX"):
+        assert measure.symbols is not None and measure.column is not None
+        key = (measure.symbols, measure.column, measure.function == "MAX")
+        values = ranked[key]
+        last = len(values) - 1
+        ranks = [None if r == NONE else last - r if key[2] else r for r in totals.extremes[key]]
+        return values.take(pa.array(ranks, pa.int64())).cast(kind), []
+    found, beyond = _numbers(measure, totals, counts, finite)
+    if pa.types.is_decimal(kind):
+        return _decimals(found, kind), beyond
+    return pa.array(found, kind), beyond
+
+
+def _numbers(measure: Measure, totals: Totals, counts: str, finite: bool) -> tuple[list[Any], list[int]]:
+    if measure.symbols is None:
+        made = [_count(n, counts) for n in totals.counts]
+        return made, [i for i, n in enumerate(made) if n is None]
+    parts = {weight.part: totals.weights[weight] for weight in weights_of(measure, counts)}
+    if measure.function == "COUNT":
+        made = [_count(n, counts) for n in parts["one" if measure.column is None else "valid"]]
+        return made, [i for i, n in enumerate(made) if n is None]
+    valid = parts["valid"]
+    if sums_doubles(measure, counts):
+        assert measure.column is not None
+        sums = totals.sums[(measure.symbols, measure.column)]
+        return _of_doubles(measure, valid, sums, finite)
+    scale = measure.dtype.scale if measure.dtype is not None and pa.types.is_decimal(measure.dtype) else 0
+    made, beyond = [], []
+    for i, n in enumerate(valid):
+        if n in (0, 0.0) or (isinstance(n, tuple) and n[0] == 0.0):
+            made.append(None)
+            continue
+        total = _difference({part: values[i] for part, values in parts.items()}, counts)
+        value = None
+        if total is not None and n is not None:
+            value = _quotient(total, n, scale, counts) if measure.function == "AVG" else total
+            if counts == "exact" and measure.function == "SUM" and abs(total) >= LIMIT:
+                value = None
+        if value is None:
+            beyond.append(i)
+        made.append(value)
+    return made, beyond
+
+
+def _count(number: Any, counts: str) -> Any:
+    if counts == "log2":
+        m, e = number
+        return float(np.log2(m) + e * np.log2(LARGE)) if m else -np.inf
+    if counts == "exact" and number is not None and number >= LIMIT:
+        return None
+    return number
+
+
+def _difference(parts: dict[str, Any], counts: str) -> Any:
+    """What the positive values amount to, less the negative ones."""
+    if any(number is None for number in parts.values()):
+        return None
+    if counts == "log2":
+        (m, e), (n, f) = parts["plus"], parts["minus"]
+        top = max(e, f)
+        return m * LARGE ** max(e - top, -2.0) - n * LARGE ** max(f - top, -2.0), top
+    plus = parts["plus"] + parts.get("plus_high", 0) * WORD
+    return plus - parts["minus"] - parts.get("minus_high", 0) * WORD
+
+
+def _quotient(total: Any, n: Any, scale: int, counts: str) -> float | None:
+    if counts == "log2":
+        (m, e), (k, f) = total, n
+        return float(m / k * LARGE ** (e - f))
+    if counts == "exact":
+        # The quotient of two integers is the nearest double.
+        return total / (n * 10**scale)  # type: ignore[no-any-return]
+    made = total / n
+    return made if np.isfinite(made) else None
+
+
+def _of_doubles(measure: Measure, valid: list[Any], sums: list[float], finite: bool) -> tuple[list[Any], list[int]]:
+    made: list[Any] = []
+    beyond = []
+    for i, (n, total) in enumerate(zip(valid, sums, strict=True)):
+        if n == 0:
+            made.append(None)
+        elif n is None or (finite and not np.isfinite(total)):
+            beyond.append(i)
+            made.append(None)
+        else:
+            made.append(total / n if measure.function == "AVG" else total)
+    return made, beyond
+
+
+def _decimals(found: list[int | None], kind: pa.DataType) -> pa.Array:
+    """Unscaled integers as decimals, by their words: Python's decimals would round to their context."""
+    words = np.zeros((len(found), 2), dtype=np.uint64)
+    for i, value in enumerate(found):
+        if value is not None:
+            words[i] = value % WORD, value // WORD % WORD
+    valid = pa.array([value is not None for value in found], pa.bool_())
+    made = pa.Array.from_buffers(kind, len(found), [None, pa.py_buffer(words)])
+    return pa.compute.if_else(valid, made, pa.scalar(None, kind)) if found else pa.array([], kind)
+
+
+def overflow_error(measure: Measure, group: str, window: str) -> InputError:
+    """The error about one result."""
+    what = f"{measure.function}({'*' if measure.symbols is None else '...'})"
+    where = " and ".join(part for part in (group, window) if part) or "the input"
+    return InputError(
+        f"{what} over the trends of {where} has more than 38 digits, or is past the range of DOUBLE",
+        hint='give counts="log2" for the logarithm, on_overflow="null" for NULL, or a shorter WITHIN',
+    )

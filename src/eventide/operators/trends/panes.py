@@ -1,0 +1,268 @@
+"""Windows from panes: every event is walked once, whatever the number of windows that hold it.
+
+For patterns without conditions on adjacent events. Panes are shared out over threads by time: those of one partition,
+too. The results are equal to walking each window (`operators.trends.walks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from eventide.kernels.arrays import IntArray
+from eventide.kernels.order import is_sorted
+from eventide.operators.block import MASK, TS, numpy_int64
+from eventide.operators.partitions import encode_partitions
+from eventide.operators.trends.inputs import Inputs, event_values
+from eventide.operators.trends.kernel import Kernel
+from eventide.operators.trends.letters import code_masks
+from eventide.operators.trends.records import Counted, new_records
+from eventide.operators.trends.spec import TrendSpec
+from eventide.operators.trends.states import States
+from eventide.operators.trends.tables import Tables, make_tables
+
+MAX_SET_LETTERS = 5  # whose 2**n sets get a table row each
+MAX_MATRIX = 12  # states: beyond, the products cost more than they save
+LEAST_SLICE = 50_000  # events: below, a slice is not worth a thread
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The events in order of time: partition, time, letter; their block rows, None where they are in order."""
+
+    key: Any
+    ts_us: IntArray
+    letter: IntArray
+    n_keys: int
+    order: IntArray | None
+
+
+@dataclass(frozen=True, slots=True)
+class Panes:
+    """Runs of events that lie in the same windows: (first, behind the last, in how many states a partial trend may
+    enter), the oldest and the newest window."""
+
+    rows: IntArray
+    oldest: IntArray
+    newest: IntArray
+
+    @property
+    def overlap(self) -> bool:
+        """Whether a pane lies in several windows, or a window holds several panes."""
+        return bool((self.oldest != self.newest).any() or (self.newest[1:] == self.newest[:-1]).any())
+
+
+def count_by_panes(
+    block: pa.Table, spec: TrendSpec, states: States, inputs: Inputs, kernel: Kernel, n_threads: int
+) -> Counted | None:
+    """The records of every partition and window; None where each window must be walked."""
+    if spec.tests or spec.count_windows is not None or spec.ties_follow:
+        return None
+    masks, coded = code_masks(numpy_int64(block.column(MASK)))
+    tables = _tables(states, masks, spec)
+    if tables is None:
+        return None
+    line = _timeline(block, spec, coded)
+    panes = _panes(line.ts_us, spec, tables.n_states)
+    if spec.slide is None and n_threads > 1 and block.num_rows >= LEAST_SLICE * n_threads:
+        panes = _slices(line.ts_us, n_threads, tables.n_states)
+    if panes.overlap and tables.n_states > MAX_MATRIX:
+        return None
+    values, distinct = event_values(block, line.order, inputs, kernel.numbers.WEIGHT)
+    walk = _Walk(kernel, tables, inputs, line, values, panes, n_threads)
+    return walk.windows(spec, block, distinct) if panes.overlap else walk.single(spec, block, distinct)
+
+
+def _tables(states: States, masks: list[int], spec: TrendSpec) -> Tables | None:
+    """The automaton, if the sets of letters with one time can be told by a small table."""
+    plain = states.strategy == "any" and not spec.program.negations
+    if plain:
+        tables = make_tables(states, masks, [()])
+    elif len(masks) <= MAX_SET_LETTERS:
+        sets = [tuple(m for i, m in enumerate(masks) if each >> i & 1) for each in range(1 << len(masks))]
+        tables = make_tables(states, masks, sets)
+    else:
+        return None
+    # What several classes of bindings cost is not worth a second mechanism.
+    has_classes = tables.n_classes > 1 or any(state.mixed for state in tables.states)
+    return None if has_classes and spec.counted else tables
+
+
+def _timeline(block: pa.Table, spec: TrendSpec, letter: IntArray) -> Timeline:
+    key, n_keys = encode_partitions(block, spec.layout.partition)
+    ts_us = numpy_int64(block.column(TS))
+    if is_sorted(ts_us):
+        return Timeline(key, ts_us, letter, n_keys, None)
+    order = np.argsort(ts_us, kind="stable")
+    return Timeline(key[order], ts_us[order], letter[order], n_keys, order)
+
+
+def _panes(ts_us: IntArray, spec: TrendSpec, n_states: int) -> Panes:
+    slide, n = spec.slide, ts_us.size
+    if slide is None:
+        nothing = np.zeros(1, dtype=np.int64)
+        return Panes(np.array([[0, n, 1]]), nothing, nothing)
+    newest = (ts_us - slide.origin_us) // slide.slide_us
+    oldest = newest
+    if slide.length_us != slide.slide_us:
+        oldest = (ts_us - slide.origin_us - slide.length_us) // slide.slide_us + 1
+    first = np.flatnonzero(np.concatenate([[True], (newest[1:] != newest[:-1]) | (oldest[1:] != oldest[:-1])]))
+    rows = np.stack([first, np.append(first[1:], n), np.full(first.size, n_states)], axis=1)
+    return Panes(rows, oldest[first], newest[first])
+
+
+def _slices(ts_us: IntArray, n_threads: int, n_states: int) -> Panes:
+    """One window cut into slices of time, a thread each; the first is walked by one row, so it can be longer."""
+    shares = [float(n_states), *[1.0] * (n_threads - 1)]
+    wanted = (np.cumsum(shares)[:-1] / sum(shares) * ts_us.size).astype(np.int64)
+    # Events with one time stay together.
+    borders = sorted({0, ts_us.size, *np.searchsorted(ts_us, ts_us[wanted]).tolist()})
+    rows = np.array([(a, b, n_states if a else 1) for a, b in pairwise(borders)], dtype=np.int64)
+    nothing = np.zeros(len(rows), dtype=np.int64)
+    return Panes(rows, nothing, nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    kernel: Kernel
+    tables: Tables
+    inputs: Inputs
+    line: Timeline
+    values: Any
+    panes: Panes
+    n_threads: int
+
+    @property
+    def _shape(self) -> IntArray:
+        return np.array([1, len(self.inputs.weights), len(self.inputs.sums), len(self.inputs.extremes)])
+
+    def single(self, spec: TrendSpec, block: pa.Table, distinct: list[pa.Array]) -> Counted:
+        """Windows that are one pane each."""
+        n_sets = self.tables.verdicts[0].shape[0]
+        key, pane, records = self._run(n_rows=1, n_each=n_sets)
+        return self._counted(key, self.panes.newest[pane], records, n_sets, spec, distinct)
+
+    def windows(self, spec: TrendSpec, block: pa.Table, distinct: list[pa.Array]) -> Counted:
+        """Windows that share panes."""
+        n = self.tables.n_states
+        key, pane, matrices = self._run(n_rows=n, n_each=n * n)
+        n_sets = self.tables.verdicts[0].shape[0]
+        if not key.size:
+            return self._counted(key, pane, matrices, n_sets, spec, distinct)
+        order = np.lexsort((pane, key))
+        borders = np.flatnonzero(np.concatenate([[True], np.diff(key[order]) != 0, [True]]))
+        ordered = tuple(
+            np.ascontiguousarray(a.reshape(key.size, -1, *a.shape[1:])[order].reshape(a.shape)) if a.size else a
+            for a in matrices
+        )
+        oldest, newest = self.panes.oldest[pane[order]], self.panes.newest[pane[order]]
+        n_kept = _most_panes(oldest, newest, borders)
+        shape = self._shape
+
+        def compose(first: int, stop: int) -> tuple[IntArray, IntArray, Any]:
+            mine = borders[first : stop + 1]
+            memory = new_records(self.kernel, (n_kept + 4) * n * n, shape)
+            nothing = (np.empty(0, np.int64), np.empty(0, np.int64), new_records(self.kernel, 0, shape))
+            arguments = ((oldest, newest), mine, ordered, self.tables.verdicts, memory, shape, n)
+            with np.errstate(all="ignore"):
+                n_out = self.kernel.panes.compose_windows(*arguments, nothing)
+                out = (
+                    np.empty(n_out, np.int64),
+                    np.empty(n_out, np.int64),
+                    new_records(self.kernel, n_out * n_sets, shape),
+                )
+                self.kernel.panes.compose_windows(*arguments, out)
+            return out
+
+        n_partitions = borders.size - 1
+        cuts = np.unique(np.linspace(0, n_partitions, self.n_threads + 1).astype(np.int64)).tolist()
+        parts = _in_threads(compose, list(pairwise(cuts)))
+        pair = np.concatenate([part[0] for part in parts])
+        window = np.concatenate([part[1] for part in parts])
+        records = tuple(np.concatenate([part[2][i] for part in parts]) for i in range(4))
+        return self._counted(key[order][pair], window, records, n_sets, spec, distinct)
+
+    def _counted(
+        self, key: IntArray, window: IntArray, records: Any, n_sets: int, spec: TrendSpec, distinct: list[pa.Array]
+    ) -> Counted:
+        line, slide = self.line, spec.slide
+        first = np.zeros(line.n_keys, dtype=np.int64)
+        first[line.key[::-1]] = np.arange(line.key.size)[::-1]
+        last = np.zeros(line.n_keys, dtype=np.int64)
+        last[line.key] = line.ts_us
+        rows = first[key] if line.order is None else line.order[first[key]]
+        start = window * 0 if slide is None else slide.origin_us + window * slide.slide_us
+        end = start if slide is None else start + slide.length_us
+        return Counted(rows, start, end, last[key], records, np.zeros(key.size * n_sets, np.bool_), distinct)
+
+    def _run(self, n_rows: int, n_each: int) -> tuple[IntArray, IntArray, Any]:
+        """Partition, pane and records of every pair of a partition and a pane that holds an event of it."""
+        panes, line = self.panes, self.line
+        events = (line.key, line.ts_us, line.letter)
+        shape = self._shape
+        sizes = np.append(shape, n_rows)
+        tables = self.tables
+        program = (
+            tables.moves,
+            tables.letters,
+            tables.keeps,
+            tables.verdicts,
+            tables.n_states,
+            tables.keeps_all,
+            np.arange(tables.keeps[0].shape[0]),
+        )
+
+        def walk(first: int, stop: int) -> tuple[IntArray, IntArray, Any]:
+            mine = panes.rows[first:stop]
+            n_pairs = np.zeros(len(mine), dtype=np.int64)
+            self.kernel.panes.count_pairs(mine, line.key, np.full(line.n_keys, -1), n_pairs)
+            n_slots, n = int(n_pairs.max()), int(n_pairs.sum())
+            n_records = 2 * tables.n_states * n_rows * n_slots + tables.n_states
+            memory = (
+                new_records(self.kernel, n_records, shape),
+                np.full(line.n_keys, -1),
+                *(np.empty(n_slots, np.int64) for _ in range(3)),
+            )
+            out = (np.empty(n, np.int64), np.empty(n, np.int64), new_records(self.kernel, n * n_each, shape))
+            with np.errstate(all="ignore"):
+                found = self.kernel.panes.walk_panes(mine, events, program, self.values, memory, sizes, out)
+            records = tuple(a[: found * n_each * w] for a, w in zip(out[2], (1, *shape[1:].tolist()), strict=True))
+            return out[0][:found], out[1][:found] + first, records
+
+        sizes_of = panes.rows[:, 1] - panes.rows[:, 0]
+        total = np.cumsum(sizes_of)
+        wanted = np.linspace(0, total[-1], self.n_threads + 1)[1:-1]
+        cuts = sorted({0, len(sizes_of), *(np.searchsorted(total, wanted, side="left") + 1).tolist()})
+        if self.panes.overlap and len(sizes_of) <= self.n_threads:
+            cuts = list(range(len(sizes_of) + 1))
+        parts = _in_threads(walk, list(pairwise(cuts)))
+        return (
+            np.concatenate([part[0] for part in parts]),
+            np.concatenate([part[1] for part in parts]),
+            tuple(np.concatenate([part[2][i] for part in parts]) for i in range(4)),
+        )
+
+
+def _most_panes(oldest: IntArray, newest: IntArray, borders: IntArray) -> int:
+    """How many panes of a partition one window holds, at most."""
+    partition = np.repeat(np.arange(borders.size - 1), np.diff(borders))
+    # Windows are monotone in a partition: from a pane on, those whose oldest window is not newer than its newest.
+    base = int(oldest.min(initial=0))
+    span = int(newest.max(initial=0)) - base + 2
+    place = partition * span + oldest - base
+    behind = np.searchsorted(place, partition * span + newest - base, side="right")
+    return int((behind - np.arange(oldest.size)).max(initial=1))
+
+
+def _in_threads(work: Callable[[int, int], T], ranges: list[tuple[int, int]]) -> list[T]:
+    if len(ranges) == 1:
+        return [work(*ranges[0])]
+    with ThreadPoolExecutor(max_workers=len(ranges)) as pool:
+        return list(pool.map(work, *zip(*ranges, strict=True)))

@@ -1,0 +1,74 @@
+"""What a worker needs to aggregate over trends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from eventide.operators.block import MAX_US, Layout
+from eventide.operators.encode import Encoding
+from eventide.operators.patterns.program import PatternProgram
+from eventide.operators.times import TimeType
+from eventide.operators.windows import Slide
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One aggregate: COUNT, SUM, MIN, MAX or AVG of a block column over the events of some symbols.
+
+    `symbols` indexes `TrendSpec.counted`, None for COUNT(*); `column` is None for COUNT(E).
+    """
+
+    function: str
+    symbols: int | None = None
+    column: str | None = None
+    dtype: pa.DataType | None = None  # of the column
+
+
+@dataclass(frozen=True, slots=True)
+class CountWindows:
+    """Windows over positions `[k*slide, k*slide + length)` of a partition's events."""
+
+    length: int
+    slide: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrendSpec:
+    """One aggregation; small and picklable. The first `n_group` partition columns are the group of a result."""
+
+    query: str
+    layout: Layout
+    program: PatternProgram
+    sides: tuple[tuple[int, ...], ...]
+    strategy: str
+    min_length: int
+    counted: tuple[frozenset[int], ...]
+    measures: tuple[Measure, ...]
+    time_type: TimeType
+    n_group: int
+    counts: str = "exact"
+    on_overflow: str | None = None  # "error", "null"; None: the engine decides, without one it is an error
+    slide: Slide | None = None  # None: one window holds everything
+    count_windows: CountWindows | None = None
+    ties_follow: bool = False  # tied events follow one another, by `tie_columns`
+    tie_columns: tuple[str, ...] | None = None
+    tests: tuple[tuple[int, int, int], ...] = ()  # symbol, symbol after it, bits of the tests between them
+    tests_source: str | None = None
+    encodings: tuple[Encoding, ...] = ()
+    user_groups: tuple[str, ...] = ()  # the user's names of the group columns, for messages
+
+    @property
+    def n_lengths(self) -> int:
+        """The lengths of trends that are told apart: with AND, MIN LENGTH is about a pair's events together."""
+        return 1 if len(self.sides) == 1 or self.min_length <= len(self.sides) else self.min_length
+
+    @property
+    def window_us(self) -> int | None:
+        return None if self.slide is None else self.slide.length_us
+
+    @property
+    def kept_us(self) -> int:
+        """How long an event matters."""
+        return MAX_US if self.slide is None else self.slide.length_us

@@ -1,0 +1,1 @@
+"""From a bound query with aggregates over trends to its executable form."""

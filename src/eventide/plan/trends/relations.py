@@ -1,0 +1,37 @@
+"""Conditions on adjacent events, as source text of the function that the trend kernels take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from eventide.operators.encode import Encoding
+from eventide.plan.expressions.residue import HEADER, write_tests
+from eventide.plan.expressions.split import EventValue, Test
+
+_TYPES = "from eventide.kernels.trend_types import RELATE\n\n\n"
+
+
+def write_relations(
+    tests: Sequence[Test], values: Sequence[EventValue], columns: Sequence[str]
+) -> tuple[str | None, tuple[Encoding, ...]]:
+    """The source of `relate(tests, left, right, cols)`, None without tests, and the encodings of `cols`."""
+    if not tests:
+        return None, ()
+    residue = write_tests(tests, values, columns)
+    lines = ["@njit(RELATE, cache=True, nogil=True)\ndef relate(tests, left, right, cols):", "    passed = 0"]
+    for k, test in enumerate(tests):
+        rows = ", ".join("right" if slot.is_next else "left" for slot in test.slots)
+        lines.append(f"    if tests & {1 << k} and {residue.names[k]}({rows}, cols):")
+        lines.append(f"        passed |= {1 << k}")
+    source = HEADER + _TYPES + residue.source + "\n\n" + "\n".join([*lines, "    return passed"]) + "\n"
+    return source, residue.encodings
+
+
+def tests_between(tests: Sequence[Test], numbers: Mapping[str, int]) -> tuple[tuple[int, int, int], ...]:
+    """The bits of the tests that relate an event of one symbol to a next one of another."""
+    bits: dict[tuple[int, int], int] = {}
+    for k, test in enumerate(tests):
+        (left,) = (numbers[slot.symbol] for slot in test.slots if not slot.is_next)
+        (right,) = (numbers[slot.symbol] for slot in test.slots if slot.is_next)
+        bits[(left, right)] = bits.get((left, right), 0) | 1 << k
+    return tuple((left, right, each) for (left, right), each in bits.items())

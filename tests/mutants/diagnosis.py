@@ -1,0 +1,123 @@
+"""Mutants of `diagnose`: how far a partial match comes, and what is said to have failed behind it."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+BUILDER = ("tests/diagnosis/test_builder.py::test_the_first_demand_that_no_event_meets_failed",)
+VALUES = ("tests/diagnosis/test_builder.py::test_values_of_earlier_steps_are_shown",)
+REASONS = ("tests/diagnosis/test_reasons.py",)
+LONGEST = ("tests/diagnosis/test_longest.py",)
+DETECTION = "engines/local/diagnosis/detection.py"
+BEGINNINGS = "plan/detection/beginnings.py"
+FAILURE = "engines/local/diagnosis/failure.py"
+PARTIAL = "kernels/partial.py"
+PROGRESS = "plan/diagnosis/progress.py"
+
+DIAGNOSIS = (
+    Mutant(
+        "diagnose: a group is cut in its first iteration only",
+        BEGINNINGS,
+        "for k in range(step.minimum):",
+        "for k in range(1):",
+        BUILDER,
+    ),
+    Mutant(
+        "diagnose: a later iteration follows as the group does",
+        BEGINNINGS,
+        "link=step.inner_link if k else step.link)",
+        "link=step.link)",
+        BUILDER,
+    ),
+    Mutant(
+        "diagnose: what a repeated step lacks follows as its first event",
+        BEGINNINGS,
+        "return replace(step, link=step.inner_link, minimum",
+        "return replace(step, minimum",
+        BUILDER,
+    ),
+    Mutant(
+        "diagnose: a step that may be left out is certain",
+        BEGINNINGS,
+        "cut.certain and not step.optional)",
+        "cut.certain)",
+        BUILDER,
+    ),
+    Mutant(
+        "diagnose: the first of several beginnings is taken for the longest",
+        DETECTION,
+        "for number in reversed(range(certain[low] + 1, end)):",
+        "for number in range(certain[low] + 1, end):",
+        BUILDER,
+    ),
+    Mutant(
+        "diagnose: a beginning that is reached is the end of the search",
+        DETECTION,
+        "waiting.append((middle, high, [code for code in codes if code in found]))",
+        "pass",
+        BUILDER,
+    ),
+    Mutant(
+        "diagnose: a trailing NOT names no event",
+        DETECTION,
+        'yield code, Failure(step.name, "absence", text, values, self._at(found[code]))',
+        'yield code, Failure(step.name, "absence", text, values)',
+        BUILDER,
+    ),
+    Mutant(
+        "diagnose: the time is not asked for",
+        DETECTION,
+        "in_time = replace(self._tree, steps=(*before, Step(link, name, condition)))",
+        "in_time = replace(plain, steps=(*before, Step(link, name, condition)))",
+        BUILDER,
+    ),
+    Mutant(
+        "diagnose: how the event follows is not asked for",
+        DETECTION,
+        "Step(step.link if before else Link.BEGIN, name, condition)",
+        "Step(link, name, condition)",
+        BUILDER,
+    ),
+    Mutant(
+        "diagnose: values are those of the condition before",
+        DETECTION,
+        "asked[k].reads if k < len(asked) else ()",
+        "asked[max(0, k - 1)].reads if k < len(asked) else ()",
+        VALUES,
+    ),
+    Mutant(
+        "diagnose: the rank of a branch of OR counts for what is behind it",
+        PROGRESS,
+        "return max(map(height, pattern.parts))",
+        "return min(map(height, pattern.parts))",
+        REASONS,
+    ),
+    Mutant(
+        "diagnose: a walk gives up what could get as far",
+        PARTIAL,
+        "least = state[RANK] if depth >= state[SINCE] else state[RANK] + 1",
+        "least = state[RANK] + 2",
+        LONGEST,
+    ),
+    Mutant(
+        "diagnose: a match of too few events is a match",
+        PARTIAL,
+        "holds = m >= job[MIN_LENGTH]",
+        "holds = True",
+        REASONS,
+    ),
+    Mutant(
+        "diagnose: the window's end belongs to the window",
+        FAILURE,
+        "(times[rows] - first_us < reach)]",
+        "(times[rows] - first_us <= reach)]",
+        REASONS,
+    ),
+    Mutant(
+        "diagnose: the partial match itself is behind it",
+        FAILURE,
+        "after = rows[rows >= begin]",
+        "after = rows[rows >= begin - 1]",
+        REASONS,
+    ),
+)

@@ -1,0 +1,78 @@
+"""`ev.explain_sql`: what a statement does, without running it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import eventide as ev
+
+TICKS = [{"symbol": "x", "ts": i, "price": price} for i, price in enumerate([10, 8, 6, 7])]
+FALLS = """
+SELECT symbol, n FROM ticks MATCH_RECOGNIZE (
+    PARTITION BY symbol ORDER BY ts MEASURES count(*) AS n PATTERN (A DOWN+) DEFINE DOWN AS price < PREV(price)
+) AS m
+WHERE n > 1"""
+
+
+def test_a_statement_is_told_clause_by_clause() -> None:
+    text = ev.explain_sql(FALLS, ticks=TICKS)
+    assert text.startswith("MATCH_RECOGNIZE over ticks (line 2)\n\n  Clause\n    PARTITION BY symbol\n")
+    assert "\n  Program\n    0  label A\n    1  label DOWN\n    2  split 1, 3\n    3  accept\n" in text
+    assert "DOWN: compiled code looks once at each row and its neighbours" in text
+    assert text.endswith("Statement, which DuckDB runs\n\n  SELECT symbol, n FROM result_0 AS `m`\n  WHERE n > 1")
+
+
+def test_inner_clauses_come_before_those_around_them() -> None:
+    inner = "ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS ts, A.price AS price PATTERN (A A)) AS i"
+    clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES max(price) AS m PATTERN (B+))"
+    text = ev.explain_sql(f"SELECT m FROM (SELECT ts, price + 1 AS price FROM {inner}) {clause}", ticks=TICKS)
+    assert text.index("MATCH_RECOGNIZE over ticks") < text.index("MATCH_RECOGNIZE over (SELECT ts, price + 1")
+    assert text.count("Program") == 2
+
+
+def test_nothing_is_matched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Any, *given: Any) -> Any:
+        raise AssertionError("a row was looked at")
+
+    monkeypatch.setattr("eventide.operators.rows.measures.Measures.at", refuse)
+    assert "Program" in ev.explain_sql(FALLS, ticks=TICKS)
+
+
+def test_a_statement_without_a_clause_has_only_itself() -> None:
+    assert ev.explain_sql("SELECT 1 AS x;").endswith("SELECT 1 AS x;")
+    assert ev.explain_sql("SELECT 1 AS x") == "Statement, which DuckDB runs\n\n  SELECT 1 AS x"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (FALLS.replace("WHERE n", "WHERE m"), "m"),
+        (FALLS.replace("price <", "prise <"), "unknown column 'prise'"),
+        (FALLS.replace("ticks", "tiks"), "unknown table 'tiks'"),
+    ],
+)
+def test_what_is_wrong_is_told_as_by_a_run(text: str, message: str) -> None:
+    with pytest.raises(ev.EventideError, match=message) as caught:
+        ev.explain_sql(text, ticks=TICKS)
+    with pytest.raises(ev.EventideError) as run:
+        ev.sql(text, ticks=TICKS)
+    assert str(caught.value) == str(run.value)
+
+
+def test_subqueries_have_their_values() -> None:
+    text = FALLS.replace("price < PREV(price)", "price < (SELECT avg(price) FROM ticks)")
+    assert "DOWN AS price < (SELECT AVG(price) FROM ticks)" in ev.explain_sql(text, ticks=TICKS)
+
+
+def test_options_count() -> None:
+    text = FALLS.replace("DOWN+)", "DOWN+) WITHIN 5 seconds")
+    assert "rows of the last 5 seconds" in ev.explain_sql(text, ticks=TICKS, ts_unit="s")
+
+
+@pytest.mark.spark
+def test_spark_tells_the_same_clause(spark: Any) -> None:
+    text = ev.explain_sql(FALLS, ticks=spark.createDataFrame(TICKS))
+    assert text.startswith("MATCH_RECOGNIZE over ticks (line 2)\n\n  Clause\n")
+    assert "Statement, which Spark runs\n" in text

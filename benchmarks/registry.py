@@ -22,6 +22,7 @@ MODULES = (
     "benchmarks.rows",
     "benchmarks.peers",
     "benchmarks.scale",
+    "benchmarks.trends",
 )
 
 

@@ -77,9 +77,11 @@ def test_sums_of_long_integers_are_exact() -> None:
 
 
 def test_a_sum_whose_parts_are_larger_than_itself() -> None:
-    """The trends through the first events add up to more than the whole, within 38 digits."""
-    table = many(116, lambda i: 100 if i < 58 else -100)
+    """Positive and negative values are added up apart: either sum must have 38 digits, or it is an error."""
+    table = many(114, lambda i: 100 if i < 57 else -100)
     assert one("PATTERN A+ RETURN SUM(A.x)", table) == (0,)
+    with pytest.raises(ev.EventideError, match="38 digits"):
+        one("PATTERN A+ RETURN SUM(A.x)", many(116, lambda i: 100 if i < 58 else -100))
 
 
 def test_an_average_of_sums_beyond_38_digits_is_right_or_refused() -> None:

@@ -36,6 +36,22 @@ def _is_coded(footer: pq.FileMetaData, place: int) -> bool:
     )
 
 
+def is_in_time_order(files: Sequence[str], name: str) -> bool:
+    """Whether the footers tell that no event lies in a row group behind a later one."""
+    newest = None
+    for file in files:
+        footer = pq.read_metadata(file)
+        places = {footer.schema.column(i).path: i for i in range(footer.num_columns)}
+        for i in range(footer.num_row_groups):
+            statistics = footer.row_group(i).column(places[name]).statistics if name in places else None
+            if statistics is None or not statistics.has_min_max or statistics.null_count:
+                return False
+            if newest is not None and statistics.min < newest:
+                return False
+            newest = statistics.max
+    return True
+
+
 Piece = tuple[str, int, int]  # path, first row group, row group after the last
 
 

@@ -64,7 +64,8 @@ def raw_columns(table: pa.Table, physical: Physical, place: Place) -> pa.Table:
 
 def coded_for(physical: Physical, files: Sequence[str]) -> list[str]:
     """The columns to read as codes: none, unless a condition can be evaluated by them."""
-    found = coded_columns(files, physical.reads) if physical.intake.keep_all and files else []
+    takes_all = physical.intake.keep_all or physical.passes_over
+    found = coded_columns(files, physical.reads) if takes_all and files else []
     return found if any(is_split(column, set(found)) for column in physical.select if column.addends) else []
 
 

@@ -44,6 +44,30 @@ def meets_equal(codes: IntArray, values: IntArray, last: IntArray) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def find_ends(codes: IntArray, first: IntArray, last: IntArray) -> None:
+    """The first and the last row of each code; `first` holds -1."""
+    for row in range(codes.size):
+        code = codes[row]
+        if first[code] < 0:
+            first[code] = row
+        last[code] = row
+
+
+@njit(cache=True, nogil=True)
+def mark_codes(codes: IntArray, out: IntArray) -> None:
+    """1 for every code that occurs."""
+    for i in range(codes.size):
+        out[codes[i]] = 1
+
+
+@njit(cache=True, nogil=True)
+def look_up(codes: IntArray, table: IntArray, out: IntArray) -> None:
+    """The table's entry of each code."""
+    for i in range(codes.size):
+        out[i] = table[codes[i]]
+
+
+@njit(cache=True, nogil=True)
 def count_codes(codes: IntArray, order: IntArray, start: int, stop: int, counts: IntArray) -> None:
     """How often each code occurs in the rows `order[start:stop]`; an empty `order` is 0, 1, 2, ..."""
     for i in range(start, stop):

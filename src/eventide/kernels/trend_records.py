@@ -124,6 +124,14 @@ def add_event(
 
 
 @njit(cache=True, nogil=True)
+def add_states(cells: Any, states: IntArray, out: Any, k: int) -> None:
+    """The sum of some states of every partition: `out[i, k]` for the cells `[i, state]`."""
+    for i in range(cells.shape[0]):
+        for state in states:
+            add(out[i], k, cells[i], state)
+
+
+@njit(cache=True, nogil=True)
 def add_count(records: Any, source: int, target: int) -> None:
     """Add the number of partial trends alone."""
     add(records[0], target, records[0], source)

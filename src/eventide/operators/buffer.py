@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eventide.kernels.order import is_sorted
 from eventide.operators.block import MAX_US, MIN_US, TS, concatenate, from_bytes, to_bytes
 
 
@@ -49,7 +51,7 @@ class EventBuffer:
         for segment in self._segments.values():
             block = segment.block
             if segment.newest_us > up_to_us:
-                block = block.filter(pc.less_equal(block.column(TS), up_to_us))
+                block = _cut(block, up_to_us + 1)[0]
             if block.num_rows:
                 blocks.append(block)
         return concatenate(blocks) if blocks else None
@@ -77,7 +79,7 @@ class EventBuffer:
             del self._segments[number]
         for segment in self._segments.values():
             if segment.data is None:
-                segment.block = segment.block.filter(pc.greater_equal(segment.block.column(TS), older_than_us))
+                segment.block = _cut(segment.block, older_than_us)[1]
 
     def clear(self) -> None:
         self._segments.clear()
@@ -103,3 +105,14 @@ class EventBuffer:
             block = from_bytes(segments[number])
             newest_us = pc.max(block.column(TS)).as_py()
             self._segments[number] = _Segment(block, newest_us, segments[number])
+
+
+def _cut(block: pa.Table, us: int) -> tuple[pa.Table, pa.Table]:
+    """The events before an instant, and those from it on; in order of time they are slices."""
+    column = block.column(TS)
+    if column.num_chunks == 1 and pa.types.is_int64(column.type):
+        ts_us = column.chunk(0).to_numpy()
+        if is_sorted(ts_us):
+            place = int(np.searchsorted(ts_us, us))
+            return block.slice(0, place), block.slice(place)
+    return block.filter(pc.less(column, us)), block.filter(pc.greater_equal(column, us))

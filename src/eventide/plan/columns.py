@@ -12,7 +12,7 @@ from eventide.operators.block import MASK, SEQUENCE, TS, Layout
 from eventide.plan.bound import Bound
 from eventide.plan.expressions.split import EventValue, Split, split
 from eventide.plan.expressions.types import type_name
-from eventide.plan.physical import SqlColumn
+from eventide.plan.physical import Addend, SqlColumn
 from eventide.plan.places import option_error
 from eventide.plan.references import is_orderable, references
 
@@ -118,11 +118,13 @@ def mask_column(plan: Bound, steps: Sequence[Step], parts: Split, columns: Colum
     """One bit per step: the event has the step's type and satisfies the conjuncts on it alone."""
     spark: list[str] = []
     duckdb: list[str] | None = []
+    conditions: list[list[EventValue]] = []
     constants = [local.value for local in parts.locals if local.symbol is None]
     for k, step in enumerate(steps):
         condition = plan.conditions[step.type]
         values = [_value(condition, plan), *constants]
         values += [local.value for local in parts.locals if local.symbol == step.symbol]
+        conditions.append(values)
         made = [columns.column(MASK, value) for value in values]
         spark.append(f"CASE WHEN {' AND '.join(f'({m.spark})' for m in made)} THEN {1 << k}L ELSE 0L END")
         texts = [m.duckdb for m in made]
@@ -132,7 +134,17 @@ def mask_column(plan: Bound, steps: Sequence[Step], parts: Split, columns: Colum
             duckdb = None
     # Bits of different steps never carry into each other, so a sum is the union.
     joined = None if duckdb is None else f"CAST({' + '.join(duckdb)} AS BIGINT)"
-    return SqlColumn(MASK, " + ".join(spark), joined)
+    addends = None if duckdb is None else addends_of(conditions, duckdb)
+    return SqlColumn(MASK, " + ".join(spark), joined, addends=addends)
+
+
+def addends_of(conditions: list[list[EventValue]], bits: list[str]) -> tuple[Addend, ...]:
+    """The bits of a mask by the column that their conditions read, where it is only one."""
+    by_column: dict[str | None, list[str]] = {}
+    for values, bit in zip(conditions, bits, strict=True):
+        read = {column.name for value in values for column in value.expression.find_all(exp.Column)}
+        by_column.setdefault(read.pop() if len(read) == 1 else None, []).append(bit)
+    return tuple(Addend(column, f"CAST({' + '.join(texts)} AS BIGINT)") for column, texts in by_column.items())
 
 
 def _value(condition: Scalar, plan: Bound) -> EventValue:

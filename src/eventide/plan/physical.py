@@ -57,5 +57,7 @@ class Physical:
     reads: tuple[str, ...] = ()  # the user's columns that `select` reads
     align_to_first: bool = False  # sliding windows begin at the first event
     allowed_lateness_us: int = 0
+    windows_close: bool = False  # the operator forgets an event when the windows that hold it have ended
+    passes_over: bool = False  # it leaves out events that no step wants, at less cost than a filter
     output_schema: pa.Schema | None = field(default=None, compare=False)  # of the operator's rows
     computed: tuple[Computed, ...] = ()  # columns that `project` may read besides the operator's

@@ -10,11 +10,12 @@ import re
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from eventide.engines.computed import add_computed
@@ -22,11 +23,12 @@ from eventide.engines.database import connect
 from eventide.engines.intake import microseconds, no_time, take_in
 from eventide.engines.lengths import as_type
 from eventide.engines.local.sources import Source, reason
-from eventide.engines.parquet import read_piece
+from eventide.engines.parquet import is_in_time_order, read_piece
 from eventide.engines.raw_columns import coded_for, raw_columns
 from eventide.errors import EventideError, InputError
 from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
 from eventide.operators.factory import make_operator
+from eventide.operators.protocol import Results
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.sequence import with_origin
 
@@ -72,6 +74,10 @@ def run_batches(
     if physical.align_to_first:
         source.hold()
         physical = with_origin(physical, _first_us(physical, source))
+    coded = coded_for(physical, source.files_for(physical.reads))
+    if coded and physical.windows_close and is_in_time_order(source.files, physical.intake.ts_column):
+        yield from _run_in_time_order(physical, source, seen, coded)
+        return
     for block in _blocks(physical, source, seen, limit):
         operator = make_operator(physical.spec, os.cpu_count() or 1, add_computed)
         for _ in operator.process(block, MIN_US):
@@ -79,6 +85,34 @@ def run_batches(
         for matches in operator.finish():
             seen.matches += matches.num_rows
             yield _project(source, physical, add_computed(matches, physical.computed))
+
+
+def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: list[str]) -> Iterator[pa.RecordBatch]:
+    """A piece of the files after the other: what is held follows the windows that are open, not the events."""
+    operator = make_operator(physical.spec, os.cpu_count() or 1, add_computed)
+
+    def results(found: Results) -> Iterator[pa.RecordBatch]:
+        for matches in found:
+            seen.matches += matches.num_rows
+            yield _project(source, physical, add_computed(matches, physical.computed))
+
+    for raw in _read_files(physical, source, coded, ROWS_PER_READ):
+        block = _take_in(raw, physical, seen)
+        if block.num_rows:
+            # Events with the newest time may go on in the next piece.
+            yield from results(operator.process(block, pc.max(block.column(TS)).as_py() - 1))
+    yield from results(operator.finish())
+
+
+def _take_in(raw: pa.Table, physical: Physical, seen: Run) -> pa.Table:
+    """The block of a piece, counted."""
+    intake = replace(physical.intake, keep_all=True) if physical.passes_over else physical.intake
+    block, n_bad = take_in(raw, intake)
+    seen.dropped_events += n_bad
+    seen.relevant_events += block.num_rows
+    if physical.passes_over and not physical.intake.keep_all:
+        seen.relevant_events -= pc.sum(pc.equal(block.column(MASK), 0)).as_py() or 0
+    return block
 
 
 def _first_us(physical: Physical, source: Source) -> int:
@@ -128,9 +162,7 @@ def _blocks(physical: Physical, source: Source, seen: Run, limit: int) -> Iterat
             if raw.column(TS).null_count and not (intake.drop_bad_events or intake.names or source.once):
                 pieces.close()  # a connection has one open result
                 raise no_time(intake, _bad_rows(physical, source))
-            block, n_bad = take_in(raw, intake)
-            seen.dropped_events += n_bad
-            seen.relevant_events += block.num_rows
+            block = _take_in(raw, physical, seen)
             held.append(block)
             held_bytes += block.nbytes
             # The operator needs about as much again for its sorted arrays.

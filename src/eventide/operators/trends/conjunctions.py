@@ -5,8 +5,6 @@ AND counts unordered pairs of distinct trends: with p and q trends on its sides 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -17,58 +15,47 @@ from eventide.kernels.arrays import IntArray
 from eventide.kernels.scaled_numbers import LARGE
 from eventide.kernels.trend_records import NONE
 from eventide.operators.trends.inputs import Inputs
-from eventide.operators.trends.outputs import Totals
+from eventide.operators.trends.outputs import Totals, totals_of
 from eventide.operators.trends.spec import TrendSpec
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeTotals:
-    """The totals of every scope."""
-
-    totals: Totals
-    counts: str
-
-    def merge(self, group: IntArray) -> tuple[Totals, IntArray, list[IntArray]]:
-        """The totals by group, without those that have no trend; a scope of each, and all its scopes."""
-        has_trend = np.array([not _is_zero(n) for n in self.totals.counts], dtype=np.bool_)
-        scopes = np.flatnonzero(has_trend)
-        found, first, number = np.unique(group[scopes], return_index=True, return_inverse=True)
-        order = np.argsort(first, kind="stable")
-        members = [scopes[number == k] for k in order.tolist()] if found.size < scopes.size else []
-        if not members:
-            members = [scopes[k : k + 1] for k in first[order].tolist()]
-        return self._merged(members), scopes[first[order]], members
-
-    def _merged(self, members: list[IntArray]) -> Totals:
-        def added(numbers: list[Any]) -> list[Any]:
-            return [_sum([numbers[i] for i in each], self.counts) for each in members]
-
-        totals = self.totals
-        return Totals(
-            added(totals.counts),
-            {weight: added(numbers) for weight, numbers in totals.weights.items()},
-            {key: [float(np.sum([sums[i] for i in each])) for each in members] for key, sums in totals.sums.items()},
-            {key: [min(ranks[i] for i in each) for each in members] for key, ranks in totals.extremes.items()},
-        )
-
-
-def combine(
-    totals_of: Callable[[Any, Inputs, str], Totals], records: Any, ambiguous: Any, inputs: Inputs, spec: TrendSpec
-) -> ScopeTotals:
+def combine(records: Any, is_ambiguous: Any, inputs: Inputs, spec: TrendSpec) -> Totals:
     """The totals of every scope from the kernel's records: scope by scope, in each by role and length."""
     n_sides, n_lengths = len(spec.sides), spec.n_lengths
     n_sets = 1 if n_sides == 1 else (n_sides + 1) * n_lengths
-    if spec.counted and ambiguous.any():
-        raise _ambiguous()
     widths = (1, len(inputs.weights), len(inputs.sums), len(inputs.extremes))
     each = [
         totals_of(tuple(_set(a, k, n_sets, w) for a, w in zip(records, widths, strict=True)), inputs, spec.counts)
         for k in range(n_sets)
     ]
     if n_sides == 1:
-        return ScopeTotals(each[0], spec.counts)
+        return each[0]
     sides = [each[k * n_lengths : (k + 1) * n_lengths] for k in range(n_sides)]
-    return ScopeTotals(_pairs(sides, each[n_sides * n_lengths :], spec), spec.counts)
+    made = _pairs(sides, each[n_sides * n_lengths :], spec)
+    if spec.counted:
+        has_pairs = np.array([not _is_zero(n) for n in made.counts], dtype=np.bool_)
+        if is_ambiguous.reshape(-1, n_sets)[has_pairs].any():
+            raise ambiguous()
+    return made
+
+
+def merge(totals: Totals, group: IntArray, counts: str) -> tuple[Totals, list[IntArray]]:
+    """The totals by group, without scopes that have no trend; and the scopes of each group."""
+    scopes = np.flatnonzero([not _is_zero(n) for n in totals.counts])
+    order = scopes[np.argsort(group[scopes], kind="stable")]
+    borders = np.flatnonzero(np.diff(group[order])) + 1
+    members = np.split(order, borders) if order.size else []
+
+    def added(numbers: list[Any]) -> list[Any]:
+        return [_sum([numbers[i] for i in each.tolist()], counts) for each in members]
+
+    made = Totals(
+        added(totals.counts),
+        {weight: added(numbers) for weight, numbers in totals.weights.items()},
+        {key: [float(np.sum([sums[i] for i in each])) for each in members] for key, sums in totals.sums.items()},
+        {key: [min(ranks[i] for i in each) for each in members] for key, ranks in totals.extremes.items()},
+    )
+    return made, members
 
 
 def _set(array: Any, k: int, n_sets: int, width: int) -> Any:
@@ -205,7 +192,8 @@ def _sum(numbers: list[Any], counts: str) -> Any:
     return sum(m * LARGE ** max(e - top, -2.0) for m, e in numbers), top
 
 
-def _ambiguous() -> InputError:
+def ambiguous() -> InputError:
+    """The error about bindings that differ."""
     return InputError(
         "an aggregate over one symbol is ambiguous: a trend can be bound in two ways that give it different events",
         hint="aggregate over COUNT(*), or give the symbols types or conditions that exclude one another",

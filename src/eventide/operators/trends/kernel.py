@@ -20,27 +20,41 @@ class Kernel:
     records: ModuleType
     trends: ModuleType
     panes: ModuleType
+    index: ModuleType
+    counts: ModuleType
 
 
 @cache
 def load_kernel(counts: str) -> Kernel:
     """`counts` is "exact", "double" or "log2"."""
     # Importing them compiles them: not before a query needs them.
-    from eventide.kernels import double_numbers, exact_numbers, scaled_numbers, trend_panes, trend_records, trends
+    from eventide.kernels import (
+        double_numbers,
+        exact_numbers,
+        scaled_numbers,
+        trend_counts,
+        trend_index,
+        trend_panes,
+        trend_records,
+        trends,
+    )
 
     numbers = {"exact": exact_numbers, "double": double_numbers, "log2": scaled_numbers}[counts]
     if counts == "exact":
-        return Kernel(numbers, trend_records, trends, trend_panes)
+        return Kernel(numbers, trend_records, trends, trend_panes, trend_index, trend_counts)
     source = f"from eventide.kernels.{_MODULES[counts]} import"
     records = load_specialized(trend_records, {"numbers": f"{source} add, add_times, clear, to_doubles"})
     walked = f"from {records.__name__} import add_class, add_count, add_event, add_record, clear_record, copy_class"
     walked += "\nfrom eventide.kernels.trend_types import count_scopes_type"
     paned = f"from {records.__name__} import add_event, add_record, add_scaled, clear_record, copy_class"
+    indexed = f"from {records.__name__} import add_event, add_record, clear_record, copy_class"
     return Kernel(
         numbers,
         records,
         load_specialized(trends, {"numbers": f"{source} DTYPE, WEIGHT, is_zero, set_one\n{walked}"}),
         load_specialized(trend_panes, {"numbers": f"{source} add_product, is_zero, set_one, to_doubles\n{paned}"}),
+        load_specialized(trend_index, {"numbers": f"{source} is_zero, set_one\n{indexed}"}),
+        load_specialized(trend_counts, {"numbers": f"{source} add, clear, set_one"}),
     )
 
 

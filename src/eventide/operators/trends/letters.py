@@ -9,6 +9,7 @@ import numpy as np
 
 from eventide.errors import EventideError
 from eventide.kernels.arrays import IntArray
+from eventide.kernels.order import look_up, mark_codes
 from eventide.operators.ordered import Ordered
 from eventide.operators.trends.scopes import Scopes
 from eventide.operators.trends.spec import TrendSpec
@@ -60,11 +61,14 @@ def read_letters(ordered: Ordered, scopes: Scopes, spec: TrendSpec) -> tuple[Int
 def code_masks(mask: IntArray) -> tuple[list[int], IntArray]:
     """The masks that occur, 0 left out, and the place of each event's among them, -1 for 0."""
     if mask.size and mask.min() >= 0 and mask.max() < _SMALL:
-        found = np.flatnonzero(np.bincount(mask))
+        occurs = np.zeros(_SMALL, dtype=np.int64)
+        mark_codes(mask, occurs)
+        found = np.flatnonzero(occurs)
         found = found[found != 0]
         table = np.full(_SMALL, -1, dtype=np.int64)
         table[found] = np.arange(found.size)
-        letter = table[mask]
+        letter = np.empty(mask.size, dtype=np.int64)
+        look_up(mask, table, letter)
     else:
         found, letter = np.unique(mask, return_inverse=True)
         if found.size and found[0] == 0:

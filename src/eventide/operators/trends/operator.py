@@ -17,10 +17,10 @@ from eventide.operators.block import MAX_US, MIN_US
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.partitions import encode_partitions
 from eventide.operators.protocol import Results
-from eventide.operators.trends.conjunctions import combine
+from eventide.operators.trends.conjunctions import ambiguous, combine, merge
 from eventide.operators.trends.inputs import make_inputs
 from eventide.operators.trends.kernel import load_kernel, load_relate
-from eventide.operators.trends.outputs import column_of, overflow_error, totals_of
+from eventide.operators.trends.outputs import column_of, count_column, is_plain_count, overflow_error
 from eventide.operators.trends.panes import count_by_panes
 from eventide.operators.trends.records import Counted
 from eventide.operators.trends.spec import Measure, TrendSpec
@@ -89,8 +89,23 @@ class TrendOperator(WatermarkOperator):
         """One row per group and window that has a trend; partitions of one group are added up."""
         spec = self.spec
         names = spec.layout.partition[: spec.n_group]
-        totals = combine(totals_of, counted.records, counted.ambiguous, self._inputs, spec)
-        merged, at, members = totals.merge(_same_group(block, names, counted))
+        if len(spec.sides) == 1:
+            counted = counted.select(counted.records[0].any(axis=1))
+        n = counted.rows.size
+        if not n:
+            return
+        if spec.counted and len(spec.sides) == 1 and counted.ambiguous.any():
+            raise ambiguous()
+        at, last_us = np.arange(n), counted.last_us
+        adds_up = len(spec.sides) > 1 or spec.n_group < len(spec.layout.partition)
+        totals = None
+        if adds_up or not all(is_plain_count(measure, spec.counts) for measure in spec.measures):
+            totals = combine(counted.records, counted.ambiguous, self._inputs, spec)
+        if adds_up:
+            assert totals is not None
+            totals, members = merge(totals, _same_group(block, names, counted), spec.counts)
+            at = np.array([each[0] for each in members], dtype=np.int64)
+            last_us = np.array([counted.last_us[each].max() for each in members], dtype=np.int64)
         if not at.size:
             return
         columns: dict[str, pa.Array] = {}
@@ -100,7 +115,10 @@ class TrendOperator(WatermarkOperator):
             columns[name] = taken if not isinstance(taken, pa.ChunkedArray) else pa.concat_arrays(taken.chunks)
         ranked = dict(zip(self._inputs.extremes, counted.distinct, strict=True))
         for i, measure in enumerate(spec.measures):
-            made, beyond = column_of(measure, merged, ranked, spec.counts, _is_finite(block, measure))
+            if totals is None:
+                made, beyond = count_column(measure, counted.records, self._inputs)
+            else:
+                made, beyond = column_of(measure, totals, ranked, spec.counts, _is_finite(block, measure))
             if beyond and spec.on_overflow != "null":
                 raise self._overflow(measure, block, counted, int(at[beyond[0]]))
             columns[f"a{i}"] = made
@@ -111,7 +129,6 @@ class TrendOperator(WatermarkOperator):
         elif spec.count_windows is not None:
             columns["window_start"] = pa.array(start)
             columns["window_end"] = pa.array(end)
-        last_us = np.array([counted.last_us[each].max() for each in members], dtype=np.int64)
         columns["detected_at"] = spec.time_type.restore(end if spec.slide is not None else last_us)
         yield pa.RecordBatch.from_pydict(columns)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from eventide.errors import InputError
 from eventide.kernels.exact_numbers import BEYOND
@@ -94,6 +95,26 @@ def column_of(
     return pa.array(found, kind), beyond
 
 
+def is_plain_count(measure: Measure, counts: str) -> bool:
+    """Whether the kernel's words are the result."""
+    return measure.function == "COUNT" and counts == "exact"
+
+
+def count_column(measure: Measure, records: Any, inputs: Inputs) -> tuple[pa.Array, list[int]]:
+    """The same as `column_of` for exact counts of single records, from the words themselves."""
+    words = records[0]
+    if measure.symbols is not None:
+        (weight,) = weights_of(measure, "exact")
+        words = records[1][inputs.weights.index(weight) :: len(inputs.weights)]
+    low, high = np.uint64(LIMIT % WORD), np.uint64(LIMIT // WORD)
+    beyond = (words[:, 1] > high) | ((words[:, 1] == high) & (words[:, 0] >= low))
+    kind = pa.decimal128(38, 0)
+    made = pa.Array.from_buffers(kind, len(words), [None, pa.py_buffer(np.ascontiguousarray(words))])
+    if beyond.any():
+        made = pc.if_else(pa.array(beyond), pa.scalar(None, kind), made)
+    return made, np.flatnonzero(beyond).tolist()
+
+
 def _numbers(measure: Measure, totals: Totals, counts: str, finite: bool) -> tuple[list[Any], list[int]]:
     if measure.symbols is None:
         made = [_count(n, counts) for n in totals.counts]
@@ -179,7 +200,7 @@ def _decimals(found: list[int | None], kind: pa.DataType) -> pa.Array:
             words[i] = value % WORD, value // WORD % WORD
     valid = pa.array([value is not None for value in found], pa.bool_())
     made = pa.Array.from_buffers(kind, len(found), [None, pa.py_buffer(words)])
-    return pa.compute.if_else(valid, made, pa.scalar(None, kind)) if found else pa.array([], kind)
+    return pc.if_else(valid, made, pa.scalar(None, kind)) if found else pa.array([], kind)
 
 
 def overflow_error(measure: Measure, group: str, window: str) -> InputError:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.kernels.arrays import IntArray
-from eventide.kernels.order import is_sorted
+from eventide.kernels.order import find_ends, is_sorted
 from eventide.operators.block import MASK, TS, numpy_int64
 from eventide.operators.partitions import encode_partitions
 from eventide.operators.trends.inputs import Inputs, event_values
@@ -109,13 +109,23 @@ def _panes(ts_us: IntArray, spec: TrendSpec, n_states: int) -> Panes:
     if slide is None:
         nothing = np.zeros(1, dtype=np.int64)
         return Panes(np.array([[0, n, 1]]), nothing, nothing)
-    newest = (ts_us - slide.origin_us) // slide.slide_us
-    oldest = newest
-    if slide.length_us != slide.slide_us:
-        oldest = (ts_us - slide.origin_us - slide.length_us) // slide.slide_us + 1
-    first = np.flatnonzero(np.concatenate([[True], (newest[1:] != newest[:-1]) | (oldest[1:] != oldest[:-1])]))
+    # Windows begin and end where the borders are; far apart, the events are fewer than the borders between them.
+    span = (int(ts_us[-1]) - int(ts_us[0])) // slide.slide_us + 2
+    if span < n:
+        begins = (
+            slide.origin_us + ((int(ts_us[0]) - slide.origin_us) // slide.slide_us + np.arange(span)) * slide.slide_us
+        )
+        ends = begins + slide.length_us % slide.slide_us
+        places = np.unique(np.searchsorted(ts_us, np.concatenate([begins, ends])))
+        first = np.unique(np.concatenate([[0], places[places < n]]))
+    else:
+        first = np.arange(n)
+    newest = (ts_us[first] - slide.origin_us) // slide.slide_us
+    oldest = (ts_us[first] - slide.origin_us - slide.length_us) // slide.slide_us + 1
+    begun = np.concatenate([[True], (newest[1:] != newest[:-1]) | (oldest[1:] != oldest[:-1])])
+    first, newest, oldest = first[begun], newest[begun], oldest[begun]
     rows = np.stack([first, np.append(first[1:], n), np.full(first.size, n_states)], axis=1)
-    return Panes(rows, oldest[first], newest[first])
+    return Panes(rows, oldest, newest)
 
 
 def _slices(ts_us: IntArray, n_threads: int, n_states: int) -> Panes:
@@ -193,14 +203,27 @@ class _Walk:
         self, key: IntArray, window: IntArray, records: Any, n_sets: int, spec: TrendSpec, distinct: list[pa.Array]
     ) -> Counted:
         line, slide = self.line, spec.slide
-        first = np.zeros(line.n_keys, dtype=np.int64)
-        first[line.key[::-1]] = np.arange(line.key.size)[::-1]
-        last = np.zeros(line.n_keys, dtype=np.int64)
-        last[line.key] = line.ts_us
+        first, last = np.full(line.n_keys, -1), np.full(line.n_keys, -1)
+        find_ends(line.key, first, last)
         rows = first[key] if line.order is None else line.order[first[key]]
         start = window * 0 if slide is None else slide.origin_us + window * slide.slide_us
         end = start if slide is None else start + slide.length_us
-        return Counted(rows, start, end, last[key], records, np.zeros(key.size * n_sets, np.bool_), distinct)
+        return Counted(
+            rows, start, end, line.ts_us[last[key]], records, np.zeros(key.size * n_sets, np.bool_), distinct
+        )
+
+    def _judged(self, cells: Any, n: int) -> Any:
+        """What the states of every pair count for, by role."""
+        counted = self.tables.verdicts[0]
+        shaped = cells.reshape(n, self.tables.n_states, 2)
+        out = np.zeros((n, counted.shape[0], 2), dtype=cells.dtype)
+        for k, states in enumerate(counted):
+            chosen = np.flatnonzero(states)
+            if chosen.size == 1:
+                out[:, k] = shaped[:, chosen[0]]
+            elif chosen.size:
+                self.kernel.records.add_states(shaped, chosen, out, k)
+        return out.reshape(-1, 2)
 
     def _run(self, n_rows: int, n_each: int) -> tuple[IntArray, IntArray, Any]:
         """Partition, pane and records of every pair of a partition and a pane that holds an event of it."""
@@ -236,13 +259,42 @@ class _Walk:
             records = tuple(a[: found * n_each * w] for a, w in zip(out[2], (1, *shape[1:].tolist()), strict=True))
             return out[0][:found], out[1][:found] + first, records
 
+        def walk_counts(first: int, stop: int) -> tuple[IntArray, IntArray, Any]:
+            mine = panes.rows[first:stop]
+            n_pairs = np.zeros(len(mine), dtype=np.int64)
+            self.kernel.panes.count_pairs(mine, line.key, np.full(line.n_keys, -1), n_pairs)
+            n_slots, n, n_cells = int(n_pairs.max()), int(n_pairs.sum()), tables.n_states * n_rows
+            dtype = self.kernel.numbers.DTYPE
+            memory = (
+                np.zeros((2 * n_cells * n_slots, 2), dtype),
+                np.full(line.n_keys, -1),
+                *(np.empty(n_slots, np.int64) for _ in range(3)),
+            )
+            out = (np.empty(n, np.int64), np.empty(n, np.int64), np.zeros((n * n_cells, 2), dtype))
+            step_lo, step_from, step_move = tables.letters
+            step_to = tables.moves[0][step_move]
+            reached = np.array(
+                [int(np.bitwise_or.reduce(1 << step_to[a:b], initial=0)) for a, b in pairwise(step_lo.tolist())],
+                dtype=np.int64,
+            )
+            steps = (step_lo, step_from, step_to, reached)
+            with np.errstate(all="ignore"):
+                found = self.kernel.counts.walk_counts(mine, events, steps, tables.n_states, n_rows, memory, out)
+            cells = out[2][: found * n_cells]
+            if n_rows == 1:
+                cells = self._judged(cells, found)
+            records = (cells, *new_records(self.kernel, 0, shape)[1:])
+            return out[0][:found], out[1][:found] + first, records
+
+        counts_only = tables.keeps_all and not shape[1:].any() and tables.n_states < 62
+        work = walk_counts if counts_only else walk
         sizes_of = panes.rows[:, 1] - panes.rows[:, 0]
         total = np.cumsum(sizes_of)
         wanted = np.linspace(0, total[-1], self.n_threads + 1)[1:-1]
         cuts = sorted({0, len(sizes_of), *(np.searchsorted(total, wanted, side="left") + 1).tolist()})
         if self.panes.overlap and len(sizes_of) <= self.n_threads:
             cuts = list(range(len(sizes_of) + 1))
-        parts = _in_threads(walk, list(pairwise(cuts)))
+        parts = _in_threads(work, list(pairwise(cuts)))
         return (
             np.concatenate([part[0] for part in parts]),
             np.concatenate([part[1] for part in parts]),

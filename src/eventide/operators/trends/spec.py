@@ -27,6 +27,15 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """A test that is one comparison ("lt", "le", "gt", "ge", "eq") of two encodings: of the earlier and later event."""
+
+    op: str
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
 class CountWindows:
     """Windows over positions `[k*slide, k*slide + length)` of a partition's events."""
 
@@ -57,6 +66,7 @@ class TrendSpec:
     tests: tuple[tuple[int, int, int], ...] = ()  # symbol, symbol after it, bits of the tests between them
     tests_source: str | None = None
     encodings: tuple[Encoding, ...] = ()
+    comparisons: tuple[Comparison | None, ...] = ()  # of each test, where it is one
     user_groups: tuple[str, ...] = ()  # the user's names of the group columns, for messages
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,11 @@ import pyarrow as pa
 from eventide.kernels.arrays import IntArray
 from eventide.operators.encode import encode_columns
 from eventide.operators.ordered import order_events
+from eventide.operators.trends.indexes import count_by_index
 from eventide.operators.trends.inputs import Inputs, event_values
 from eventide.operators.trends.kernel import Kernel, load_relate
 from eventide.operators.trends.letters import Letters, read_letters
-from eventide.operators.trends.records import Counted, new_records
+from eventide.operators.trends.records import Counted, new_records, share_out
 from eventide.operators.trends.scopes import count_windows, time_windows, whole_partitions
 from eventide.operators.trends.spec import TrendSpec
 from eventide.operators.trends.states import States
@@ -38,7 +38,8 @@ def count_by_walks(
     values, distinct = event_values(block, order, inputs, kernel.numbers.WEIGHT)
     # A row may stand in several windows of positions.
     cols = encode_columns(block.take(pa.array(order)), spec.encodings) if spec.encodings else encode_columns(block, ())
-    records, ambiguous = run_walks(kernel, load_relate(spec.tests_source), tables, inputs, n_threads)(
+    indexed = count_by_index(walked, letters, tables, spec, inputs, kernel, values, cols, n_threads)
+    records, ambiguous = indexed or run_walks(kernel, load_relate(spec.tests_source), tables, inputs, n_threads)(
         walked, letters, values, cols
     )
     first, last = ordered.order[scopes.lo], ordered.ts_us[scopes.hi - 1]
@@ -85,7 +86,7 @@ def run_walks(kernel: Kernel, relate: Any, tables: Tables, inputs: Inputs, n_thr
                     mine, letters.events, program, relate, cols, values, memory, sizes, (part, flags)
                 )
 
-        shares = _share_out(walked, n_threads)
+        shares = share_out(walked, n_threads)
         if len(shares) == 1:
             run(shares[0])
         else:
@@ -94,11 +95,3 @@ def run_walks(kernel: Kernel, relate: Any, tables: Tables, inputs: Inputs, n_thr
         return out, ambiguous
 
     return count
-
-
-def _share_out(walked: IntArray, n_shares: int) -> list[tuple[int, int]]:
-    """Ranges of scopes with about the same number of events each."""
-    total = np.cumsum(walked[:, 1] - walked[:, 0])
-    wanted = np.linspace(0, total[-1], n_shares + 1)[1:-1]
-    borders = sorted({0, len(walked), *np.searchsorted(total, wanted).tolist()})
-    return [(a, b) for a, b in pairwise(borders) if a < b]

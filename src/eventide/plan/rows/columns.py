@@ -7,8 +7,9 @@ from sqlglot import exp
 
 from eventide.errors import QueryError
 from eventide.operators.block import MASK, SEQUENCE, Layout
+from eventide.plan.columns import addends_of
 from eventide.plan.expressions.split import EventValue
-from eventide.plan.physical import Addend, SqlColumn
+from eventide.plan.physical import SqlColumn
 
 BITS_PER_MASK = 62
 
@@ -84,7 +85,7 @@ class RowColumns:
             local = all(m.duckdb is not None for columns in made for m in columns)
             # Bits never carry into each other, so a sum is the union.
             text = _sum(duckdb) if local else None
-            addends = _addends(some, duckdb) if local else None
+            addends = addends_of(some, duckdb) if local else None
             masks.append(SqlColumn(name, " + ".join(spark), text, addends=addends))
         return masks
 
@@ -96,15 +97,6 @@ def _bit(k: int, texts: list[str], suffix: str) -> str:
 
 def _sum(texts: list[str]) -> str:
     return f"CAST({' + '.join(texts)} AS BIGINT)"
-
-
-def _addends(conditions: list[list[EventValue]], bits: list[str]) -> tuple[Addend, ...]:
-    """The bits by the column that their conditions read, where it is only one."""
-    by_column: dict[str | None, list[str]] = {}
-    for values, bit in zip(conditions, bits, strict=True):
-        read = {column.name for value in values for column in value.expression.find_all(exp.Column)}
-        by_column.setdefault(read.pop() if len(read) == 1 else None, []).append(bit)
-    return tuple(Addend(column, _sum(texts)) for column, texts in by_column.items())
 
 
 def plain(name: str, column: str) -> SqlColumn:

@@ -22,7 +22,7 @@ from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.places import clause_span, error_at, option_error
 from eventide.plan.references import is_orderable
 from eventide.plan.trends.aggregates import Aggregates
-from eventide.plan.trends.relations import tests_between, write_relations
+from eventide.plan.trends.relations import comparisons_of, tests_between, write_relations
 from eventide.plan.windows import check_windows
 
 _STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
@@ -76,6 +76,7 @@ def lower_trends(plan: Bound, engine: str) -> Physical:
         tests=tests_between(parts.tests, numbers),
         tests_source=tests_source,
         encodings=encodings,
+        comparisons=comparisons_of(parts.tests, value_names, encodings),
         user_groups=plan.partition[:n_group],
     )
     intake = Intake(
@@ -95,6 +96,8 @@ def lower_trends(plan: Bound, engine: str) -> Physical:
         reads=read_columns(plan),
         align_to_first=plan.options.origin == "first",
         allowed_lateness_us=plan.options.allowed_lateness,
+        windows_close=spec.slide is not None,
+        passes_over=not parts.tests,
         output_schema=schema,
     )
 

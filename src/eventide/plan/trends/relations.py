@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from eventide.operators.encode import Encoding
+from eventide.operators.trends.spec import Comparison
 from eventide.plan.expressions.residue import HEADER, write_tests
 from eventide.plan.expressions.split import EventValue, Test
 
@@ -25,6 +26,30 @@ def write_relations(
         lines.append(f"        passed |= {1 << k}")
     source = HEADER + _TYPES + residue.source + "\n\n" + "\n".join([*lines, "    return passed"]) + "\n"
     return source, residue.encodings
+
+
+_TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
+
+
+def comparisons_of(
+    tests: Sequence[Test], columns: Sequence[str], encodings: Sequence[Encoding]
+) -> tuple[Comparison | None, ...]:
+    """Each test that is one comparison of a value of either event; None for any other."""
+    return tuple(_comparison(test, columns, encodings) for test in tests)
+
+
+def _comparison(test: Test, columns: Sequence[str], encodings: Sequence[Encoding]) -> Comparison | None:
+    tree = test.tree
+    if tree.op not in _TURNED or any(arg.op != "value" for arg in tree.args):
+        return None
+    slots = [arg.value[0] for arg in tree.args]
+    numbers = [[e.column for e in encodings].index(columns[arg.value[1]]) for arg in tree.args]
+    kinds = {(encodings[number].kind, encodings[number].scale) for number in numbers}
+    if len(kinds) != 1 or slots[0] == slots[1] or kinds == {("boolean", 0)}:
+        return None
+    if test.slots[slots[0]].is_next:
+        return Comparison(_TURNED[tree.op], numbers[1], numbers[0])
+    return Comparison(tree.op, *numbers)
 
 
 def tests_between(tests: Sequence[Test], numbers: Mapping[str, int]) -> tuple[tuple[int, int, int], ...]:

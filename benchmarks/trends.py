@@ -1,0 +1,280 @@
+"""Benchmarks of aggregates over trends: `(SEQ(A+, B))+` per key, overlapping windows, one partition, growth.
+
+Limit: a kernel of two counters per key, written for this one pattern. Baselines: every trend built and then counted
+(two steps), and a graph of events without an index.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numba import njit
+
+from benchmarks.limits import scan
+from benchmarks.registry import Context, Outcome, Run, benchmark
+from benchmarks.sequence import COLUMNS, N_KEYS, TYPED
+from benchmarks.session import start_session
+from eventide.generate import generate
+
+WINDOW_S = 40
+QUERY = f"PATTERN (SEQ(A+, B))+ GROUP BY key WITHIN {WINDOW_S} seconds RETURN key, COUNT(*) AS n"
+
+
+@benchmark(
+    "trends",
+    events=10_000_000,
+    summary=f"`COUNT(*)` of `(SEQ(A+, B))+` under skip-till-any, per key in windows of {WINDOW_S} seconds, over one "
+    "Parquet file in time order with 1,000 keys. Result: the groups and windows with a trend, the sum of all counts.",
+)
+def trends(context: Context) -> Path:
+    return context.cached(
+        f"typed-{context.events}.parquet",
+        lambda path: generate("typed", events=context.events, output=path, **TYPED),
+    )
+
+
+@njit(cache=True, nogil=True)
+def count_trends(ts: Any, key: Any, kind: Any, codes: Any, first: int, stop: int, n_keys: int, window: int) -> Any:
+    """Two counters a key: trends that end in A, and in B; rows and the sum of counts over all windows."""
+    a, b = codes
+    ends_in_a, ends_in_b = np.zeros(n_keys, np.float64), np.zeros(n_keys, np.float64)
+    rows, total = 0, 0.0
+    border = ts[first] // window * window + window
+    for i in range(first, stop):
+        if ts[i] >= border:
+            for k in range(n_keys):
+                if ends_in_b[k] > 0:
+                    rows += 1
+                    total += ends_in_b[k]
+                ends_in_a[k] = 0.0
+                ends_in_b[k] = 0.0
+            border = ts[i] // window * window + window
+        k = key[i]
+        if kind[i] == a:
+            ends_in_a[k] += 1.0 + ends_in_a[k] + ends_in_b[k]
+        elif kind[i] == b:
+            ends_in_b[k] += ends_in_a[k]
+    for k in range(n_keys):
+        if ends_in_b[k] > 0:
+            rows += 1
+            total += ends_in_b[k]
+    return rows, total
+
+
+@trends.limit("Numba kernel")
+def _numba_kernel(path: Path, context: Context) -> Run:
+    threads = len(os.sched_getaffinity(0))
+    window = WINDOW_S * 1_000_000
+
+    def run() -> Outcome:
+        table = pq.read_table(path, columns=list(COLUMNS[:3]), read_dictionary=["kind"]).combine_chunks()
+        kinds = table.column("kind").combine_chunks()
+        kinds = kinds.chunk(0) if hasattr(kinds, "chunk") else kinds
+        names = kinds.dictionary.to_pylist()
+        codes = tuple(names.index(name) for name in "AB")
+        ts = table.column("ts").to_numpy().astype("datetime64[us]").astype(np.int64)
+        key, kind = table.column("key").to_numpy(), kinds.indices.to_numpy()
+        wanted = ts[(np.arange(1, threads) * ts.size) // threads] // window * window
+        borders = [0, *np.searchsorted(ts, wanted).tolist(), ts.size]
+        with ThreadPoolExecutor(threads) as pool:
+            shares = pool.map(
+                lambda i: count_trends(ts, key, kind, codes, borders[i], borders[i + 1], N_KEYS, window),
+                range(threads),
+            )
+            found = list(shares)
+        return Outcome(sum(n for n, _ in found), int(sum(x for _, x in found)))
+
+    return run
+
+
+@trends.limit("PyArrow scan")
+def _pyarrow_scan(path: Path, context: Context) -> Run:
+    return scan(path, COLUMNS[:3], dictionaries=["kind"])
+
+
+def query(text: str, **options: Any) -> Any:
+    import eventide as ev
+
+    return ev.query(text, ts="ts", type="kind", **options)
+
+
+def outcome_of_counts(table: pa.Table) -> Outcome:
+    return Outcome(table.num_rows, int(pc.sum(table.column("n")).as_py() or 0))
+
+
+@trends.subject("Eventide local")
+def _local(path: Path, context: Context) -> Run:
+    asked = query(QUERY)
+    return lambda: outcome_of_counts(asked.run(path))
+
+
+@trends.subject("Eventide Spark, path")
+def _spark_path(path: Path, context: Context) -> Run:
+    spark = start_session()
+    asked = query(QUERY)
+
+    def run() -> Outcome:
+        from pyspark.sql import functions as sf
+
+        frame = asked.run(path, engine="spark", spark=spark)
+        ((n, total),) = frame.agg(sf.count(sf.lit(1)), sf.sum("n")).collect()
+        return Outcome(n, int(total or 0))
+
+    return run
+
+
+@benchmark(
+    "trend_windows",
+    events=2_000_000,
+    summary="The same pattern and counts with windows of an hour, one after the other, and with 60 that overlap. "
+    "The kinds of numbers differ only in that overlapping windows hold more: results are not compared.",
+)
+def trend_windows(context: Context) -> Path:
+    return context.cached(
+        f"slow-{context.events}.parquet",
+        lambda path: generate(
+            "typed",
+            events=context.events,
+            output=path,
+            **{**TYPED, "keys": 20, "mean_gap_us": 50_000},
+        ),
+    )
+
+
+def _windows(slide: str) -> Callable[[Path, Context], Run]:
+    def setup(path: Path, context: Context) -> Run:
+        text = f"PATTERN (SEQ(A+, B))+ GROUP BY key WITHIN 1 hour {slide} RETURN key, COUNT(*) AS n"
+        asked = query(text, counts="log2")
+
+        def run() -> Outcome:
+            asked.run(path)
+            return Outcome()
+
+        return run
+
+    return setup
+
+
+trend_windows.limit("tumbling, 1 hour")(_windows(""))
+trend_windows.subject("60 overlapping windows")(_windows("SLIDE 1 minute"))
+
+
+@benchmark(
+    "trend_slices",
+    events=5_000_000,
+    summary='`COUNT(*)` of `(SEQ(A+, B))+` over one partition without windows, `counts="log2"`: time slices in '
+    "parallel, on all cores and on one.",
+)
+def trend_slices(context: Context) -> Path:
+    return context.cached(
+        f"typed-{context.events}.parquet",
+        lambda path: generate("typed", events=context.events, output=path, **TYPED),
+    )
+
+
+def _slices(n_threads: int | None) -> Callable[[Path, Context], Run]:
+    def setup(path: Path, context: Context) -> Run:
+        if n_threads is not None:
+            os.sched_setaffinity(0, set(list(os.sched_getaffinity(0))[:n_threads]))
+            os.cpu_count = lambda: n_threads  # type: ignore[assignment]
+            pa.set_cpu_count(n_threads)
+        table = pq.read_table(path, columns=["ts", "kind"])
+        asked = query("PATTERN (SEQ(A+, B))+ RETURN COUNT(*) AS n", counts="log2")
+        return lambda: Outcome(round(asked.run(table).column("n")[0].as_py()))
+
+    return setup
+
+
+trend_slices.limit("one core")(_slices(1))
+trend_slices.subject("all cores")(_slices(None))
+
+
+@benchmark(
+    "trend_growth",
+    events=1_000_000,
+    summary='`COUNT(*)` of `S+` with `S.price < NEXT(S).price` under skip-till-any, one window, `counts="log2"`: '
+    "seconds at a hundredth, a tenth and the whole number of events, and the exponent between them.",
+)
+def trend_growth(context: Context) -> pa.Table:
+    rng = np.random.default_rng(7)
+    n = context.events
+    return pa.table({"ts": np.arange(n), "kind": ["S"] * n, "price": rng.normal(100.0, 10.0, n)})
+
+
+@njit(cache=True, nogil=True)
+def count_by_graph(price: Any) -> float:
+    """Every event looks at all earlier ones: log2 of the number of rising trends."""
+    n = price.size
+    log = np.empty(n)
+    for i in range(n):
+        top, total = 0.0, 1.0
+        for j in range(i):
+            if price[j] < price[i]:
+                if log[j] > top:
+                    total = total * 2.0 ** (top - log[j]) + 1.0
+                    top = log[j]
+                else:
+                    total += 2.0 ** (log[j] - top)
+        log[i] = top + math.log2(total)
+    top = log.max()
+    return float(top + math.log2(np.exp2(log - top).sum()))
+
+
+def build_trends(price: Any) -> int:
+    """Every trend built, then counted; 2**n of them at worst."""
+    trends: list[tuple[int, ...]] = []
+    for i in range(len(price)):
+        trends += [(*trend, i) for trend in trends if price[trend[-1]] < price[i]]
+        trends.append((i,))
+    return len(trends)
+
+
+def _growth(sizes: list[int], measure: Callable[[int], float]) -> Outcome:
+    rows: list[dict[str, Any]] = []
+    seconds = 0.0
+    for n in sizes:
+        started = time.perf_counter()
+        log2 = measure(n)
+        seconds = time.perf_counter() - started
+        exponent = math.log(seconds / rows[-1]["seconds"], n / rows[-1]["events"]) if rows else None
+        rows.append({"events": n, "seconds": seconds, "exponent": exponent, "log2 of the count": log2})
+    shown = [
+        {
+            **row,
+            "seconds": f"{row['seconds']:.3f}",
+            "exponent": "" if row["exponent"] is None else f"{row['exponent']:.2f}",
+            "log2 of the count": f"{row['log2 of the count']:.3f}",
+        }
+        for row in rows
+    ]
+    return Outcome(details={"growth": shown}, seconds=seconds)
+
+
+@trend_growth.subject("Eventide local")
+def _indexed(table: pa.Table, context: Context) -> Run:
+    asked = query("PATTERN S+ WHERE S.price < NEXT(S).price RETURN COUNT(*) AS n", ts_unit="s", counts="log2")
+    sizes = [context.events // 100, context.events // 10, context.events]
+    return lambda: _growth(sizes, lambda n: asked.run(table.slice(0, n)).column("n")[0].as_py())
+
+
+@trend_growth.peer("graph of events", note="without an index; at a thousandth, a hundredth and a 33rd")
+def _graph(table: pa.Table, context: Context) -> Run:
+    price = table.column("price").to_numpy()
+    sizes = [context.events // 1000, context.events // 100, context.events // 33]
+    return lambda: _growth(sizes, lambda n: count_by_graph(price[:n]))
+
+
+@trend_growth.peer("two steps", note="every trend built, then counted; at 40, 60 and 80 events")
+def _two_steps(table: pa.Table, context: Context) -> Run:
+    price = table.column("price").to_numpy()
+    return lambda: _growth([40, 60, 80], lambda n: math.log2(build_trends(price[:n])))

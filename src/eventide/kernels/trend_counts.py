@@ -1,0 +1,83 @@
+"""Numbers of trends by panes, nothing else: the walk of `kernels.trend_panes` for COUNT(*) under skip-till-any.
+
+A partition's cells lie together: `n_states` numbers that are decided, then as many that the events of one time add; of
+each as many as there are rows. Constant state per partition, one pass (COGRA's type-grained counting, seed 002, 7.2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+from eventide.kernels.arrays import IntArray
+
+# <generated: numbers>
+from eventide.kernels.exact_numbers import add, clear, set_one
+
+# </generated>
+
+
+@njit(cache=True, nogil=True)
+def walk_counts(panes: IntArray, events: Any, steps: Any, n_states: int, n_rows: int, memory: Any, out: Any) -> int:
+    """Fill `out` (partition, pane, cells) with the cells of every partition in every pane; returns how many pairs.
+
+    `events` is (partition, time, letter) in order of time, `steps` (first step of a letter, state before, state
+    after, bits of the states that a letter leads to), `memory` (cells, slot of each partition, partition, time and
+    changed states of each slot).
+    """
+    key, ts_us, letter = events
+    step_lo, step_from, step_to, reached = steps
+    cells, slot_of, slot_key, slot_us, slot_changed = memory
+    out_key, out_pane, out_cells = out
+    size = n_states * n_rows
+    n_out = 0
+    for pane in range(panes.shape[0]):
+        n_slots = 0
+        n_entered = min(n_rows, panes[pane, 2])
+        for r in range(panes[pane, 0], panes[pane, 1]):
+            k = letter[r]
+            if k < 0:
+                continue
+            slot = slot_of[key[r]]
+            if slot < 0:
+                slot = n_slots
+                n_slots += 1
+                slot_of[key[r]] = slot
+                slot_key[slot] = key[r]
+                slot_us[slot] = ts_us[r]
+                slot_changed[slot] = 0
+                base = slot * 2 * size
+                for i in range(2 * size):
+                    clear(cells, base + i)
+                for row in range(n_entered):
+                    set_one(cells, base + row * n_rows + row)
+            base = slot * 2 * size
+            if slot_us[slot] != ts_us[r]:
+                slot_us[slot] = ts_us[r]
+                state, changed = 0, slot_changed[slot]
+                while changed:
+                    if changed & 1:
+                        for i in range(base + state * n_rows, base + (state + 1) * n_rows):
+                            add(cells, i, cells, i + size)
+                            clear(cells, i + size)
+                    changed >>= 1
+                    state += 1
+                slot_changed[slot] = 0
+            slot_changed[slot] |= reached[k]
+            for i in range(step_lo[k], step_lo[k + 1]):
+                source = base + step_from[i] * n_rows
+                target = base + size + step_to[i] * n_rows
+                for row in range(n_rows):
+                    add(cells, target + row, cells, source + row)
+        for slot in range(n_slots):
+            slot_of[slot_key[slot]] = -1
+            out_key[n_out] = slot_key[slot]
+            out_pane[n_out] = pane
+            for i in range(size):
+                source, target = slot * 2 * size + i, n_out * size + i
+                clear(out_cells, target)
+                add(out_cells, target, cells, source)
+                add(out_cells, target, cells, source + size)
+            n_out += 1
+    return n_out

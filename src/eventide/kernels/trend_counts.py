@@ -13,7 +13,7 @@ from numba import njit
 from eventide.kernels.arrays import IntArray
 
 # <generated: numbers>
-from eventide.kernels.exact_numbers import add, clear, set_one
+from eventide.kernels.exact_numbers import add, add_product, clear, is_zero, set_one
 
 # </generated>
 
@@ -80,4 +80,77 @@ def walk_counts(panes: IntArray, events: Any, steps: Any, n_states: int, n_rows:
                 add(out_cells, target, cells, source)
                 add(out_cells, target, cells, source + size)
             n_out += 1
+    return n_out
+
+
+@njit(cache=True, nogil=True)
+def multiply_cells(left: Any, i: int, right: Any, j: int, n: int, n_rows: int, out: Any, k: int) -> None:
+    """The matrix out[k] becomes left[i] times right[j]; its first `n_rows` rows. Numbers stand state by state."""
+    for s in range(n):
+        for row in range(n_rows):
+            cell = k + s * n + row
+            clear(out, cell)
+            for r in range(n):
+                if not is_zero(left, i + r * n + row):
+                    add_product(out, cell, left, i + r * n + row, right, j + s * n + r)
+
+
+@njit(cache=True, nogil=True)
+def _copy(source: Any, i: int, size: int, out: Any, k: int) -> None:
+    for c in range(size):
+        clear(out, k + c)
+        add(out, k + c, source, i + c)
+
+
+@njit(cache=True, nogil=True)
+def compose_counts(
+    pairs: Any, borders: IntArray, matrices: Any, counted: IntArray, memory: Any, n: int, n_kept: int, out: Any
+) -> int:
+    """`kernels.trend_panes.compose_windows` for numbers of trends alone."""
+    oldest, newest = pairs
+    size = n * n
+    right, scratch = n_kept * size, (n_kept + 1) * size
+    counts_only = out[0].size == 0
+    n_out = 0
+    for partition in range(borders.size - 1):
+        lo, stop = borders[partition], borders[partition + 1]
+        hi, middle = lo, lo
+        window = oldest[lo]
+        while lo < stop:
+            while lo < hi and newest[lo] < window:
+                lo += 1
+            if lo == hi:
+                middle = hi
+                if lo == stop:
+                    break
+                window = max(window, oldest[lo])
+            while hi < stop and oldest[hi] <= window:
+                if not counts_only:
+                    if hi == middle:
+                        _copy(matrices, hi * size, size, memory, right)
+                    else:
+                        multiply_cells(memory, right, matrices, hi * size, n, n, memory, scratch)
+                        _copy(memory, scratch, size, memory, right)
+                hi += 1
+            if newest[lo] < window:
+                continue
+            if not counts_only:
+                if lo >= middle:
+                    _copy(matrices, (hi - 1) * size, size, memory, (hi - 1) % n_kept * size)
+                    for i in range(hi - 2, lo - 1, -1):
+                        place, behind = i % n_kept * size, (i + 1) % n_kept * size
+                        multiply_cells(matrices, i * size, memory, behind, n, n, memory, place)
+                    middle = hi
+                result = lo % n_kept * size
+                if hi > middle:
+                    multiply_cells(memory, result, memory, right, n, 1, memory, scratch)
+                    result = scratch
+                for role in range(counted.shape[0]):
+                    for state in range(n):
+                        if counted[role, state]:
+                            add(out[2], n_out * counted.shape[0] + role, memory, result + state * n)
+                out[0][n_out] = lo
+                out[1][n_out] = window
+            n_out += 1
+            window += 1
     return n_out

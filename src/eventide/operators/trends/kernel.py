@@ -54,7 +54,7 @@ def load_kernel(counts: str) -> Kernel:
         load_specialized(trends, {"numbers": f"{source} DTYPE, WEIGHT, is_zero, set_one\n{walked}"}),
         load_specialized(trend_panes, {"numbers": f"{source} add_product, is_zero, set_one, to_doubles\n{paned}"}),
         load_specialized(trend_index, {"numbers": f"{source} is_zero, set_one\n{indexed}"}),
-        load_specialized(trend_counts, {"numbers": f"{source} add, clear, set_one"}),
+        load_specialized(trend_counts, {"numbers": f"{source} add, add_product, clear, is_zero, set_one"}),
     )
 
 

@@ -176,6 +176,17 @@ class _Walk:
         n_kept = _most_panes(oldest, newest, borders)
         shape = self._shape
 
+        def compose_counts(first: int, stop: int) -> tuple[IntArray, IntArray, Any]:
+            mine, dtype = borders[first : stop + 1], self.kernel.numbers.DTYPE
+            memory = np.zeros(((n_kept + 2) * n * n, 2), dtype)
+            nothing = (np.empty(0, np.int64), np.empty(0, np.int64), np.zeros((0, 2), dtype))
+            arguments = ((oldest, newest), mine, ordered[0], self.tables.verdicts[0], memory, n, n_kept)
+            with np.errstate(all="ignore"):
+                n_out = self.kernel.counts.compose_counts(*arguments, nothing)
+                out = (np.empty(n_out, np.int64), np.empty(n_out, np.int64), np.zeros((n_out * n_sets, 2), dtype))
+                self.kernel.counts.compose_counts(*arguments, out)
+            return out[0], out[1], (out[2], *new_records(self.kernel, 0, shape)[1:])
+
         def compose(first: int, stop: int) -> tuple[IntArray, IntArray, Any]:
             mine = borders[first : stop + 1]
             memory = new_records(self.kernel, (n_kept + 4) * n * n, shape)
@@ -193,7 +204,8 @@ class _Walk:
 
         n_partitions = borders.size - 1
         cuts = np.unique(np.linspace(0, n_partitions, self.n_threads + 1).astype(np.int64)).tolist()
-        parts = _in_threads(compose, list(pairwise(cuts)))
+        work = compose if shape[1:].any() else compose_counts
+        parts = _in_threads(work, list(pairwise(cuts)))
         pair = np.concatenate([part[0] for part in parts])
         window = np.concatenate([part[1] for part in parts])
         records = tuple(np.concatenate([part[2][i] for part in parts]) for i in range(4))

@@ -67,6 +67,11 @@ def test_pairs_are_unordered_and_of_distinct_trends() -> None:
     assert count("AND(A+, A+)", "a1 a2") == [3]
 
 
+def test_a_pair_is_as_long_as_its_trends_together() -> None:
+    assert count("AND(A+, B)", "a1 b2 a3", "MIN LENGTH 3") == [1]
+    assert count("AND(A+, A+)", "a1 a2", "MIN LENGTH 3") == [2]
+
+
 def test_a_pair_counts_the_events_of_both_trends() -> None:
     text = "PATTERN AND(A, B) RETURN COUNT(*), COUNT(A), SUM(B.x)"
     assert values(text, stream("b1 a2 b3", x=[10, 0, 1])) == [(2, 2, 11)]
@@ -83,6 +88,9 @@ def test_min_length_drops_shorter_trends_but_not_the_chain() -> None:
 def test_tied_events_do_not_follow_one_another() -> None:
     assert count("A+", "a1 a1 a2") == [5]
     assert count("SEQ(A, B)", "a1 b1") == []
+    text = "PATTERN {} {} RETURN COUNT(*), COUNT(A)"
+    for where in ("", "WHERE A.x < NEXT(A).x", "WHERE A.x <> NEXT(A).x"):
+        assert values(text.format("A+", where), stream("a1 a1 a2", x=[1, 2, 3])) == [(5, 7)]
 
 
 def test_tied_events_follow_by_sequence() -> None:
@@ -122,6 +130,42 @@ def test_a_missing_value_is_not_less() -> None:
     assert values(text, stream("a1 a2 a3", x=[1, None, 2])) == [(4,)]
 
 
+@pytest.mark.parametrize(
+    ("condition", "n_trends"),
+    [
+        ("A.x < NEXT(A).x", 5),
+        ("A.x <= NEXT(A).x", 7),
+        ("A.x > NEXT(A).x", 3),
+        ("A.x >= NEXT(A).x", 4),
+        ("A.x = NEXT(A).x", 4),
+        ("NEXT(A).x < A.x", 3),
+        ("NEXT(A).x <= A.x", 4),
+        ("NEXT(A).x > A.x", 5),
+        ("NEXT(A).x >= A.x", 7),
+        ("A.x <> NEXT(A).x", 5),
+    ],
+)
+def test_each_comparison_of_neighbours(condition: str, n_trends: int) -> None:
+    assert values(f"PATTERN A+ WHERE {condition} RETURN COUNT(*)", stream("a1 a2 a3", x=[1, 2, 2])) == [(n_trends,)]
+
+
+def test_falling_trends() -> None:
+    text = "PATTERN A+ WHERE A.x > NEXT(A).x RETURN COUNT(*), SUM(A.x)"
+    assert values(text, stream("a1 a2 a3 a4", x=[3, 4, 2, 1])) == [(11, 46)]
+
+
+def test_a_value_that_nothing_before_is_equal_to() -> None:
+    text = "PATTERN SEQ(A, B) WHERE A.x = NEXT(B).y RETURN COUNT(*)"
+    for y, found in ((2, []), (3, [(2,)]), (4, []), (5, [(1,)]), (9, [])):
+        assert values(text, stream("a1 a2 a3 b4", x=[3, 5, 3, None], y=[None, None, None, y])) == found
+
+
+def test_conditions_on_neighbours_begin_anew_in_each_window() -> None:
+    for condition in ("A.x < NEXT(A).x", "A.x = NEXT(B).x", "A.x <> NEXT(A).x"):
+        text = f"PATTERN SEQ(A+, B?) WHERE {condition} WITHIN 5 seconds RETURN COUNT(*)"
+        assert values(text, stream("a1 a2 a6 a7", x=[1, 2, 3, 4])) == [(3, 0, 5), (3, 5, 10)]
+
+
 # Negation
 
 
@@ -134,6 +178,32 @@ def test_negation_in_a_window_looks_to_its_edges() -> None:
 
 def test_only_the_last_event_decides_a_trailing_negation() -> None:
     assert count("SEQ(A+, NOT B)", "a1 b2 a3") == [2]
+    assert count("SEQ(A+, NOT B)", "a1 b2 a3", "SEMANTICS next") == [2]
+    assert count("SEQ(A, NOT B)", "a1 b2", "SEMANTICS contiguous") == []
+
+
+def test_what_is_tied_to_an_event_is_neither_before_nor_after_it() -> None:
+    for strategy in ("SEMANTICS any", "SEMANTICS next"):
+        assert count("SEQ(A, NOT B, C)", "a1 b2 c3", strategy) == []
+        assert count("SEQ(A, NOT B, C)", "a1 b1 c2", strategy) == [1]
+        assert count("SEQ(A, NOT B, C)", "a1 b2 c2", strategy) == [1]
+        assert count("SEQ(A, NOT B)", "a1 b1", strategy) == [1]
+        assert count("SEQ(NOT B, A)", "b1 a1", strategy) == [1]
+        assert count("SEQ(NOT B, A)", "b1 a2", strategy) == []
+
+
+def test_a_negation_that_is_undone_later() -> None:
+    for strategy in ("SEMANTICS any", "SEMANTICS next"):
+        assert count("SEQ(A, NOT SEQ(C, NOT E), B)", "a1 c2 b3", strategy) == []
+        assert count("SEQ(A, NOT SEQ(C, NOT E), B)", "a1 c2 b3 e4", strategy) == [1]
+        assert count("SEQ(A, NOT SEQ(C, NOT E), B)", "a1 c2 e2 b3", strategy) == []
+        assert count("SEQ(A, NOT SEQ(C, NOT E))", "a1 c2", strategy) == []
+        assert count("SEQ(A, NOT SEQ(C, NOT E))", "a1 c2 e3", strategy) == [1]
+
+
+def test_a_negation_that_needs_an_absence_before_it() -> None:
+    for events, found in (("a1 c2 b3", []), ("e0 a1 c2 b3", [1]), ("a1 e2 c3 b4", [1]), ("a1 c2 e3 b4", [])):
+        assert count("SEQ(A, NOT SEQ(NOT E, C), B)", events) == found
 
 
 def test_a_negation_at_the_end_of_a_round_stands_between_the_rounds() -> None:
@@ -183,6 +253,8 @@ def test_partitions_of_a_group_add_up() -> None:
     assert values("PATTERN A+ PARTITION BY p GROUP BY g RETURN g, COUNT(*)", events) == [(1, 6)]
     assert values("PATTERN A+ WHERE [p] RETURN COUNT(*), SUM(A.ts), MAX(A.ts), AVG(A.ts)", events) == [(6, 12, 3, 1.5)]
     assert values("PATTERN A+ PARTITION BY p RETURN p, COUNT(*)", events) == [(0, 3), (1, 3)]
+    text = "PATTERN A+ PARTITION BY p GROUP BY g WITHIN 2 seconds RETURN g, COUNT(*)"
+    assert values(text, events) == [(1, 2, 0, 2), (1, 2, 2, 4)]
 
 
 def test_null_is_a_group_of_its_own() -> None:

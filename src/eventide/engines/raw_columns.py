@@ -59,7 +59,13 @@ def raw_columns(table: pa.Table, physical: Physical, place: Place) -> pa.Table:
             made[column.name] = computed.column(column.name)
         else:
             made[column.name] = _sum(column, table, computed, values)
+    if not physical.takes_codes:
+        made = {name: _decoded(column) for name, column in made.items()}
     return pa.table(made)
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def coded_for(physical: Physical, files: Sequence[str]) -> list[str]:

@@ -106,9 +106,12 @@ def to_doubles(a: Any, i: int) -> Any:
         return np.inf, 0.0
     if a[i, 1] == _ZERO and a[i, 0] < _EXACT:
         return np.float64(a[i, 0]), 0.0
-    # Each part has at most 53 bits.
+    # Each part has at most 53 bits and is less than the one before: what a sum rounds off is known exactly.
     top = np.float64(a[i, 1] >> _TAIL << _TAIL) * _WORD
+    middle = np.float64(a[i, 1] & _TAIL_BITS) * _WORD
     low_top = np.float64(a[i, 0] >> _TAIL << _TAIL)
-    rest = np.float64(a[i, 1] & _TAIL_BITS) * _WORD + low_top + np.float64(a[i, 0] & _TAIL_BITS)
-    total = top + rest
-    return total, rest - (total - top)
+    high = top + middle
+    most = high + low_top
+    rest = (middle - (high - top)) + (low_top - (most - high)) + np.float64(a[i, 0] & _TAIL_BITS)
+    total = most + rest
+    return total, rest - (total - most)

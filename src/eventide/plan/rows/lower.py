@@ -240,6 +240,7 @@ class _Lowering:
             select=self.columns.select(ts[1], masks, by_arrival=unordered),
             spec=spec,
             project=self._project(measures),
+            takes_codes=True,
             reads=self._reads(),
             output_schema=self._output_schema(shown),
             computed=tuple(self.outputs.computed.values()),

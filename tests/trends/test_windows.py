@@ -1,0 +1,91 @@
+"""Windows that share events, slices of one window, and windows that micro-batches close."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+import pytest
+
+import eventide as ev
+from eventide.operators.block import MAX_US
+from eventide.operators.factory import make_operator
+from eventide.operators.protocol import Operator
+from tests.micro_batches import SECOND_US, Stream
+from tests.trends.recurrences import rounds, windows
+from tests.trends.test_numbers import long_stream, table_of
+
+KINDS = {0: "A", 1: "B", 2: "A", 3: "C", 4: "B", 5: "A", 6: "B", 7: "B", 9: "A", 10: "B", 13: "A", 14: "A", 15: "B"}
+EVENTS = [{"ts": ts, "kind": kind, "x": 2 * ts - 9} for ts, kind in {**KINDS, 30: "A", 31: "B"}.items()]
+
+
+def by_window(text: str, events: Any) -> dict[tuple[int, int], tuple[Any, ...]]:
+    result = ev.query(text, ts="ts", ts_unit="s", type="kind").run(events)
+    rows = [tuple(row.values()) for row in result.drop_columns(["detected_at"]).to_pylist()]
+    found = {row[-2:]: row[:-2] for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+@pytest.mark.parametrize(("within", "slide"), [(4, 1), (6, 2), (5, 3), (12, 1), (7, 2), (3, 3)])
+def test_windows_that_share_events(within: int, slide: int) -> None:
+    """Pairs of an A and a later B: what a window holds is written down, its neighbours play no part."""
+    expected = {}
+    for start, end, inside in windows(EVENTS, within, slide):
+        pairs = [(a, b) for a in inside for b in inside if (a["kind"], b["kind"]) == ("A", "B") and a["ts"] < b["ts"]]
+        if pairs:
+            first, last = [a["x"] for a, _ in pairs], [b["x"] for _, b in pairs]
+            expected[(start, end)] = (len(pairs), sum(first), sum(last), min(first), max(last), float(sum(last)))
+    pattern = f"PATTERN SEQ(A, B) WITHIN {within} s SLIDE {slide} s"
+    aggregates = "COUNT(*), SUM(A.x), SUM(B.x), MIN(A.x), MAX(B.x), SUM(CAST(B.x AS DOUBLE))"
+    assert by_window(f"{pattern} RETURN {aggregates}", EVENTS) == expected
+    assert by_window(f"{pattern} RETURN COUNT(*)", EVENTS) == {key: row[:1] for key, row in expected.items()}
+
+
+class Threaded(Stream):
+    """A plan whose operator has three threads."""
+
+    def operator(self) -> Operator:
+        return make_operator(self.physical.spec, n_threads=3)
+
+
+@pytest.mark.parametrize("functions", ["COUNT(*)", "COUNT(*), COUNT(A), SUM(A.x)"])
+def test_slices_of_one_window_give_the_values_of_the_whole(functions: str) -> None:
+    events = [event for event in long_stream(60, 4, "AB") if event["g"] != "u"]
+    wanted = rounds(events)
+    physical = ev.query(f"PATTERN (SEQ(A+, B))+ RETURN {functions}", ts="ts", ts_unit="s", type="kind").plan(
+        table_of(events).schema
+    )
+    stream = Threaded(physical)
+    operator, block = stream.operator(), stream._block(table_of(events))
+    with patch("eventide.operators.trends.panes.LEAST_SLICE", 1):
+        assert list(operator.process(block, 0)) == []
+        (row,) = stream._read(operator.finish())
+    assert list(row.values())[:-1] == [wanted.trends, wanted.events, wanted.total][: len(row) - 1]
+
+
+def n_held(stream: Stream) -> int:
+    block = stream.operator()._buffer.select(up_to_us=MAX_US)  # type: ignore[attr-defined]
+    return 0 if block is None else int(block.num_rows)
+
+
+def test_a_window_is_returned_once_when_the_watermark_passes_its_last_instant() -> None:
+    schema = pa.schema([("ts", pa.int64()), ("kind", pa.string())])
+    text = "PATTERN A+ WITHIN 4 seconds SLIDE 2 seconds RETURN COUNT(*)"
+    stream = Stream(ev.query(text, ts="ts", ts_unit="s", type="kind").plan(schema))
+
+    def step(times: list[int], watermark_us: int) -> list[tuple[int, int]]:
+        table = pa.table({"ts": pa.array(times, pa.int64()), "kind": pa.array(["A"] * len(times), pa.string())})
+        return [(row["window_start"], int(row["count"])) for row in stream.step(table, watermark_us)]
+
+    assert step([0, 1, 3], 2 * SECOND_US - 2) == []
+    assert stream.pending_us() == 2 * SECOND_US - 1
+    assert step([], 2 * SECOND_US - 1) == [(-2, 3)]
+    assert step([], 2 * SECOND_US) == []
+    assert (stream.pending_us(), n_held(stream)) == (4 * SECOND_US - 1, 3)
+    assert step([5], 4 * SECOND_US - 1) == [(0, 7)]
+    assert (stream.pending_us(), n_held(stream)) == (6 * SECOND_US - 1, 2)
+    assert step([], 6 * SECOND_US - 1) == [(2, 3)]
+    assert n_held(stream) == 1
+    assert [(row["window_start"], row["count"]) for row in stream.finish()] == [(4, 1)]

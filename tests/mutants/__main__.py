@@ -30,9 +30,22 @@ from tests.mutants.patterns import PATTERNS
 from tests.mutants.reading import READING
 from tests.mutants.rows import ROWS
 from tests.mutants.streams import STREAMS
+from tests.mutants.trend_numbers import TREND_NUMBERS
+from tests.mutants.trends import TRENDS
 
 ROOT = Path(__file__).resolve().parents[2]
-MUTANTS = (*EVENTS, *PATTERNS, *ROWS, *DETECTION, *DIAGNOSIS, *STREAMS, *GENERATORS, *READING)
+MUTANTS = (
+    *EVENTS,
+    *PATTERNS,
+    *ROWS,
+    *DETECTION,
+    *DIAGNOSIS,
+    *STREAMS,
+    *GENERATORS,
+    *READING,
+    *TRENDS,
+    *TREND_NUMBERS,
+)
 QUIET = ("-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=mutants")
 
 

@@ -16,7 +16,7 @@ from eventide.kernels import double_numbers, exact_numbers, scaled_numbers
 WORD = 2**64
 BEYOND = int(exact_numbers.BEYOND)
 # None is past the range.
-EXACT = [0, 1, 2**32, WORD - 1, WORD, WORD + 1, 2**96 + 2**32 + 5, 2**125, 10**38, BEYOND * WORD - 1, None]
+EXACT = [0, 1, 2**32, WORD - 1, WORD, WORD + 1, (2**32 + 2) * WORD - 1, 2**125, 10**38, BEYOND * WORD - 1, None]
 WEIGHTS = [0, 1, 3, 2**32 - 1, 2**32 + 1, 2**62, WORD - 1]
 
 
@@ -55,6 +55,13 @@ def test_exact_numbers_add_up() -> None:
         a = exact(x, y)
         exact_numbers.add(a, 0, a, 1)
         assert (value(a), value(a, 1)) == (total(x, y), y)
+
+
+def test_exact_numbers_past_the_range_stay_there() -> None:
+    a = exact(10**38)
+    for _ in range(200):
+        exact_numbers.add(a, 0, a, 0)
+        assert value(a) is None
 
 
 def test_exact_numbers_multiply_by_weights() -> None:

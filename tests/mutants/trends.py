@@ -1,0 +1,329 @@
+"""Mutants of aggregates over trends: conditions on neighbours, negation, strategies, pairs, windows."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_RULES = "tests/trends/test_rules.py::test_"
+_WINDOWS = "tests/trends/test_windows.py::test_"
+RISING = (f"{_RULES}rising_trends",)
+COMPARISONS = (f"{_RULES}each_comparison_of_neighbours", f"{_RULES}falling_trends")
+EQUAL = (f"{_RULES}a_value_that_nothing_before_is_equal_to",)
+MISSING = (f"{_RULES}a_missing_value_is_not_less",)
+ANEW = (f"{_RULES}conditions_on_neighbours_begin_anew_in_each_window",)
+TIES = (f"{_RULES}tied_events_do_not_follow_one_another",)
+TIED_NEGATION = (f"{_RULES}what_is_tied_to_an_event_is_neither_before_nor_after_it",)
+UNDONE = (f"{_RULES}a_negation_that_is_undone_later",)
+ABSENT_BEFORE = (f"{_RULES}a_negation_that_needs_an_absence_before_it",)
+TRAILING = (f"{_RULES}only_the_last_event_decides_a_trailing_negation",)
+EDGES = (f"{_RULES}negation_in_a_window_looks_to_its_edges",)
+STRATEGIES = (f"{_RULES}tied_earliest_events_branch_under_next", f"{_RULES}every_start_begins_a_chain_under_next")
+CONTIGUOUS = (f"{_RULES}contiguity_is_broken_by_any_event_of_the_partition",)
+LENGTH = (f"{_RULES}min_length_drops_shorter_trends_but_not_the_chain",)
+PAIRS = (f"{_RULES}pairs_are_unordered_and_of_distinct_trends",)
+PAIR_LENGTH = (f"{_RULES}a_pair_is_as_long_as_its_trends_together",)
+AMBIGUOUS = (f"{_RULES}an_aggregate_of_an_ambiguous_symbol_is_an_error",)
+SHARED = (f"{_WINDOWS}windows_that_share_events",)
+SLICES = (f"{_WINDOWS}slices_of_one_window_give_the_values_of_the_whole",)
+CLOSED = (f"{_WINDOWS}a_window_is_returned_once_when_the_watermark_passes_its_last_instant",)
+
+SCAN = "kernels/trends.py"
+INDEX = "kernels/trend_index.py"
+PANES = "kernels/trend_panes.py"
+COUNTS = "kernels/trend_counts.py"
+RANKS = "operators/trends/indexes.py"
+STANDINGS = "operators/trends/standings.py"
+STATES = "operators/trends/states.py"
+CONJUNCTIONS = "operators/trends/conjunctions.py"
+OPERATOR = "operators/trends/operator.py"
+
+TRENDS = (
+    # Conditions on neighbours
+    Mutant(
+        "trends: a condition on neighbours is ignored",
+        STANDINGS,
+        "allowed = [edge for edge in edges if not self.tests_of(standing.position, edge) & ~passed]",
+        "allowed = list(edges)",
+        RISING,
+    ),
+    Mutant(
+        "trends: a state that must hold its events has one record",
+        "operators/trends/tables.py",
+        "holds.append(any(by_letter))",
+        "holds.append(False)",
+        RISING,
+    ),
+    Mutant(
+        "trends: every condition holds where events are scanned",
+        SCAN,
+        "passed = relate(tests, left, right, cols) if tests else 0",
+        "passed = tests",
+        RISING,
+    ),
+    Mutant(
+        "trends: events of one state are held as one",
+        SCAN,
+        "for h in range(n_mine, n_held):",
+        "for h in range(n_held):",
+        RISING,
+    ),
+    Mutant(
+        "trends: a scan extends events of the same time",
+        SCAN,
+        "for h in range(n_before):\n",
+        "for h in range(n_mine):\n",
+        TIES,
+    ),
+    Mutant(
+        "trends: a query of the index stops before its last node",
+        INDEX,
+        "while place > 0:",
+        "while place > 1:",
+        COMPARISONS,
+    ),
+    Mutant("trends: less is less or equal", RANKS, '{"lt": below,', '{"lt": up_to,', COMPARISONS),
+    Mutant("trends: greater is less in the index", RANKS, "rank = n - 1 - rank", "rank = rank", COMPARISONS),
+    Mutant(
+        "trends: a comparison that begins with the later event is not turned round",
+        "plan/trends/relations.py",
+        "Comparison(_TURNED[tree.op], numbers[1], numbers[0])",
+        "Comparison(tree.op, numbers[1], numbers[0])",
+        COMPARISONS,
+    ),
+    Mutant(
+        "trends: a value is equal to the next greater one",
+        RANKS,
+        "reach = np.where(up_to > below, below, -1)",
+        "reach = np.where(below < n, below, -1)",
+        EQUAL,
+    ),
+    Mutant(
+        "trends: a missing value stands in the index",
+        RANKS,
+        "np.where(left_valid, rank, -1)",
+        "np.where(left_valid, rank, 0)",
+        MISSING,
+    ),
+    Mutant(
+        "trends: the index keeps the events of the window before",
+        INDEX,
+        "n_entries = _forget(-1, index, memory, sizes, n_entries)",
+        "n_entries = 0",
+        ANEW,
+    ),
+    # Negation
+    Mutant(
+        "trends: what a partial trend watches is not followed",
+        STANDINGS,
+        "watches = self.advance(standing.watches, group, since)",
+        "watches = standing.watches",
+        TIED_NEGATION,
+    ),
+    Mutant(
+        "trends: a NOT sees the events tied to the one before it",
+        STANDINGS,
+        "        if not standing.duties:\n            return standing\n",
+        "        if not standing.duties:\n"
+        "            return Standing(standing.position, self.advance(standing.watches, group, since))\n",
+        TIED_NEGATION,
+    ),
+    Mutant(
+        "trends: a match of a NOT is never undone behind the step over it",
+        STANDINGS,
+        "duties = {self.wait(duty, group, since) for duty in standing.duties}",
+        "duties = {self.wait(duty, group, since) or duty for duty in standing.duties}",
+        UNDONE,
+    ),
+    Mutant(
+        "trends: a match of a NOT that may be undone forbids nothing",
+        STANDINGS,
+        "return not any(self.is_valid_at_end(duty) for duty in standing.duties)",
+        "return True",
+        UNDONE,
+    ),
+    Mutant(
+        "trends: a trailing NOT is not judged when the window ends",
+        STANDINGS,
+        "if any(self._has_happened(track) for _, track in standing.watches):",
+        "if False:",
+        UNDONE,
+    ),
+    Mutant(
+        "trends: a trailing NOT forbids nothing",
+        STANDINGS,
+        "watches = tuple((n, tracks[n]) for n in ending.negations)",
+        "watches = ()",
+        TRAILING,
+    ),
+    Mutant(
+        "trends: a leading NOT forgets what has happened",
+        STATES,
+        "return State(START, since), {}",
+        "return State(START, state.since), {}",
+        EDGES,
+    ),
+    Mutant(
+        "trends: a NOT that begins with a NOT looks back to the trend's begin",
+        STATES,
+        "        return State(state.kind, since, state.length, classes, mixed), origins\n\n    def settle(",
+        "        return State(state.kind, state.since, state.length, classes, mixed), origins\n\n    def settle(",
+        ABSENT_BEFORE,
+    ),
+    # Strategies
+    Mutant(
+        "trends: next goes on after the earliest event",
+        STATES,
+        'return self.strategy == "next" and not took >> self.branches.index(branch) & 1',
+        'return self.strategy == "next"',
+        STRATEGIES,
+    ),
+    Mutant(
+        "trends: next goes on after the earliest event where events are held",
+        SCAN,
+        "held_took[h] |= grained[4][case]",
+        "held_took[h] |= 0",
+        RISING,
+    ),
+    Mutant(
+        "trends: contiguous skips an event",
+        STATES,
+        'return self.strategy == "next" and not took',
+        "return not took",
+        CONTIGUOUS,
+    ),
+    # Lengths and pairs
+    Mutant(
+        "trends: MIN LENGTH wants one event more",
+        STATES,
+        "if counts and state.length >= self._min_length:",
+        "if counts and state.length > self._min_length:",
+        LENGTH,
+    ),
+    Mutant(
+        "trends: MIN LENGTH wants one event more under next",
+        STATES,
+        "if state.length < self._min_length:",
+        "if state.length <= self._min_length:",
+        LENGTH,
+    ),
+    Mutant(
+        "trends: a pair is longer than its events",
+        CONJUNCTIONS,
+        "if sum(each) >= least",
+        "if sum(each) + 1 >= least",
+        PAIR_LENGTH,
+    ),
+    Mutant(
+        "trends: a trend is a pair with itself",
+        CONJUNCTIONS,
+        "[each[a] for a, b in pairs if a == b for _ in range(ends)]",
+        "[]",
+        PAIRS,
+    ),
+    Mutant(
+        "trends: of two bindings that differ one counts",
+        STATES,
+        "if len(ways) > 1}",
+        "if len(ways) > 2}",
+        AMBIGUOUS,
+    ),
+    # Windows and panes
+    Mutant(
+        "trends: events of one time follow one another in a pane",
+        PANES,
+        "elif slot_us[slot] != ts_us[r]:",
+        "elif True:",
+        TIES,
+    ),
+    Mutant(
+        "trends: events of one time follow one another where only trends are counted",
+        COUNTS,
+        "if slot_us[slot] != ts_us[r]:",
+        "if True:",
+        TIES,
+    ),
+    Mutant(
+        "trends: no partial trend enters a pane",
+        PANES,
+        "min(n_rows, panes[pane, 2]))",
+        "1)",
+        SHARED,
+    ),
+    Mutant(
+        "trends: no partial trend enters a slice",
+        COUNTS,
+        "n_entered = min(n_rows, panes[pane, 2])",
+        "n_entered = 1",
+        SLICES,
+    ),
+    Mutant(
+        "trends: a slice cuts through events of one time",
+        "operators/trends/panes.py",
+        "*np.searchsorted(ts_us, ts_us[wanted]).tolist()",
+        "*wanted.tolist()",
+        SLICES,
+    ),
+    Mutant(
+        "trends: a pane lies in a window more",
+        "operators/trends/panes.py",
+        "oldest = (ts_us[first] - slide.origin_us - slide.length_us) // slide.slide_us + 1",
+        "oldest = (ts_us[first] - slide.origin_us - slide.length_us) // slide.slide_us",
+        SHARED,
+    ),
+    Mutant(
+        "trends: the middle of a window's panes stays where it is",
+        PANES,
+        "                    middle = hi\n                result",
+        "                result",
+        SHARED,
+    ),
+    Mutant(
+        "trends: the middle of a window's panes stays where it is in counts",
+        COUNTS,
+        "                    middle = hi\n                result",
+        "                result",
+        SHARED,
+    ),
+    Mutant(
+        "trends: a later pane is multiplied from the left",
+        PANES,
+        "_multiply(memory, right, matrices, hi * size,",
+        "_multiply(matrices, hi * size, memory, right,",
+        SHARED,
+    ),
+    Mutant(
+        "trends: an earlier pane is multiplied from the right in counts",
+        COUNTS,
+        "multiply_cells(matrices, i * size, memory, behind, n, n, memory, place)",
+        "multiply_cells(memory, behind, matrices, i * size, n, n, memory, place)",
+        SHARED,
+    ),
+    Mutant(
+        "trends: what a pane adds up counts once for all that enters it",
+        PANES,
+        "add_product(out[1], o * n_weights + w, left[0], i + r, right[1], m * n_weights + w)",
+        "add_product(out[1], o * n_weights + w, left[0], i + r, right[0], m)",
+        SHARED,
+    ),
+    Mutant(
+        "trends: a window is returned again",
+        OPERATOR,
+        "closed = (counted.end - 1 > newer_than_us)",
+        "closed = (counted.end > newer_than_us)",
+        CLOSED,
+    ),
+    Mutant(
+        "trends: a window waits for the instant behind it",
+        OPERATOR,
+        "(counted.end - 1 <= watermark_us)",
+        "(counted.end <= watermark_us)",
+        CLOSED,
+    ),
+    Mutant(
+        "trends: events of an open window are forgotten",
+        OPERATOR,
+        "(behind // slide.slide_us + 1) * slide.slide_us",
+        "(behind // slide.slide_us + 2) * slide.slide_us",
+        CLOSED,
+    ),
+)

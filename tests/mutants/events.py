@@ -131,8 +131,8 @@ EVENTS = (
     Mutant(
         "the second partition column is ignored",
         "operators/partitions.py",
-        "codes * n_more + more",
-        "codes * n_more",
+        "codes.astype(np.int64) * n_more + more",
+        "codes.astype(np.int64) * n_more",
         ("tests/operators/test_partitions.py",),
     ),
     Mutant(

@@ -51,13 +51,6 @@ GENERATORS = (
         BLOCKS,
     ),
     Mutant(
-        "generators: a run is one event longer",
-        "generate/cluster.py",
-        "n_before) % parameters.run_events",
-        "n_before) % (parameters.run_events + 1)",
-        DATA,
-    ),
-    Mutant(
         "generators: CPU does not reach its top",
         "generate/cluster.py",
         "cpu.random(n) * (_MAX_USE + 1)",

@@ -47,7 +47,8 @@ def longest_partial_match(query: Query, columns: Sequence[str], rows: Sequence[S
         of_rank = [cut for cut in cuts if cut.rank == rank]
         found = _first_match(query, Choice(tuple(cut.pattern for cut in of_rank)), whole, columns, rows)
         if found is not None:
-            ends = [cut for cut in of_rank if cut.label == found[-1]]
+            # Cuts of one rank may need different numbers of rows: only those that match as far count.
+            ends = [cut for cut in of_rank if _first_match(query, cut.pattern, whole, columns, rows) == found]
             missing = min(cut.missing for cut in ends)
             return Longest(found, missing, frozenset().union(*(cut.needed for cut in ends if cut.missing == missing)))
     return Longest((), 0, frozenset())
@@ -60,8 +61,9 @@ def _first_match(
         query,
         # Every label stays known.
         pattern=Choice((pattern, Concat((Label("NEVER"), whole)))),
-        define={**query.define, "NEVER": lambda scope: False},
-        measures={"number": "MATCH_NUMBER()", "label": "CLASSIFIER()"},
+        define={**query.define, "NEVER": "1 = 2"},
+        # The measures stay: what they read orders tied rows.
+        measures={**query.measures, "number": "MATCH_NUMBER()", "label": "CLASSIFIER()"},
         rows="all",
         skip="past last row",
         skip_label=None,

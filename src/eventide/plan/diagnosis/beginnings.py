@@ -1,7 +1,8 @@
 """The beginnings of a row pattern: what a partial match may have matched of it.
 
 A beginning is a row pattern itself, cut off behind one of its labels. Its rank counts the labels up to the cut, as
-`plan.diagnosis.progress` counts steps. What begins with a beginning of some rank begins with one of every lower rank.
+`plan.diagnosis.progress` counts steps. What begins with a beginning of some rank begins with one of every lower rank,
+unless a part of the pattern is optional.
 """
 
 from __future__ import annotations
@@ -32,6 +33,28 @@ def beginnings(pattern: RowPattern) -> list[Beginning]:
     [('A', 1, 2, ('B',)), ('B', 2, 1, ('C',)), ('C', 3, 0, ())]
     """
     return list(_cuts(_plain(pattern), 0, 0, ()))
+
+
+def skips_ranks(pattern: RowPattern) -> bool:
+    """Whether a match may reach a label without a beginning of every lower rank: some part of it is optional.
+
+    >>> skips_ranks(Concat((Label("A"), Quantified(Label("B"), 1, None)))), skips_ranks(Quantified(Label("B"), 0, 2))
+    (False, True)
+    """
+    match pattern:
+        case Label() | Anchor():
+            return False
+        case Excluded(part):
+            return skips_ranks(part)
+        case Quantified(part, minimum):
+            return minimum < _copies(pattern) or skips_ranks(part)
+        case Concat(parts) | Choice(parts) | Permute(parts):
+            # Alternatives of different lengths leave ranks out for what follows them.
+            return any(map(skips_ranks, parts)) or len({_height(_plain(part)) for part in _alternatives(pattern)}) > 1
+
+
+def _alternatives(pattern: RowPattern) -> tuple[RowPattern, ...]:
+    return pattern.parts if isinstance(pattern, Choice) else ()
 
 
 def first_labels(pattern: RowPattern) -> tuple[int, tuple[str, ...]]:

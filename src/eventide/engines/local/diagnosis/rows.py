@@ -1,6 +1,7 @@
 """`diagnose` for MATCH_RECOGNIZE: the clause itself is run with beginnings of its pattern.
 
-The highest rank of a beginning that a partition has a match of is found by bisection, for all partitions at once. Then
+The highest rank of a beginning that a partition has a match of is found for all partitions at once: by bisection, or
+from the top where optional parts make a higher rank possible without a lower one. Then
 the next row is bound to the label that failed whatever its DEFINE says, and the conditions are measured there.
 """
 
@@ -45,7 +46,7 @@ from eventide.lang.tree import Length, Name, Scalar, Span
 from eventide.operators.rows.order import OrderedRows, order_rows
 from eventide.operators.rows.progress import split_sessions
 from eventide.operators.rows.spec import RowsSpec
-from eventide.plan.diagnosis.beginnings import Beginning, beginnings, first_labels, without_exclusions
+from eventide.plan.diagnosis.beginnings import Beginning, beginnings, first_labels, skips_ranks, without_exclusions
 from eventide.plan.diagnosis.checks import read_parts
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
@@ -180,7 +181,8 @@ class _RowDiagnosis:
             self._witnesses[code] = _Witness(len(self._cuts) + 1, rows, labels, matched=True)
 
     def _find_longest(self) -> None:
-        """Bisection: rank `low` is reached, rank `high` is not."""
+        """Rank `low` is reached, rank `high` is not, and with bisection none above it is."""
+        may_skip = skips_ranks(self._clause.pattern)
         top = max((cut.rank for cut in self._cuts), default=0) + 1
         unmatched = [code for code, witness in self._witnesses.items() if not witness.matched]
         waiting = [(0, top, np.array(unmatched, dtype=np.int64))]
@@ -188,7 +190,7 @@ class _RowDiagnosis:
             low, high, codes = waiting.pop()
             if high - low <= 1 or not codes.size:
                 continue
-            middle = (low + high) // 2
+            middle = high - 1 if may_skip else (low + high) // 2
             cuts = tuple(cut.pattern for cut in self._cuts if cut.rank == middle)
             pattern = cuts[0] if len(cuts) == 1 else Choice(cuts)
             table = self._table.filter(pa.array(np.isin(self._codes, codes)))
@@ -236,7 +238,15 @@ class _RowDiagnosis:
         """The beginnings that the partial match may be, with the fewest rows missing."""
         witness = self._witnesses[code]
         cuts = [cut for cut in self._cuts if cut.rank == witness.rank and cut.label == witness.labels[-1]]
+        if len({(cut.missing, cut.needed) for cut in cuts}) > 1:
+            # Cuts of one rank may need different numbers of rows: only those that match as far count.
+            own = self._table.filter(pa.array(self._codes == code))
+            cuts = [cut for cut in cuts if self._matches_as_far(cut, own, witness)]
         return [cut for cut in cuts if cut.missing == min(each.missing for each in cuts)]
+
+    def _matches_as_far(self, cut: Beginning, own: pa.Table, witness: _Witness) -> bool:
+        found = next(iter(self._first_matches(cut.pattern, own)), None)
+        return found is not None and found[1:] == (witness.rows, witness.labels)
 
     def _needed(self, code: int) -> tuple[str, ...]:
         if not self._witnesses[code].rows:

@@ -123,15 +123,24 @@ def runs(readings: Any, direction: str) -> pa.Table:
 
 
 def longest(readings: Any, direction: str) -> tuple[int, dict[str, Any]]:
-    """The number of readings of the longest rise or fall, and the aggregates of those that are as long."""
+    """The number of readings of the longest rise or fall, and the aggregates of those that are as long.
+
+    No trend has more readings than the greatest MIN LENGTH that leaves a row.
+    """
     step = STEP.format(left="g", right="g", sign=SIGNS[direction])
-    length, found = 0, {}
-    while True:
-        query = ev.query(PARTS.format(step=step, length=length + 1), ts="datetime", ties="sequence")
-        rows = query.run(readings).to_pylist()
-        if not rows:
-            return length, found
-        length, (found,) = length + 1, rows
+
+    def rows(length: int) -> list[dict[str, Any]]:
+        query = ev.query(PARTS.format(step=step, length=length), ts="datetime", ties="sequence")
+        return query.run(readings).to_pylist()  # type: ignore[no-any-return]
+
+    length, too_long = 1, 2
+    while rows(too_long):
+        length, too_long = too_long, 2 * too_long
+    while too_long - length > 1:
+        middle = (length + too_long) // 2
+        length, too_long = (middle, too_long) if rows(middle) else (length, middle)
+    (found,) = rows(length)
+    return length, found
 
 
 def glucose(path: Path = RECORDED) -> pa.Table:

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import eventide as ev
 from eventide.generate.activity import PASSIVE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -204,7 +205,18 @@ def test_rises_and_falls_of_made_readings_are_those_of_plain_loops() -> None:
     check_glucose(readings)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not trends.RECORDED.exists(), reason="the recorded readings are not here")
 def test_rises_and_falls_of_recorded_readings_are_those_of_plain_loops() -> None:
     readings = trends.glucose()
     check_glucose(readings.slice(15_000, 1_500) if WITHOUT_JIT else readings)
+
+
+def test_the_script_prints_what_it_finds(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(trends, "activity", lambda surges=0.2: ev.sample("activity", 6_000, persons=2, surges=surges))
+    monkeypatch.setattr(trends, "ticks", lambda: ev.sample("stocks", 1_000, symbols=2))
+    trends.main(["nowhere"])
+    printed = capsys.readouterr().out
+    assert "surges with share 0.0: 0\n" in printed
+    assert "2010-03 2 falls of" in printed
+    assert "longest of the rises: 5 readings, 2010-03-31 22:30:00 to 2010-03-31 22:50:00" in printed

@@ -76,13 +76,13 @@ MIN LENGTH {length}
 SIGNS = {"rises": "<", "falls": ">"}
 
 
-def activity(events: int = 63_000, surges: float = 0.2) -> pa.Table:
-    """The seed's 14 persons for 75 minutes."""
-    return ev.sample("activity", events, surges=surges)
+def activity(surges: float = 0.2, persons: int = 14) -> pa.Table:
+    """A report a second of each of 14 persons for 75 minutes."""
+    return ev.sample("activity", persons * 75 * 60, surges=surges, persons=persons)
 
 
 def ticks(events: int = 225_000) -> pa.Table:
-    """The seed's 225,000 transactions of 10 companies in 12 hours."""
+    """225,000 transactions of 10 companies in 12 hours."""
     return ev.sample("stocks", events, symbols=10, mean_gap_us=192_000)
 
 

@@ -19,22 +19,22 @@ from eventide.kernels.exact_numbers import add, add_product, clear, is_zero, set
 
 
 @njit(cache=True, nogil=True)
-def walk_counts(panes: IntArray, events: Any, steps: Any, n_states: int, n_rows: int, memory: Any, out: Any) -> int:
+def walk_counts(panes: IntArray, events: Any, steps: Any, n_states: int, entered: Any, memory: Any, out: Any) -> int:
     """Fill `out` (partition, pane, cells) with the cells of every partition in every pane; returns how many pairs.
 
     `events` is (partition, time, letter) in order of time, `steps` (first step of a letter, state before, state
-    after, bits of the states that a letter leads to), `memory` (cells, slot of each partition, partition, time and
-    changed states of each slot).
+    after, bits of the states that a letter leads to), `entered` the state in which each row begins, `memory` (cells,
+    slot of each partition, partition, time and changed states of each slot).
     """
     key, ts_us, letter = events
     step_lo, step_from, step_to, reached = steps
     cells, slot_of, slot_key, slot_us, slot_changed = memory
     out_key, out_pane, out_cells = out
+    n_rows = entered.size
     size = n_states * n_rows
     n_out = 0
     for pane in range(panes.shape[0]):
         n_slots = 0
-        n_entered = min(n_rows, panes[pane, 2])
         for r in range(panes[pane, 0], panes[pane, 1]):
             k = letter[r]
             if k < 0:
@@ -50,8 +50,8 @@ def walk_counts(panes: IntArray, events: Any, steps: Any, n_states: int, n_rows:
                 base = slot * 2 * size
                 for i in range(2 * size):
                     clear(cells, base + i)
-                for row in range(n_entered):
-                    set_one(cells, base + row * n_rows + row)
+                for row in range(n_rows):
+                    set_one(cells, base + entered[row] * n_rows + row)
             base = slot * 2 * size
             if slot_us[slot] != ts_us[r]:
                 slot_us[slot] = ts_us[r]
@@ -81,6 +81,20 @@ def walk_counts(panes: IntArray, events: Any, steps: Any, n_states: int, n_rows:
                 add(out_cells, target, cells, source + size)
             n_out += 1
     return n_out
+
+
+@njit(cache=True, nogil=True)
+def spread_rows(cells: Any, n: int, n_rows: int, row_of: IntArray, one: Any, out: Any) -> None:
+    """Matrices of n rows from those walked: a state that goes on as the start does has its row, and itself."""
+    for pair in range(cells.shape[0] // (n * n_rows)):
+        for s in range(n):
+            for t in range(n):
+                target = (pair * n + t) * n + s
+                clear(out, target)
+                if row_of[s] >= 0 and not (t == 0 and s != 0):
+                    add(out, target, cells, (pair * n + t) * n_rows + row_of[s])
+                if s == t and s != 0 and row_of[s] == 0:
+                    add(out, target, one, 0)
 
 
 @njit(cache=True, nogil=True)

@@ -72,12 +72,28 @@ def count_by_panes(
     line = _timeline(block, spec, coded)
     panes = _panes(line.ts_us, spec, tables.n_states)
     if spec.slide is None and n_threads > 1 and block.num_rows >= LEAST_SLICE * n_threads:
-        panes = _slices(line.ts_us, n_threads, tables.n_states)
+        if not counts_only(tables, inputs):
+            # By partition, if there are some: a row for every state would cost more than a thread saves.
+            return None if line.n_keys > 1 else _walk_panes(block, spec, inputs, kernel, line, tables, panes, 1)
+        panes = _slices(line.ts_us, n_threads, int(rows_to_walk(tables).max()) + 1)
     if panes.overlap and tables.n_states > MAX_MATRIX:
         return None
+    return _walk_panes(block, spec, inputs, kernel, line, tables, panes, n_threads)
+
+
+def _walk_panes(
+    block: pa.Table,
+    spec: TrendSpec,
+    inputs: Inputs,
+    kernel: Kernel,
+    line: Timeline,
+    tables: Tables,
+    panes: Panes,
+    n_threads: int,
+) -> Counted:
     values, distinct = event_values(block, line.order, inputs, kernel.numbers.WEIGHT)
     walk = _Walk(kernel, tables, inputs, line, values, panes, n_threads)
-    return walk.windows(spec, block, distinct) if panes.overlap else walk.single(spec, block, distinct)
+    return walk.windows(spec, distinct) if panes.overlap else walk.single(spec, distinct)
 
 
 def _tables(states: States, masks: list[int], spec: TrendSpec) -> Tables | None:
@@ -128,13 +144,13 @@ def _panes(ts_us: IntArray, spec: TrendSpec, n_states: int) -> Panes:
     return Panes(rows, oldest, newest)
 
 
-def _slices(ts_us: IntArray, n_threads: int, n_states: int) -> Panes:
+def _slices(ts_us: IntArray, n_threads: int, n_rows: int) -> Panes:
     """One window cut into slices of time, a thread each; the first is walked by one row, so it can be longer."""
-    shares = [float(n_states), *[1.0] * (n_threads - 1)]
+    shares = [0.6 + 0.4 * n_rows, *[1.0] * (n_threads - 1)]
     wanted = (np.cumsum(shares)[:-1] / sum(shares) * ts_us.size).astype(np.int64)
     # Events with one time stay together.
     borders = sorted({0, ts_us.size, *np.searchsorted(ts_us, ts_us[wanted]).tolist()})
-    rows = np.array([(a, b, n_states if a else 1) for a, b in pairwise(borders)], dtype=np.int64)
+    rows = np.array([(a, b, n_rows if a else 1) for a, b in pairwise(borders)], dtype=np.int64)
     nothing = np.zeros(len(rows), dtype=np.int64)
     return Panes(rows, nothing, nothing)
 
@@ -153,13 +169,13 @@ class _Walk:
     def _shape(self) -> IntArray:
         return np.array([1, len(self.inputs.weights), len(self.inputs.sums), len(self.inputs.extremes)])
 
-    def single(self, spec: TrendSpec, block: pa.Table, distinct: list[pa.Array]) -> Counted:
+    def single(self, spec: TrendSpec, distinct: list[pa.Array]) -> Counted:
         """Windows that are one pane each."""
         n_sets = self.tables.verdicts[0].shape[0]
         key, pane, records = self._run(n_rows=1, n_each=n_sets)
         return self._counted(key, self.panes.newest[pane], records, n_sets, spec, distinct)
 
-    def windows(self, spec: TrendSpec, block: pa.Table, distinct: list[pa.Array]) -> Counted:
+    def windows(self, spec: TrendSpec, distinct: list[pa.Array]) -> Counted:
         """Windows that share panes."""
         n = self.tables.n_states
         key, pane, matrices = self._run(n_rows=n, n_each=n * n)
@@ -273,33 +289,33 @@ class _Walk:
 
         def walk_counts(first: int, stop: int) -> tuple[IntArray, IntArray, Any]:
             mine = panes.rows[first:stop]
+            n, dtype = tables.n_states, self.kernel.numbers.DTYPE
+            row_of = rows_to_walk(tables) if mine[0, 2] > 1 and n_rows > 1 else np.array([0, *[-1] * (n - 1)])
+            entered = np.array([int(np.flatnonzero(row_of == row)[0]) for row in range(row_of.max() + 1)])
             n_pairs = np.zeros(len(mine), dtype=np.int64)
             self.kernel.panes.count_pairs(mine, line.key, np.full(line.n_keys, -1), n_pairs)
-            n_slots, n, n_cells = int(n_pairs.max()), int(n_pairs.sum()), tables.n_states * n_rows
-            dtype = self.kernel.numbers.DTYPE
+            n_slots, n_all, n_cells = int(n_pairs.max()), int(n_pairs.sum()), n * entered.size
             memory = (
                 np.zeros((2 * n_cells * n_slots, 2), dtype),
                 np.full(line.n_keys, -1),
                 *(np.empty(n_slots, np.int64) for _ in range(3)),
             )
-            out = (np.empty(n, np.int64), np.empty(n, np.int64), np.zeros((n * n_cells, 2), dtype))
-            step_lo, step_from, step_move = tables.letters
-            step_to = tables.moves[0][step_move]
-            reached = np.array(
-                [int(np.bitwise_or.reduce(1 << step_to[a:b], initial=0)) for a, b in pairwise(step_lo.tolist())],
-                dtype=np.int64,
-            )
-            steps = (step_lo, step_from, step_to, reached)
+            out = (np.empty(n_all, np.int64), np.empty(n_all, np.int64), np.zeros((n_all * n_cells, 2), dtype))
+            steps = (*tables.letters[:2], *_targets(tables))
             with np.errstate(all="ignore"):
-                found = self.kernel.counts.walk_counts(mine, events, steps, tables.n_states, n_rows, memory, out)
-            cells = out[2][: found * n_cells]
-            if n_rows == 1:
-                cells = self._judged(cells, found)
+                found = self.kernel.counts.walk_counts(mine, events, steps, n, entered, memory, out)
+                cells = out[2][: found * n_cells]
+                if n_rows == 1:
+                    cells = self._judged(cells, found)
+                else:
+                    spread, one = np.zeros((found * n * n, 2), dtype), np.zeros((1, 2), dtype)
+                    self.kernel.numbers.set_one(one, 0)
+                    self.kernel.counts.spread_rows(cells, n, entered.size, row_of, one, spread)
+                    cells = spread
             records = (cells, *new_records(self.kernel, 0, shape)[1:])
             return out[0][:found], out[1][:found] + first, records
 
-        counts_only = tables.keeps_all and not shape[1:].any() and tables.n_states < 62
-        work = walk_counts if counts_only else walk
+        work = walk_counts if counts_only(tables, self.inputs) else walk
         sizes_of = panes.rows[:, 1] - panes.rows[:, 0]
         total = np.cumsum(sizes_of)
         wanted = np.linspace(0, total[-1], self.n_threads + 1)[1:-1]
@@ -312,6 +328,35 @@ class _Walk:
             np.concatenate([part[1] for part in parts]),
             tuple(np.concatenate([part[2][i] for part in parts]) for i in range(4)),
         )
+
+
+def counts_only(tables: Tables, inputs: Inputs) -> bool:
+    """Whether nothing but numbers of trends is propagated, and no event takes anything away."""
+    return tables.keeps_all and not (inputs.weights or inputs.sums or inputs.extremes) and tables.n_states < 62
+
+
+def rows_to_walk(tables: Tables) -> IntArray:
+    """By state the row that stands for it: states from which every letter leads where it leads from the start share."""
+    step_lo, step_from, step_move = tables.letters
+    leads: list[set[tuple[int, int]]] = [set() for _ in range(tables.n_states)]
+    for letter, (first, stop) in enumerate(pairwise(step_lo.tolist())):
+        for i in range(first, stop):
+            leads[int(step_from[i])].add((letter, int(tables.moves[0][step_move[i]])))
+    row_of = np.zeros(tables.n_states, dtype=np.int64)
+    n_rows = 1
+    for state in range(1, tables.n_states):
+        if leads[state] != leads[0]:
+            row_of[state] = n_rows
+            n_rows += 1
+    return row_of
+
+
+def _targets(tables: Tables) -> tuple[IntArray, IntArray]:
+    """The state after each step, and the bits of the states that each letter leads to."""
+    step_lo, _, step_move = tables.letters
+    step_to = tables.moves[0][step_move]
+    bits = [int(np.bitwise_or.reduce(1 << step_to[a:b], initial=0)) for a, b in pairwise(step_lo.tolist())]
+    return step_to, np.array(bits, dtype=np.int64)
 
 
 def _most_panes(oldest: IntArray, newest: IntArray, borders: IntArray) -> int:

@@ -54,6 +54,15 @@ def find_ends(codes: IntArray, first: IntArray, last: IntArray) -> None:
 
 
 @njit(cache=True, nogil=True)
+def is_below(values: IntArray, limit: int) -> bool:
+    """Whether all values lie in 0 .. limit - 1."""
+    for i in range(values.size):  # noqa: SIM110
+        if values[i] < 0 or values[i] >= limit:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
 def mark_codes(codes: IntArray, out: IntArray) -> None:
     """1 for every code that occurs."""
     for i in range(codes.size):

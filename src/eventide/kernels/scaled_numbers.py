@@ -55,10 +55,15 @@ def _add_scaled(a: Any, i: int, m: float, e: float) -> None:
     a[i, 0] = m
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def add(a: Any, i: int, b: Any, j: int) -> None:
     """a[i] += b[j]"""
-    if b[j, 0] != 0.0:
+    if a[i, 0] == 0.0:
+        a[i, 0] = b[j, 0]
+        a[i, 1] = b[j, 1]
+    elif a[i, 1] == b[j, 1] and a[i, 0] + b[j, 0] < LARGE:
+        a[i, 0] += b[j, 0]
+    elif b[j, 0] != 0.0:
         _add_scaled(a, i, b[j, 0], b[j, 1])
 
 

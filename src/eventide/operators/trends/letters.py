@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from eventide.errors import EventideError
 from eventide.kernels.arrays import IntArray
-from eventide.kernels.order import look_up, mark_codes
+from eventide.kernels.order import is_below, look_up, mark_codes
 from eventide.operators.ordered import Ordered
+from eventide.operators.threads import share_among_threads
 from eventide.operators.trends.scopes import Scopes
 from eventide.operators.trends.spec import TrendSpec
 from eventide.operators.trends.standings import Group
@@ -58,17 +60,18 @@ def read_letters(ordered: Ordered, scopes: Scopes, spec: TrendSpec) -> tuple[Int
     return order, Letters(masks, groups, (tie, letter, number[tie].astype(np.int64))), walked
 
 
-def code_masks(mask: IntArray) -> tuple[list[int], IntArray]:
+def code_masks(mask: IntArray, n_threads: int = 1) -> tuple[list[int], IntArray]:
     """The masks that occur, 0 left out, and the place of each event's among them, -1 for 0."""
-    if mask.size and mask.min() >= 0 and mask.max() < _SMALL:
+    shares = [slice(a, b) for a, b in pairwise(np.linspace(0, mask.size, n_threads + 1).astype(np.int64).tolist())]
+    if mask.size and all(share_among_threads(lambda share: is_below(mask[share], _SMALL), shares)):
         occurs = np.zeros(_SMALL, dtype=np.int64)
-        mark_codes(mask, occurs)
+        share_among_threads(lambda share: mark_codes(mask[share], occurs), shares)
         found = np.flatnonzero(occurs)
         found = found[found != 0]
         table = np.full(_SMALL, -1, dtype=np.int64)
         table[found] = np.arange(found.size)
         letter = np.empty(mask.size, dtype=np.int64)
-        look_up(mask, table, letter)
+        share_among_threads(lambda share: look_up(mask[share], table, letter[share]), shares)
     else:
         found, letter = np.unique(mask, return_inverse=True)
         if found.size and found[0] == 0:

@@ -7,7 +7,6 @@ too. The results are equal to walking each window (`operators.trends.walks`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -19,6 +18,7 @@ from eventide.kernels.arrays import IntArray
 from eventide.kernels.order import find_ends, is_sorted
 from eventide.operators.block import MASK, TS, numpy_int64
 from eventide.operators.partitions import encode_partitions
+from eventide.operators.threads import share_among_threads
 from eventide.operators.trends.inputs import Inputs, event_values
 from eventide.operators.trends.kernel import Kernel
 from eventide.operators.trends.letters import code_masks
@@ -65,7 +65,7 @@ def count_by_panes(
     """The records of every partition and window; None where each window must be walked."""
     if spec.tests or spec.count_windows is not None or spec.ties_follow:
         return None
-    masks, coded = code_masks(numpy_int64(block.column(MASK)))
+    masks, coded = code_masks(numpy_int64(block.column(MASK)), n_threads)
     tables = _tables(states, masks, spec)
     if tables is None:
         return None
@@ -232,13 +232,23 @@ class _Walk:
     ) -> Counted:
         line, slide = self.line, spec.slide
         first, last = np.full(line.n_keys, -1), np.full(line.n_keys, -1)
-        find_ends(line.key, first, last)
+        if line.n_keys == 1:
+            first[0], last[0] = 0, line.key.size - 1
+        else:
+            find_ends(line.key, first, last)
         rows = first[key] if line.order is None else line.order[first[key]]
         start = window * 0 if slide is None else slide.origin_us + window * slide.slide_us
         end = start if slide is None else start + slide.length_us
         return Counted(
             rows, start, end, line.ts_us[last[key]], records, np.zeros(key.size * n_sets, np.bool_), distinct
         )
+
+    def _n_pairs(self, panes: IntArray) -> IntArray:
+        """How many partitions have an event in each pane."""
+        n_pairs = np.ones(len(panes), dtype=np.int64)
+        if self.line.n_keys > 1:
+            self.kernel.panes.count_pairs(panes, self.line.key, np.full(self.line.n_keys, -1), n_pairs)
+        return n_pairs
 
     def _judged(self, cells: Any, n: int) -> Any:
         """What the states of every pair count for, by role."""
@@ -272,8 +282,7 @@ class _Walk:
 
         def walk(first: int, stop: int) -> tuple[IntArray, IntArray, Any]:
             mine = panes.rows[first:stop]
-            n_pairs = np.zeros(len(mine), dtype=np.int64)
-            self.kernel.panes.count_pairs(mine, line.key, np.full(line.n_keys, -1), n_pairs)
+            n_pairs = self._n_pairs(mine)
             n_slots, n = int(n_pairs.max()), int(n_pairs.sum())
             n_records = 2 * tables.n_states * n_rows * n_slots + tables.n_states
             memory = (
@@ -292,8 +301,7 @@ class _Walk:
             n, dtype = tables.n_states, self.kernel.numbers.DTYPE
             row_of = rows_to_walk(tables) if mine[0, 2] > 1 and n_rows > 1 else np.array([0, *[-1] * (n - 1)])
             entered = np.array([int(np.flatnonzero(row_of == row)[0]) for row in range(row_of.max() + 1)])
-            n_pairs = np.zeros(len(mine), dtype=np.int64)
-            self.kernel.panes.count_pairs(mine, line.key, np.full(line.n_keys, -1), n_pairs)
+            n_pairs = self._n_pairs(mine)
             n_slots, n_all, n_cells = int(n_pairs.max()), int(n_pairs.sum()), n * entered.size
             memory = (
                 np.zeros((2 * n_cells * n_slots, 2), dtype),
@@ -371,7 +379,4 @@ def _most_panes(oldest: IntArray, newest: IntArray, borders: IntArray) -> int:
 
 
 def _in_threads(work: Callable[[int, int], T], ranges: list[tuple[int, int]]) -> list[T]:
-    if len(ranges) == 1:
-        return [work(*ranges[0])]
-    with ThreadPoolExecutor(max_workers=len(ranges)) as pool:
-        return list(pool.map(work, *zip(*ranges, strict=True)))
+    return share_among_threads(lambda share: work(*share), ranges)

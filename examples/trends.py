@@ -131,7 +131,7 @@ def longest(readings: Any, direction: str) -> tuple[int, dict[str, Any]]:
 
     def rows(length: int) -> list[dict[str, Any]]:
         query = ev.query(PARTS.format(step=step, length=length), ts="datetime", ties="sequence")
-        return query.run(readings).to_pylist()  # type: ignore[no-any-return]
+        return query.run(readings).to_pylist()
 
     length, too_long = 1, 2
     while rows(too_long):

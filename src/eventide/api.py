@@ -110,7 +110,8 @@ class Query:
         self._check_inputs(events, inputs, None)
         refuse_spark(events, *inputs.values())
         source, options = self._open(events, inputs)
-        return diagnose_events(self.tree, options, source, partitions)
+        # What is returned plays no part; a trend begins as a match does.
+        return diagnose_events(replace(self.tree, returns=()), options, source, partitions)
 
     def metrics(self) -> dict[str, int]:
         """What the last run counted; empty before a run.

@@ -110,8 +110,8 @@ class EventBuffer:
 def _cut(block: pa.Table, us: int) -> tuple[pa.Table, pa.Table]:
     """The events before an instant, and those from it on; in order of time they are slices."""
     column = block.column(TS)
-    if column.num_chunks == 1 and pa.types.is_int64(column.type):
-        ts_us = column.chunk(0).to_numpy()
+    if pa.types.is_int64(column.type):
+        ts_us = column.to_numpy()
         if is_sorted(ts_us):
             place = int(np.searchsorted(ts_us, us))
             return block.slice(0, place), block.slice(place)

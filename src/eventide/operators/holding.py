@@ -77,7 +77,7 @@ class WatermarkOperator(HoldingOperator):
         self._n_late = head["late"]
 
     def _without_late(self, block: pa.Table) -> pa.Table:
-        if self._watermark_us == MIN_US:
+        if self._watermark_us == MIN_US or (block.num_rows and pc.min(block.column(TS)).as_py() > self._watermark_us):
             return block
         in_time = block.filter(pc.greater(block.column(TS), self._watermark_us))
         self._n_late += block.num_rows - in_time.num_rows

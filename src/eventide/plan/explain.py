@@ -23,7 +23,7 @@ from eventide.plan.physical import Physical
 from eventide.plan.prepare import check_shape, lower, not_there_yet
 from eventide.plan.rules import rewrite
 from eventide.plan.sequence import place_tests, sequence_steps
-from eventide.plan.trends.explanation import trend_lines, trend_operator_lines
+from eventide.plan.trends.explanation import trend_distribution, trend_lines, trend_operator_lines
 from eventide.plan.trends.lower import split_adjacent
 
 _MEANING = {
@@ -57,7 +57,7 @@ def explain(
         tests = [_text(plan, test.source.span) for test in split_adjacent(plan).tests]
         sections.append(_section("Program", trend_lines(physical.spec, tests)))
         sections.append(_section("Operator", trend_operator_lines(plan, physical)))
-        sections.append(_section("Distribution", [_distribution(plan, engine, n_rows)]))
+        sections.append(_section("Distribution", [trend_distribution(physical.spec, engine, n_rows)]))
         return "\n".join(sections)
     is_sequence = isinstance(physical.spec, SequenceSpec)
     sections.append(_section("Program", (_program if is_sequence else program_lines)(plan)))

@@ -207,7 +207,8 @@ def overflow_error(measure: Measure, group: str, window: str) -> InputError:
     """The error about one result."""
     what = f"{measure.function}({'*' if measure.symbols is None else '...'})"
     where = " and ".join(part for part in (group, window) if part) or "the input"
+    other = "" if measure.function == "SUM" else 'counts="log2" for the logarithm, '
     return InputError(
         f"{what} over the trends of {where} has more than 38 digits, or is past the range of DOUBLE",
-        hint='give counts="log2" for the logarithm, on_overflow="null" for NULL, or a shorter WITHIN',
+        hint=f'give {other}on_overflow="null" for NULL, or a shorter WITHIN',
     )

@@ -67,6 +67,25 @@ def trend_operator_lines(plan: Bound, physical: Physical) -> list[str]:
     return lines
 
 
+def trend_distribution(spec: TrendSpec, engine: str, n_rows: int | None) -> str:
+    """Where it runs: time is shared out in this process, groups on Spark."""
+    seen = "" if n_rows is None else f" ({n_rows:,} events)"
+    keys = ", ".join(spec.user_groups)
+    if engine == "local":
+        if spec.tests or spec.count_windows is not None or spec.ties_follow:
+            return f"local{seen}: windows of partitions are shared out over all cores"
+        return f"local{seen}: time is shared out over all cores, whatever the partitions"
+    if engine == "spark stream" and spec.slide is None:
+        return "spark stream: refused, because nothing can be forgotten: add WITHIN 1 hour, or state_ttl='1 hour'"
+    if not keys:
+        where = "one task" if engine == "spark" else "one bucket"
+        return f"{engine}{seen}: {where}, because there is no group: GROUP BY a column to share out its groups"
+    if engine == "spark stream":
+        return f"spark stream: hash of {keys} to buckets, one operator with its own state per bucket"
+    few = "; few events in files: one task, no exchange"
+    return f"spark{seen}: hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket{few}"
+
+
 _NUMBERS = {
     "exact": "exact up to 38 digits; past that an error, on a stream NULL",
     "double": "doubles, approximate; past their range an error, on a stream NULL",
@@ -78,11 +97,12 @@ def _windows(spec: TrendSpec) -> str:
     if spec.count_windows is not None:
         return f"of {spec.count_windows.length:,} events, each walked on its own"
     if spec.slide is None:
-        return "none: one result a group" + ("" if spec.tests else ", time slices in parallel")
+        return "none: one result a group" + ("" if spec.tests or spec.ties_follow else ", time slices in parallel")
     n = spec.slide.n_overlapping
     if n == 1:
         return "one after the other"
-    return f"{n} overlap; " + ("each walked on its own" if spec.tests else "panes walked once and multiplied")
+    alone = bool(spec.tests) or spec.ties_follow
+    return f"{n} overlap; " + ("each walked on its own" if alone else "panes walked once and multiplied")
 
 
 def _time(spec: TrendSpec) -> str:

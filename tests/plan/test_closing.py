@@ -98,3 +98,14 @@ def test_what_has_no_such_aggregate_is_refused(
 ) -> None:
     with pytest.raises(ev.QueryError, match=message):
         found(condition, table(values, dtype))
+
+
+@pytest.mark.parametrize("spelling", ["COUNT(a)", "count(a.*)"])
+def test_events_are_counted_in_both_spellings(spelling: str) -> None:
+    events = table([1, None, 3, 4], pa.int64())
+    assert found(f"{spelling} = 2", events) == {"01", "02", "12"}
+
+
+def test_columns_of_an_unknown_symbol_cannot_be_counted() -> None:
+    with pytest.raises(ev.QueryError, match="unknown symbol 'zz'"):
+        found("count(zz.*) = 2", PRICES)

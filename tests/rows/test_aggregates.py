@@ -208,3 +208,12 @@ def test_a_condition_may_look_into_an_array_of_the_rows_so_far(condition: str, l
         order_by="id", pattern="(A | B)* X", define={"X": condition}, measures={"s": "string_agg(CLASSIFIER(), '')"}
     )([{"id": i} for i in (1, 2, 3)])
     assert found.to_pylist() == [{"s": labels}]
+
+
+@pytest.mark.parametrize(
+    ("measure", "value"),
+    [("count(CLASSIFIER())", 0), ("array_agg(CLASSIFIER())", []), ("max(CLASSIFIER())", None)],
+)
+def test_a_pattern_without_labels_has_no_classifier_to_aggregate(measure: str, value: Any) -> None:
+    text = f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY x MEASURES {measure} AS n PATTERN (()))"
+    assert ev.sql(text, t=[{"x": 1}]).to_pylist() == [{"n": value}]

@@ -23,7 +23,7 @@ def test_without_a_length_of_time_null_is_a_key_like_any_other() -> None:
 @pytest.mark.parametrize("given", [{}, {"state_ttl": "9 seconds"}])
 def test_a_row_without_a_time_is_an_error_that_names_it(given: dict[str, str]) -> None:
     clause = CLAUSE if given else f"{CLAUSE} WITHIN 9 seconds"
-    with pytest.raises(ev.InputError, match="'id' is NULL in the event with id = NULL, x = 6") as caught:
+    with pytest.raises(ev.InputError, match="'id' is NULL in the event with x = 6") as caught:
         run(clause, ts_unit="s", **given)
     assert 'on_bad_event="drop"' in str(caught.value.hint)
 
@@ -47,3 +47,9 @@ def test_another_word_is_refused() -> None:
 def test_a_number_is_no_table() -> None:
     with pytest.raises(ev.EventideError, match=r"ev\.sql has no option 'max_matches_per_partition'"):
         run(CLAUSE, max_matches_per_partition=3)
+
+
+def test_where_no_other_column_is_read_the_row_is_named_by_its_number() -> None:
+    rows = [{"id": 1}, {"id": None}, {"id": None}]
+    with pytest.raises(ev.InputError, match="'id' is NULL in row 2 of the input, and in 1 more"):
+        ev.match_recognize(order_by="id", pattern="A+", within="9 s", ts_unit="s", measures={"n": "count(*)"})(rows)

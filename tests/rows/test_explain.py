@@ -76,3 +76,10 @@ def test_spark_tells_the_same_clause(spark: Any) -> None:
     text = ev.explain_sql(FALLS, ticks=spark.createDataFrame(TICKS))
     assert text.startswith("MATCH_RECOGNIZE over ticks (line 2)\n\n  Clause\n")
     assert "Statement, which Spark runs\n" in text
+
+
+def test_what_waits_for_the_end_of_a_partition_is_told_for_streams() -> None:
+    options = {"order_by": "ts", "pattern": "A B $", "measures": {"n": "count(*)"}, "ts_unit": "s"}
+    refused = "a stream cannot run it: $ waits for the end of a partition"
+    assert refused in ev.match_recognize(**options).explain(TICKS)
+    assert refused not in ev.match_recognize(**options, state_ttl="1 day").explain(TICKS)

@@ -40,7 +40,7 @@ def no_time(intake: Intake, which: str) -> InputError:
 
 def _which(bad: pa.Table, intake: Intake) -> str:
     """The first event by the columns that the query reads, under their own names."""
-    shown = [f"{name} = {_show(bad.column(block)[0].as_py())}" for block, name in intake.names]
+    shown = [f"{name} = {_show(bad.column(block)[0].as_py())}" for block, name in intake.identifying]
     if shown:
         return f"in the event with {', '.join(shown)}"
     return f"in {bad.num_rows:,} event{'s' if bad.num_rows > 1 else ''}, of which the query reads no other column"

@@ -44,6 +44,11 @@ class Intake:
     names: tuple[tuple[str, str], ...] = ()  # block column and the user's name for it, for messages
     no_time_hint: str = 'fill in the time, or pass on_bad_event="drop" to drop and count such events'
 
+    @property
+    def identifying(self) -> list[tuple[str, str]]:
+        """The names that tell an event without a time from others."""
+        return [(block, name) for block, name in self.names if name != self.ts_column]
+
 
 @dataclass(frozen=True, slots=True)
 class Physical:

@@ -93,14 +93,17 @@ def qualify(
 def hold_counted_symbols(
     tree: exp.Expression, span: Span, query: EventQuery, symbols: Mapping[str, Symbol]
 ) -> exp.Expression:
-    """COUNT(E) names a symbol, not a column: it becomes COUNT with an identifier inside."""
+    """COUNT(E) and COUNT(E.*) name a symbol, not a column: they become COUNT with an identifier inside."""
     copy = tree.copy()
     for count in copy.find_all(exp.Count):
         argument = count.this
-        if isinstance(argument, exp.Column) and not argument.table and isinstance(argument.this, exp.Identifier):
-            symbol = find_symbol(argument.name, symbols, query, span_of(argument, span))
+        if not isinstance(argument, exp.Column):
+            continue
+        named = argument.args.get("table") if isinstance(argument.this, exp.Star) else argument.this
+        if isinstance(named, exp.Identifier) and (isinstance(argument.this, exp.Star) or not argument.table):
+            symbol = find_symbol(named.name, symbols, query, span_of(argument, span))
             held = exp.Identifier(this=symbol.name, quoted=True)
-            held.meta.update(argument.this.meta)
+            held.meta.update(named.meta)
             count.set("this", held)
     return copy
 

@@ -159,7 +159,7 @@ def _blocks(physical: Physical, source: Source, seen: Run, limit: int) -> Iterat
         spill: _Spill | None = None
         pieces = _read(physical, source, limit)
         for raw in pieces:
-            if raw.column(TS).null_count and not (intake.drop_bad_events or intake.names or source.once):
+            if raw.column(TS).null_count and not (intake.drop_bad_events or intake.identifying or source.once):
                 pieces.close()  # a connection has one open result
                 raise no_time(intake, _bad_rows(physical, source))
             block = _take_in(raw, physical, seen)

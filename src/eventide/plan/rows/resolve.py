@@ -284,6 +284,8 @@ class _Resolver:
         def rewrite(part: exp.Expression) -> exp.Expression:
             if isinstance(part, exp.Column):
                 return item(self._column(part)[1], part)
+            if _name(part) == "CLASSIFIER" and not self.labels:
+                return exp.Cast(this=exp.Null(), to=exp.DataType.build("string"))
             if _name(part) == "CLASSIFIER":
                 ifs = [
                     exp.If(this=exp.Literal.number(i), true=exp.Literal.string(name))

@@ -57,6 +57,8 @@ def check_stream(query: RowQuery, spec: RowsSpec) -> None:
 def memory_lines(spec: RowsSpec) -> list[str]:
     """What a stream keeps, in words."""
     lines = []
+    if spec.ttl_us is None and any(op == END for op, _, _ in spec.program.instructions):
+        return ["a stream cannot run it: $ waits for the end of a partition; state_ttl would end it"]
     if spec.is_timed:
         lines.append(f"rows of the last {write_length(Length(spec.span_us))} at which a match may have begun")
     elif spec.program.is_endless:

@@ -145,8 +145,8 @@ EVENTS = (
     Mutant(
         "an event at the watermark is not decided",
         "operators/buffer.py",
-        "pc.less_equal(block.column(TS), up_to_us)",
-        "pc.less(block.column(TS), up_to_us)",
+        "_cut(block, up_to_us + 1)[0]",
+        "_cut(block, up_to_us)[0]",
         OPERATOR,
     ),
     Mutant(
@@ -222,8 +222,8 @@ EVENTS = (
     Mutant(
         "the buffer trims events that still matter",
         "operators/buffer.py",
-        "pc.greater_equal(segment.block.column(TS), older_than_us)",
-        "pc.greater_equal(segment.block.column(TS), older_than_us + 2)",
+        "_cut(segment.block, older_than_us)[1]",
+        "_cut(segment.block, older_than_us + 2)[1]",
         STREAM,
     ),
     Mutant(

@@ -35,7 +35,7 @@ READING = (
     ),
     Mutant(
         "reading: a condition on two columns is evaluated by one of them",
-        "plan/rows/columns.py",
+        "plan/columns.py",
         "read.pop() if len(read) == 1 else None",
         "read.pop() if read else None",
         CODED,

@@ -252,8 +252,8 @@ TRENDS = (
     Mutant(
         "trends: no partial trend enters a slice",
         COUNTS,
-        "n_entered = min(n_rows, panes[pane, 2])",
-        "n_entered = 1",
+        "set_one(cells, base + entered[row] * n_rows + row)",
+        "set_one(cells, base + entered[row] * n_rows + row) if row == 0 else None",
         SLICES,
     ),
     Mutant(

@@ -79,7 +79,10 @@ class EventBuffer:
             del self._segments[number]
         for segment in self._segments.values():
             if segment.data is None:
-                segment.block = _cut(segment.block, older_than_us)[1]
+                kept = _cut(segment.block, older_than_us)[1]
+                # A slice holds the memory of the whole.
+                is_small = 2 * kept.num_rows < segment.block.num_rows
+                segment.block = kept.take(pa.array(np.arange(kept.num_rows))) if is_small else kept
 
     def clear(self) -> None:
         self._segments.clear()

@@ -261,7 +261,7 @@ TRENDS = (
         "operators/trends/panes.py",
         "*np.searchsorted(ts_us, ts_us[wanted]).tolist()",
         "*wanted.tolist()",
-        SLICES,
+        (f"{_WINDOWS}slices_of_one_window_do_not_cut_through_events_of_one_time",),
     ),
     Mutant(
         "trends: a pane lies in a window more",

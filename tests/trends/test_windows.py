@@ -50,6 +50,21 @@ class Threaded(Stream):
         return make_operator(self.physical.spec, n_threads=3)
 
 
+@pytest.mark.parametrize("n", [5, 50, 120])
+@pytest.mark.parametrize("pattern", ["A+", "SEQ(A, A)", "A{2,3}"])
+def test_slices_of_a_pattern_that_goes_on_as_it_starts(pattern: str, n: int) -> None:
+    events = pa.table({"ts": pa.array(range(n), pa.int64()), "kind": ["A"] * n})
+    stream = Threaded(
+        ev.query(f"PATTERN {pattern} RETURN COUNT(*)", ts="ts", ts_unit="s", type="kind").plan(events.schema)
+    )
+    operator, block = stream.operator(), stream._block(events)
+    with patch("eventide.operators.trends.panes.LEAST_SLICE", 1):
+        assert list(operator.process(block, 0)) == []
+        (row,) = stream._read(operator.finish())
+    pairs, triples = n * (n - 1) // 2, n * (n - 1) * (n - 2) // 6
+    assert row["count"] == {"A+": 2**n - 1, "SEQ(A, A)": pairs, "A{2,3}": pairs + triples}[pattern]
+
+
 @pytest.mark.parametrize("functions", ["COUNT(*)", "COUNT(*), COUNT(A), SUM(A.x)"])
 def test_slices_of_one_window_give_the_values_of_the_whole(functions: str) -> None:
     events = [event for event in long_stream(60, 4, "AB") if event["g"] != "u"]
@@ -63,6 +78,17 @@ def test_slices_of_one_window_give_the_values_of_the_whole(functions: str) -> No
         assert list(operator.process(block, 0)) == []
         (row,) = stream._read(operator.finish())
     assert list(row.values())[:-1] == [wanted.trends, wanted.events, wanted.total][: len(row) - 1]
+
+
+def test_slices_of_one_window_do_not_cut_through_events_of_one_time() -> None:
+    """Five times with seven events each: a trend takes at most one of each time."""
+    events = pa.table({"ts": pa.array([i // 7 for i in range(35)], pa.int64()), "kind": ["A"] * 35})
+    stream = Threaded(ev.query("PATTERN A+ RETURN COUNT(*)", ts="ts", ts_unit="s", type="kind").plan(events.schema))
+    operator, block = stream.operator(), stream._block(events)
+    with patch("eventide.operators.trends.panes.LEAST_SLICE", 1):
+        assert list(operator.process(block, 0)) == []
+        (row,) = stream._read(operator.finish())
+    assert row["count"] == 8**5 - 1
 
 
 def n_held(stream: Stream) -> int:

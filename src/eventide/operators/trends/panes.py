@@ -150,7 +150,8 @@ def _slices(ts_us: IntArray, n_threads: int, n_rows: int) -> Panes:
     wanted = (np.cumsum(shares)[:-1] / sum(shares) * ts_us.size).astype(np.int64)
     # Events with one time stay together.
     borders = sorted({0, ts_us.size, *np.searchsorted(ts_us, ts_us[wanted]).tolist()})
-    rows = np.array([(a, b, n_rows if a else 1) for a, b in pairwise(borders)], dtype=np.int64)
+    # Partial trends enter every slice but the first, even where all go on as the start does.
+    rows = np.array([(a, b, n_rows + 1 if a else 1) for a, b in pairwise(borders)], dtype=np.int64)
     nothing = np.zeros(len(rows), dtype=np.int64)
     return Panes(rows, nothing, nothing)
 

@@ -17,9 +17,8 @@ from numba import njit
 
 from benchmarks.limits import scan
 from benchmarks.registry import Context, Outcome, Run, UnavailableError, benchmark
-from benchmarks.sequence import COLUMNS, N_KEYS, TYPED, outcome_of_frame, outcome_of_table
+from benchmarks.sequence import COLUMNS, N_KEYS, outcome_of_frame, outcome_of_table, typed_file
 from benchmarks.session import start_session
-from eventide.generate import generate
 
 
 @benchmark(
@@ -29,10 +28,7 @@ from eventide.generate import generate
     "event, over one Parquet file in time order with 1,000 keys. Result: first and last time of all matches.",
 )
 def rows(context: Context) -> Path:
-    return context.cached(
-        f"typed-{context.events}.parquet",
-        lambda path: generate("typed", events=context.events, output=path, **TYPED),
-    )
+    return typed_file(context)
 
 
 @njit(cache=True, nogil=True)

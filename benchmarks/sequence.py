@@ -33,6 +33,14 @@ RETURN a.ts AS a_ts, c.ts AS c_ts
 """
 
 
+def typed_file(context: Context) -> Path:
+    """One Parquet file of typed events in time order, made once."""
+    return context.cached(
+        f"typed-{context.events}.parquet",
+        lambda path: generate("typed", events=context.events, output=path, **TYPED),
+    )
+
+
 @benchmark(
     "sequence",
     events=10_000_000,
@@ -40,10 +48,7 @@ RETURN a.ts AS a_ts, c.ts AS c_ts
     "15 s, partitioned by one of 1,000 keys; one Parquet file in time order. Result: all matches.",
 )
 def sequence(context: Context) -> Path:
-    return context.cached(
-        f"typed-{context.events}.parquet",
-        lambda path: generate("typed", events=context.events, output=path, **TYPED),
-    )
+    return typed_file(context)
 
 
 @sequence.limit("Numba kernel")

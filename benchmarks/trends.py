@@ -22,7 +22,7 @@ from numba import njit
 
 from benchmarks.limits import scan
 from benchmarks.registry import Context, Outcome, Run, benchmark
-from benchmarks.sequence import COLUMNS, N_KEYS, TYPED
+from benchmarks.sequence import COLUMNS, N_KEYS, TYPED, typed_file
 from benchmarks.session import start_session
 from eventide.generate import generate
 
@@ -37,10 +37,7 @@ QUERY = f"PATTERN (SEQ(A+, B))+ GROUP BY key WITHIN {WINDOW_S} seconds RETURN ke
     "Parquet file in time order with 1,000 keys. Result: the groups and windows with a trend, the sum of all counts.",
 )
 def trends(context: Context) -> Path:
-    return context.cached(
-        f"typed-{context.events}.parquet",
-        lambda path: generate("typed", events=context.events, output=path, **TYPED),
-    )
+    return typed_file(context)
 
 
 @njit(cache=True, nogil=True)
@@ -176,10 +173,7 @@ trend_windows.subject("60 overlapping windows")(_windows("SLIDE 1 minute"))
     "time slices in parallel, on all cores and on one.",
 )
 def trend_slices(context: Context) -> Path:
-    return context.cached(
-        f"typed-{context.events}.parquet",
-        lambda path: generate("typed", events=context.events, output=path, **TYPED),
-    )
+    return typed_file(context)
 
 
 def _slices(n_threads: int | None) -> Callable[[Path, Context], Run]:

@@ -31,6 +31,7 @@ SCAN = "kernels/trends.py"
 INDEX = "kernels/trend_index.py"
 PANES = "kernels/trend_panes.py"
 COUNTS = "kernels/trend_counts.py"
+TWO_STACKS = "kernels/two_stacks.py"
 RANKS = "operators/trends/indexes.py"
 STANDINGS = "operators/trends/standings.py"
 STATES = "operators/trends/states.py"
@@ -272,30 +273,23 @@ TRENDS = (
     ),
     Mutant(
         "trends: the middle of a window's panes stays where it is",
-        PANES,
-        "                    middle = hi\n                result",
-        "                result",
-        SHARED,
-    ),
-    Mutant(
-        "trends: the middle of a window's panes stays where it is in counts",
-        COUNTS,
-        "                    middle = hi\n                result",
-        "                result",
+        TWO_STACKS,
+        "                middle = hi\n            n_steps",
+        "            n_steps",
         SHARED,
     ),
     Mutant(
         "trends: a later pane is multiplied from the left",
         PANES,
-        "_multiply(memory, right, matrices, hi * size,",
-        "_multiply(matrices, hi * size, memory, right,",
+        "_multiply(memory, right, matrices, pane * size,",
+        "_multiply(matrices, pane * size, memory, right,",
         SHARED,
     ),
     Mutant(
         "trends: an earlier pane is multiplied from the right in counts",
         COUNTS,
-        "multiply_cells(matrices, i * size, memory, behind, n, n, memory, place)",
-        "multiply_cells(memory, behind, matrices, i * size, n, n, memory, place)",
+        "multiply_cells(matrices, pane * size, memory, (pane + 1) % n_kept * size, n, n, memory, kept)",
+        "multiply_cells(memory, (pane + 1) % n_kept * size, matrices, pane * size, n, n, memory, kept)",
         SHARED,
     ),
     Mutant(

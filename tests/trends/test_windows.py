@@ -12,6 +12,7 @@ import eventide as ev
 from eventide.operators.block import MAX_US
 from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator
+from eventide.operators.trends.panes import count_by_panes
 from tests.micro_batches import SECOND_US, Stream
 from tests.trends.recurrences import rounds, windows
 from tests.trends.test_numbers import long_stream, table_of
@@ -117,3 +118,21 @@ def test_a_window_is_returned_once_when_the_watermark_passes_its_last_instant() 
     assert step([], 6 * SECOND_US - 1) == [(2, 3)]
     assert n_held(stream) == 1
     assert [(row["window_start"], row["count"]) for row in stream.finish()] == [(4, 1)]
+
+
+def test_nothing_is_counted_before_a_window_ends_and_only_what_ended_windows_hold() -> None:
+    schema = pa.schema([("ts", pa.int64()), ("kind", pa.string())])
+    text = "PATTERN A+ WITHIN 10 seconds RETURN COUNT(*)"
+    stream = Stream(ev.query(text, ts="ts", ts_unit="s", type="kind").plan(schema))
+    counted: list[int] = []
+
+    def watched(block: pa.Table, *others: Any) -> Any:
+        counted.append(block.num_rows)
+        return count_by_panes(block, *others)
+
+    with patch("eventide.operators.trends.operator.count_by_panes", watched):
+        for second in range(25):
+            table = pa.table({"ts": pa.array([second], pa.int64()), "kind": ["A"]})
+            stream.step(table, second * 1_000_000)
+    assert counted == [10, 10]
+    assert [int(row["count"]) for row in stream.rows] == [2**10 - 1, 2**10 - 1]

@@ -14,6 +14,7 @@ from eventide.kernels.arrays import IntArray
 
 # <generated: numbers>
 from eventide.kernels.exact_numbers import add, add_product, clear, is_zero, set_one
+from eventide.kernels.two_stacks import BEGIN, GROW, KEEP, PREPEND, WINDOW_TIMES_RIGHT
 
 # </generated>
 
@@ -118,53 +119,34 @@ def _copy(source: Any, i: int, size: int, out: Any, k: int) -> None:
 
 @njit(cache=True, nogil=True)
 def compose_counts(
-    pairs: Any, borders: IntArray, matrices: Any, counted: IntArray, memory: Any, n: int, n_kept: int, out: Any
-) -> int:
-    """`kernels.trend_panes.compose_windows` for numbers of trends alone."""
-    oldest, newest = pairs
+    plan: IntArray, matrices: Any, counted: IntArray, memory: Any, n: int, n_kept: int, out: Any
+) -> None:
+    """Follow a plan of `kernels.two_stacks`: fill `out` with the numbers of trends of each window, by role.
+
+    `memory` holds `n_kept` matrices for the kept products, one for the right product, one of scratch.
+    """
     size = n * n
     right, scratch = n_kept * size, (n_kept + 1) * size
-    counts_only = out[0].size == 0
     n_out = 0
-    for partition in range(borders.size - 1):
-        lo, stop = borders[partition], borders[partition + 1]
-        hi, middle = lo, lo
-        window = oldest[lo]
-        while lo < stop:
-            while lo < hi and newest[lo] < window:
-                lo += 1
-            if lo == hi:
-                middle = hi
-                if lo == stop:
-                    break
-                window = max(window, oldest[lo])
-            while hi < stop and oldest[hi] <= window:
-                if not counts_only:
-                    if hi == middle:
-                        _copy(matrices, hi * size, size, memory, right)
-                    else:
-                        multiply_cells(memory, right, matrices, hi * size, n, n, memory, scratch)
-                        _copy(memory, scratch, size, memory, right)
-                hi += 1
-            if newest[lo] < window:
-                continue
-            if not counts_only:
-                if lo >= middle:
-                    _copy(matrices, (hi - 1) * size, size, memory, (hi - 1) % n_kept * size)
-                    for i in range(hi - 2, lo - 1, -1):
-                        place, behind = i % n_kept * size, (i + 1) % n_kept * size
-                        multiply_cells(matrices, i * size, memory, behind, n, n, memory, place)
-                    middle = hi
-                result = lo % n_kept * size
-                if hi > middle:
-                    multiply_cells(memory, result, memory, right, n, 1, memory, scratch)
-                    result = scratch
-                for role in range(counted.shape[0]):
-                    for state in range(n):
-                        if counted[role, state]:
-                            add(out[2], n_out * counted.shape[0] + role, memory, result + state * n)
-                out[0][n_out] = lo
-                out[1][n_out] = window
+    for step in range(plan.shape[0]):
+        what, pane = plan[step, 0], plan[step, 1]
+        kept = pane % n_kept * size
+        if what == BEGIN:
+            _copy(matrices, pane * size, size, memory, right)
+        elif what == GROW:
+            multiply_cells(memory, right, matrices, pane * size, n, n, memory, scratch)
+            _copy(memory, scratch, size, memory, right)
+        elif what == KEEP:
+            _copy(matrices, pane * size, size, memory, kept)
+        elif what == PREPEND:
+            multiply_cells(matrices, pane * size, memory, (pane + 1) % n_kept * size, n, n, memory, kept)
+        else:
+            result = kept
+            if what == WINDOW_TIMES_RIGHT:
+                multiply_cells(memory, kept, memory, right, n, 1, memory, scratch)
+                result = scratch
+            for role in range(counted.shape[0]):
+                for state in range(n):
+                    if counted[role, state]:
+                        add(out, n_out * counted.shape[0] + role, memory, result + state * n)
             n_out += 1
-            window += 1
-    return n_out

@@ -16,6 +16,7 @@ from eventide.kernels.arrays import IntArray
 # <generated: numbers>
 from eventide.kernels.exact_numbers import add_product, is_zero, set_one, to_doubles
 from eventide.kernels.trend_records import add_event, add_record, add_scaled, clear_record, copy_class
+from eventide.kernels.two_stacks import BEGIN, GROW, KEEP, PREPEND, WINDOW_TIMES_RIGHT
 
 # </generated>
 
@@ -220,61 +221,35 @@ def _copy(left: Any, i: int, shape: IntArray, n: int, memory: Any, out: int) -> 
 
 @njit(cache=True, nogil=True)
 def compose_windows(
-    pairs: Any, borders: IntArray, matrices: Any, verdicts: Any, memory: Any, shape: IntArray, n: int, out: Any
-) -> int:
-    """The windows of every partition: `pairs` are (oldest, newest window) of its panes in order of time.
+    plan: IntArray, matrices: Any, verdicts: Any, memory: Any, shape: IntArray, n: int, n_kept: int, out: Any
+) -> None:
+    """Follow a plan of `kernels.two_stacks`: fill `out` with the records of each window, by side.
 
-    `borders` are the first pairs of the partitions. Panes enter at the right of a window and leave at its left: the
-    products from every place to a middle are kept, the one from there to the right grows (two stacks), so a pane is
-    multiplied about three times, however many windows hold it. `memory` holds the first, then that one, then three
-    matrices of scratch. Fills `out` (first pair, window, records) unless it is empty; returns how many windows.
+    `memory` holds `n_kept` matrices for the kept products, one for the right product, three of scratch.
     """
-    oldest, newest = pairs
     size = n * n
-    n_kept = memory[0].shape[0] // size - 4
     right, scratch = n_kept * size, (n_kept + 1) * size
-    counts_only = out[0].size == 0
     n_out = 0
-    for partition in range(borders.size - 1):
-        lo, stop = borders[partition], borders[partition + 1]
-        hi, middle = lo, lo
-        window = oldest[lo]
-        while lo < stop:
-            while lo < hi and newest[lo] < window:
-                lo += 1
-            if lo == hi:
-                # Nothing is left of the windows before: the next pane begins anew.
-                middle = hi
-                if lo == stop:
-                    break
-                window = max(window, oldest[lo])
-            while hi < stop and oldest[hi] <= window:
-                if not counts_only:
-                    if hi == middle:
-                        _copy(matrices, hi * size, shape, size, memory, right)
-                    else:
-                        _multiply(memory, right, matrices, hi * size, memory, scratch + size, shape, n, scratch)
-                        _copy(memory, scratch, shape, size, memory, right)
-                hi += 1
-            if newest[lo] < window:
-                continue
-            if not counts_only:
-                if lo >= middle:
-                    _copy(matrices, (hi - 1) * size, shape, size, memory, (hi - 1) % n_kept * size)
-                    for i in range(hi - 2, lo - 1, -1):
-                        place, behind = i % n_kept * size, (i + 1) % n_kept * size
-                        _multiply(matrices, i * size, memory, behind, memory, scratch, shape, n, place)
-                    middle = hi
-                result = scratch
-                _clear(memory, shape, scratch, 2 * n)
-                for state in range(n):
-                    copy_class(memory, shape, lo % n_kept * size + state * n, 0, memory, scratch + state)
-                if hi > middle:
-                    compose(memory, scratch, memory, right, shape, n, memory, scratch + n)
-                    result = scratch + n
-                judge(memory, shape, result, n, verdicts, out[2], n_out)
-                out[0][n_out] = lo
-                out[1][n_out] = window
+    for step in range(plan.shape[0]):
+        what, pane = plan[step, 0], plan[step, 1]
+        kept = pane % n_kept * size
+        if what == BEGIN:
+            _copy(matrices, pane * size, shape, size, memory, right)
+        elif what == GROW:
+            _multiply(memory, right, matrices, pane * size, memory, scratch + size, shape, n, scratch)
+            _copy(memory, scratch, shape, size, memory, right)
+        elif what == KEEP:
+            _copy(matrices, pane * size, shape, size, memory, kept)
+        elif what == PREPEND:
+            behind = (pane + 1) % n_kept * size
+            _multiply(matrices, pane * size, memory, behind, memory, scratch, shape, n, kept)
+        else:
+            result = scratch
+            _clear(memory, shape, scratch, 2 * n)
+            for state in range(n):
+                copy_class(memory, shape, kept + state * n, 0, memory, scratch + state)
+            if what == WINDOW_TIMES_RIGHT:
+                compose(memory, scratch, memory, right, shape, n, memory, scratch + n)
+                result = scratch + n
+            judge(memory, shape, result, n, verdicts, out, n_out)
             n_out += 1
-            window += 1
-    return n_out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,35 +9,24 @@ from numpy.typing import NDArray
 
 from eventide.kernels.arrays import IntArray
 from eventide.operators.encode import place
-from eventide.operators.trends.inputs import Inputs
 from eventide.operators.trends.kernel import Kernel
-from eventide.operators.trends.letters import Letters
-from eventide.operators.trends.records import new_records, share_out
+from eventide.operators.trends.records import new_records
+from eventide.operators.trends.scope_walk import ScopeWalk
 from eventide.operators.trends.spec import Comparison, TrendSpec
 from eventide.operators.trends.tables import Tables
 
 
-def count_by_index(
-    walked: IntArray,
-    letters: Letters,
-    tables: Tables,
-    spec: TrendSpec,
-    inputs: Inputs,
-    kernel: Kernel,
-    values: Any,
-    cols: Any,
-    n_threads: int,
-) -> tuple[Any, Any] | None:
+def count_by_index(walk: ScopeWalk, spec: TrendSpec, kernel: Kernel, n_threads: int) -> tuple[Any, Any] | None:
     """The records of all scopes, and whether they are ambiguous; None where events must be scanned."""
+    tables, letters = walk.tables, walk.letters
     queries = _queries(tables, spec)
     if queries is None:
         return None
     trees, by_letter, steps = queries
-    n_sets, n_states = tables.verdicts[0].shape[0], tables.n_states
-    sizes = np.array([1, len(inputs.weights), len(inputs.sums), len(inputs.extremes)])
+    n_states, sizes = tables.n_states, walk.sizes(1)
     used = sorted({test for _, test in trees})
     number = {test: i for i, test in enumerate(used)}
-    ranked = [_ranks(spec.comparisons[test], spec, cols) for test in used]
+    ranked = [_ranks(spec.comparisons[test], spec, walk.cols) for test in used]
     n_rows = letters.events[0].size
     n_places = np.array([each[2] for each in ranked], dtype=np.int64)
     tie = letters.events[0]
@@ -67,33 +55,17 @@ def count_by_index(
         tables.verdicts,
         tables.keeps_all,
     )
-    out = new_records(kernel, len(walked) * n_sets, sizes)
-    ambiguous = np.zeros(len(walked) * n_sets, dtype=np.bool_)
 
-    def run(share: tuple[int, int]) -> None:
-        first, stop = share
-        mine = walked[first:stop]
-        n_entries = int((mine[:, 1] - mine[:, 0]).max()) * max(1, len(trees))
+    def run(scopes: IntArray, out: Any) -> None:
+        n_entries = int((scopes[:, 1] - scopes[:, 0]).max()) * max(1, len(trees))
         memory = (
             new_records(kernel, int(tree_first[-1]), sizes),
             *(np.empty(n_entries, dtype=np.int64) for _ in range(2)),
             *(np.empty(n_new, dtype=np.int64) for _ in range(2)),
         )
-        part = tuple(
-            array[first * n_sets * width : stop * n_sets * width]
-            for array, width in zip(out, (1, *sizes[1:].tolist()), strict=True)
-        )
-        flags = ambiguous[first * n_sets : stop * n_sets]
-        with np.errstate(all="ignore"):
-            kernel.index.count_indexed(mine, letters.events, program, index, values, memory, sizes, (part, flags))
+        kernel.index.count_indexed(scopes, letters.events, program, index, walk.values, memory, sizes, out)
 
-    shares = share_out(walked, n_threads)
-    if len(shares) == 1:
-        run(shares[0])
-    else:
-        with ThreadPoolExecutor(max_workers=len(shares)) as pool:
-            list(pool.map(run, shares))
-    return out, ambiguous
+    return walk.share_out(kernel, n_threads, run)
 
 
 def _queries(tables: Tables, spec: TrendSpec) -> Any:

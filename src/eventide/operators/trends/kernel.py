@@ -47,14 +47,17 @@ def load_kernel(counts: str) -> Kernel:
     walked = f"from {records.__name__} import add_class, add_count, add_event, add_record, clear_record, copy_class"
     walked += "\nfrom eventide.kernels.trend_types import count_scopes_type"
     paned = f"from {records.__name__} import add_event, add_record, add_scaled, clear_record, copy_class"
+    planned = "from eventide.kernels.two_stacks import BEGIN, GROW, KEEP, PREPEND, WINDOW_TIMES_RIGHT"
     indexed = f"from {records.__name__} import add_event, add_record, clear_record, copy_class"
     return Kernel(
         numbers,
         records,
         load_specialized(trends, {"numbers": f"{source} DTYPE, WEIGHT, is_zero, set_one\n{walked}"}),
-        load_specialized(trend_panes, {"numbers": f"{source} add_product, is_zero, set_one, to_doubles\n{paned}"}),
+        load_specialized(
+            trend_panes, {"numbers": f"{source} add_product, is_zero, set_one, to_doubles\n{paned}\n{planned}"}
+        ),
         load_specialized(trend_index, {"numbers": f"{source} is_zero, set_one\n{indexed}"}),
-        load_specialized(trend_counts, {"numbers": f"{source} add, add_product, clear, is_zero, set_one"}),
+        load_specialized(trend_counts, {"numbers": f"{source} add, add_product, clear, is_zero, set_one\n{planned}"}),
     )
 
 

@@ -44,38 +44,47 @@ class TrendOperator(WatermarkOperator):
             self._buffer.append(self._without_late(block))
         yield from self._advance(max(watermark_us, self._watermark_us))
         if self.spec.slide is not None:
-            self._buffer.purge(older_than_us=self._first_open_us())
+            self._buffer.purge(older_than_us=self._first_open_us(self._watermark_us))
 
     def pending_us(self) -> int | None:
         """The end of the earliest open window that holds an event."""
         slide = self.spec.slide
         if slide is None:
             return None
-        earliest_us = self._buffer.earliest_after(self._first_open_us() - 1)
+        first_open_us = self._first_open_us(self._watermark_us)
+        earliest_us = self._buffer.earliest_after(first_open_us - 1)
         if earliest_us is None:
             return None
         oldest = (earliest_us - slide.origin_us - slide.length_us) // slide.slide_us + 1
-        start_us = max(slide.origin_us + oldest * slide.slide_us, self._first_open_us())
+        start_us = max(slide.origin_us + oldest * slide.slide_us, first_open_us)
         return max(start_us + slide.length_us - 1, self._watermark_us + 1)
 
-    def _first_open_us(self) -> int:
-        """The start of the earliest window that the watermark has not closed."""
+    def _first_open_us(self, watermark_us: int) -> int:
+        """The start of the earliest window that a watermark does not close."""
         slide = self.spec.slide
-        if slide is None or self._watermark_us <= MIN_US:
+        if slide is None or watermark_us <= MIN_US:
             return MIN_US
-        behind = self._watermark_us + 1 - slide.length_us - slide.origin_us
+        behind = watermark_us + 1 - slide.length_us - slide.origin_us
         return slide.origin_us + (behind // slide.slide_us + 1) * slide.slide_us
 
     def _advance(self, watermark_us: int) -> Results:
         """The windows whose last instant lies in (old watermark, new watermark]."""
         newer_than_us, self._watermark_us = self._watermark_us, watermark_us
-        if watermark_us <= newer_than_us or (self.spec.slide is None and watermark_us < MAX_US):
+        slide = self.spec.slide
+        if watermark_us <= newer_than_us or (slide is None and watermark_us < MAX_US):
             return
-        block = self._buffer.select(up_to_us=watermark_us)
+        up_to_us = watermark_us
+        if slide is not None:
+            first_open_us = self._first_open_us(watermark_us)
+            if first_open_us <= self._first_open_us(newer_than_us):
+                return
+            # The last instant of the last window that has closed: no event behind it plays a part yet.
+            up_to_us = min(watermark_us, first_open_us - slide.slide_us + slide.length_us - 1)
+        block = self._buffer.select(up_to_us)
         if block is None:
             return
         counted = self._count(block)
-        if self.spec.slide is not None:
+        if slide is not None:
             closed = (counted.end - 1 > newer_than_us) & (counted.end - 1 <= watermark_us)
             counted = counted.select(closed)
         if counted.rows.size:

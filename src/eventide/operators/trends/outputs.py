@@ -19,15 +19,6 @@ from eventide.operators.trends.spec import Measure
 LIMIT = 10**38
 
 
-class OverflowedError(Exception):
-    """A result is past its range; `row` is the first such row."""
-
-    def __init__(self, row: int, measure: Measure) -> None:
-        super().__init__(row)
-        self.row = row
-        self.measure = measure
-
-
 @dataclass(frozen=True, slots=True)
 class Totals:
     """The records of all results, one class each: numbers as Python integers, or doubles, None: past the range."""

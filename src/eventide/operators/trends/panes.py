@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from eventide.kernels.arrays import IntArray
 from eventide.kernels.order import find_ends, is_sorted
+from eventide.kernels.two_stacks import WINDOW, plan_windows
 from eventide.operators.block import MASK, TS, numpy_int64
 from eventide.operators.partitions import encode_partitions
 from eventide.operators.threads import share_among_threads
@@ -193,36 +194,26 @@ class _Walk:
         n_kept = _most_panes(oldest, newest, borders)
         shape = self._shape
 
-        def compose_counts(first: int, stop: int) -> tuple[IntArray, IntArray, Any]:
-            mine, dtype = borders[first : stop + 1], self.kernel.numbers.DTYPE
-            memory = np.zeros(((n_kept + 2) * n * n, 2), dtype)
-            nothing = (np.empty(0, np.int64), np.empty(0, np.int64), np.zeros((0, 2), dtype))
-            arguments = ((oldest, newest), mine, ordered[0], self.tables.verdicts[0], memory, n, n_kept)
-            with np.errstate(all="ignore"):
-                n_out = self.kernel.counts.compose_counts(*arguments, nothing)
-                out = (np.empty(n_out, np.int64), np.empty(n_out, np.int64), np.zeros((n_out * n_sets, 2), dtype))
-                self.kernel.counts.compose_counts(*arguments, out)
-            return out[0], out[1], (out[2], *new_records(self.kernel, 0, shape)[1:])
-
         def compose(first: int, stop: int) -> tuple[IntArray, IntArray, Any]:
             mine = borders[first : stop + 1]
-            memory = new_records(self.kernel, (n_kept + 4) * n * n, shape)
-            nothing = (np.empty(0, np.int64), np.empty(0, np.int64), new_records(self.kernel, 0, shape))
-            arguments = ((oldest, newest), mine, ordered, self.tables.verdicts, memory, shape, n)
+            plan = np.empty((plan_windows(oldest, newest, mine, np.empty((0, 3), np.int64)), 3), dtype=np.int64)
+            plan_windows(oldest, newest, mine, plan)
+            begun = plan[plan[:, 0] >= WINDOW]
+            out = new_records(self.kernel, len(begun) * n_sets, shape)
             with np.errstate(all="ignore"):
-                n_out = self.kernel.panes.compose_windows(*arguments, nothing)
-                out = (
-                    np.empty(n_out, np.int64),
-                    np.empty(n_out, np.int64),
-                    new_records(self.kernel, n_out * n_sets, shape),
-                )
-                self.kernel.panes.compose_windows(*arguments, out)
-            return out
+                if shape[1:].any():
+                    memory = new_records(self.kernel, (n_kept + 4) * n * n, shape)
+                    verdicts = self.tables.verdicts
+                    self.kernel.panes.compose_windows(plan, ordered, verdicts, memory, shape, n, n_kept, out)
+                else:
+                    cells = new_records(self.kernel, (n_kept + 2) * n * n, shape)[0]
+                    counted = self.tables.verdicts[0]
+                    self.kernel.counts.compose_counts(plan, ordered[0], counted, cells, n, n_kept, out[0])
+            return begun[:, 1], begun[:, 2], out
 
         n_partitions = borders.size - 1
         cuts = np.unique(np.linspace(0, n_partitions, self.n_threads + 1).astype(np.int64)).tolist()
-        work = compose if shape[1:].any() else compose_counts
-        parts = _in_threads(work, list(pairwise(cuts)))
+        parts = _in_threads(compose, list(pairwise(cuts)))
         pair = np.concatenate([part[0] for part in parts])
         window = np.concatenate([part[1] for part in parts])
         records = tuple(np.concatenate([part[2][i] for part in parts]) for i in range(4))

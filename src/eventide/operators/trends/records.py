@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,11 +58,3 @@ def new_records(kernel: Kernel, n: int, sizes: IntArray) -> tuple[Any, ...]:
         np.zeros((n * n_classes * n_sums, 2), dtype=np.float64),
         np.full(n * n_classes * n_extremes, kernel.records.NONE, dtype=np.int64),
     )
-
-
-def share_out(walked: IntArray, n_shares: int) -> list[tuple[int, int]]:
-    """Ranges of scopes with about the same number of events each."""
-    total = np.cumsum(walked[:, 1] - walked[:, 0])
-    wanted = np.linspace(0, total[-1], n_shares + 1)[1:-1]
-    borders = sorted({0, len(walked), *np.searchsorted(total, wanted).tolist()})
-    return [(a, b) for a, b in pairwise(borders) if a < b]

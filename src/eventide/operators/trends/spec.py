@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from eventide.operators.block import MAX_US, Layout
+from eventide.operators.block import Layout
 from eventide.operators.encode import Encoding
 from eventide.operators.patterns.program import PatternProgram
 from eventide.operators.times import TimeType
@@ -77,8 +77,3 @@ class TrendSpec:
     @property
     def window_us(self) -> int | None:
         return None if self.slide is None else self.slide.length_us
-
-    @property
-    def kept_us(self) -> int:
-        """How long an event matters."""
-        return MAX_US if self.slide is None else self.slide.length_us

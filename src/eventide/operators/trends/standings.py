@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from eventide.operators.patterns.program import Edge, PatternProgram
 
-Track = "frozenset[Standing] | None"  # matches of a negation since some instant; None: one has happened for certain
-Watches = tuple[tuple[int, "frozenset[Standing] | None"], ...]  # negation, its track
+# A negation and the matches of it since some instant, as far as they are; None: one has happened for certain.
+Watches = tuple[tuple[int, "frozenset[Standing] | None"], ...]
 Group = tuple[int, ...]  # the masks of events with one time
 Tests = Mapping[tuple[int, int], int]  # bits of the adjacent-event tests between two symbols
 

@@ -1,0 +1,58 @@
+"""Scopes walked one by one: what every walk reads, and how scopes are shared out over threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from eventide.kernels.arrays import IntArray
+from eventide.operators.threads import share_among_threads
+from eventide.operators.trends.inputs import Inputs
+from eventide.operators.trends.kernel import Kernel
+from eventide.operators.trends.letters import Letters
+from eventide.operators.trends.records import new_records
+from eventide.operators.trends.tables import Tables
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeWalk:
+    """Scopes as ranges of rows, and by row its letter, what it adds to the aggregates, what its tests read."""
+
+    scopes: IntArray
+    letters: Letters
+    tables: Tables
+    inputs: Inputs
+    values: Any
+    cols: Any
+
+    def sizes(self, n_classes: int) -> IntArray:
+        """The classes, weights, sums and extremes of a record."""
+        inputs = self.inputs
+        return np.array([n_classes, len(inputs.weights), len(inputs.sums), len(inputs.extremes)])
+
+    def share_out(self, kernel: Kernel, n_threads: int, run: Callable[[IntArray, Any], None]) -> tuple[Any, Any]:
+        """The records of all scopes, by role, and whether each is ambiguous; `run` fills in those of some scopes."""
+        n_sets, sizes = self.tables.verdicts[0].shape[0], self.sizes(1)
+        out = new_records(kernel, len(self.scopes) * n_sets, sizes)
+        ambiguous = np.zeros(len(self.scopes) * n_sets, dtype=np.bool_)
+
+        def fill(share: tuple[int, int]) -> None:
+            first, stop = share[0] * n_sets, share[1] * n_sets
+            widths = (1, *sizes[1:].tolist())
+            part = tuple(array[first * width : stop * width] for array, width in zip(out, widths, strict=True))
+            with np.errstate(all="ignore"):
+                run(self.scopes[slice(*share)], (part, ambiguous[first:stop]))
+
+        share_among_threads(fill, self._shares(n_threads))
+        return out, ambiguous
+
+    def _shares(self, n_shares: int) -> list[tuple[int, int]]:
+        """Ranges of scopes with about the same number of events each."""
+        total = np.cumsum(self.scopes[:, 1] - self.scopes[:, 0])
+        wanted = np.linspace(0, total[-1], n_shares + 1)[1:-1]
+        borders = sorted({0, len(self.scopes), *np.searchsorted(total, wanted).tolist()})
+        return [(a, b) for a, b in pairwise(borders) if a < b]

@@ -13,8 +13,8 @@ from eventide.engines.local.diagnosis.events import diagnose_events
 from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
 from eventide.engines.local.sources import Source, is_local, open_source, open_sources
 from eventide.engines.together import TYPE_COLUMN
-from eventide.errors import EventideError, InputError, did_you_mean
-from eventide.lang import EventQuery, parse, write
+from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
+from eventide.lang import AnyQuery, SituationQuery, parse, write
 from eventide.plan.explain import explain
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
@@ -44,7 +44,7 @@ class Query:
     """One query; `run` takes the events."""
 
     text: str
-    tree: EventQuery
+    tree: AnyQuery
     options: Options
     last_run: Any = None
 
@@ -109,9 +109,27 @@ class Query:
         """
         self._check_inputs(events, inputs, None)
         refuse_spark(events, *inputs.values())
+        if isinstance(self.tree, SituationQuery):
+            hint = "look at the situations themselves: q.situations(events), or ev.timeline(...)"
+            raise UnsupportedError("diagnose is for event patterns", hint=hint)
         source, options = self._open(events, inputs)
         # What is returned plays no part; a trend begins as a match does.
         return diagnose_events(replace(self.tree, returns=()), options, source, partitions)
+
+    def situations(self, events: Any) -> pa.Table:
+        """The situations that a situation query derives: partition columns, `symbol`, `start`, `end`.
+
+        The end of one that goes on is NULL. A Spark DataFrame is collected.
+
+        >>> import eventide as ev
+        >>> q = ev.query("DEFINE Hot AS t > 30, Wet AS rain PATTERN Hot overlaps Wet", ts_unit="s")
+        >>> q.situations([{"ts": 1, "t": 31, "rain": False}, {"ts": 5, "t": 20, "rain": True}]).to_pylist()
+        [{'symbol': 'Hot', 'start': 1, 'end': 5}, {'symbol': 'Wet', 'start': 5, 'end': None}]
+        """
+        if not isinstance(self.tree, SituationQuery):
+            raise UnsupportedError("only a query that relates situations has any", hint="PATTERN A overlaps B")
+        source = open_source(events if is_local(events) else events.toArrow())
+        return local.list_situations(prepare(self.tree, self.options, source.schema, engine="local"), source)
 
     def metrics(self) -> dict[str, int]:
         """What the last run counted; empty before a run.
@@ -174,6 +192,8 @@ class Query:
 
     def _check_types(self, inputs: dict[str, Any]) -> None:
         """Every input is a type of the pattern, and every type without a definition has an input."""
+        if isinstance(self.tree, SituationQuery):
+            raise InputError("a situation query reads one input", hint="join the inputs before: q.run(events)")
         types = dict.fromkeys(step.type for step, _, _ in walk_steps(self.tree.pattern))
         for definition in self.tree.define:
             types.pop(definition.name.text, None)

@@ -123,7 +123,9 @@ def check(
 
 @app.command()
 def generate(
-    name: Annotated[str, typer.Argument(help="activity, cars, checks, cluster, stocks, transport or typed.")],
+    name: Annotated[
+        str, typer.Argument(help="activity, cars, checks, cluster, situations, stocks, transport or typed.")
+    ],
     events: Annotated[int, typer.Option(help="How many events.")],
     output: Annotated[Path, typer.Option(help="The Parquet file to write.")],
     seed: Annotated[int, typer.Option(help="Equal seeds give equal events.")] = 0,

@@ -127,6 +127,52 @@ def test_values_of_earlier_steps_are_shown() -> None:
     assert diagnosed(pattern, "abc")["values"] == "x = 2, avg(b.x) = 1.0"
 
 
+@pytest.mark.parametrize(
+    ("pattern", "letters", "found", "values"),
+    [
+        (
+            begin.one_or_more().greedy().next("b", "kind = 'b' AND x > 5 * avg(a.x)"),
+            "aaab",
+            [0, 1, 2],
+            "x = 3, avg(a.x) = 1.0",
+        ),
+        (
+            begin.one_or_more().next("b", "kind = 'b' AND x > 5 * count(a.*)"),
+            "ccaaab",
+            [2, 3, 4],
+            "x = 5, count(a.*) = 3",
+        ),
+        (begin.followed_by_any("b", "kind = 'b' AND x < a.x"), "aab", [0], "x = 2, a.x = 0"),
+        # The first a alone could not go on: the second is what the condition was tried with.
+        (begin.next("b", "kind = 'b'").next("c", "x > 9 + b.x"), "aabc", [1, 2], "x = 3, b.x = 2"),
+        (
+            begin.one_or_more().greedy().not_next("n", "x > avg(a.x)"),
+            "aaan",
+            [0, 1, 2],
+            "x = 3, avg(a.x) = 1.0",
+        ),
+        # Events in time are preferred, and what is found is in time.
+        (
+            begin.one_or_more().next("b", "kind = 'b' AND x > 99 + avg(a.x)").within("3 seconds"),
+            "a   aab",
+            [4, 5],
+            "x = 6, avg(a.x) = 4.5",
+        ),
+        (
+            begin.one_or_more().followed_by("b", "kind = 'b' AND x > 99 + avg(a.x)").within("3 seconds"),
+            "a    ac  b",
+            [0],
+            "x = 9, avg(a.x) = 0.0",
+        ),
+    ],
+)
+def test_values_are_those_of_the_events_that_are_shown(
+    pattern: ev.Pattern, letters: str, found: list[int], values: str
+) -> None:
+    row = diagnosed(pattern, letters)
+    assert (row["events"], row["length"], row["values"]) == (found, len(found), values)
+
+
 def test_partitions_are_told_apart() -> None:
     rows = [event | {"g": event["x"] % 2} for event in events("aabc")]
     why = begin.followed_by("b", "kind = 'b'").diagnose(rows, partition_by="g", ts_unit="s")

@@ -19,6 +19,7 @@ from tests.trends.patterns import (
     adjacent_symbols,
     features,
     patterns,
+    with_absent_neighbours,
     with_negation,
     with_neighbours,
     write,
@@ -26,12 +27,14 @@ from tests.trends.patterns import (
 
 _STRATEGIES = ["any", "any", "next", "contiguous"]
 _WINDOWS = [(5, None), (5, 2), (4, 2), (9, 4), (3, 1), (3, 2), (2, 2), (9, None), (6, 4), (1, 1)]
+_LONG_WINDOWS = [(20, None), (9, 4), (15, 6), (8, None)]
 _COUNT_WINDOWS = [(5, 2), (4, None), (3, 1), (2, 2), (6, 4), (5, 3)]
 _FOCUS = {
     None: patterns(),
     "conjunction": patterns(conjunction=True),
     "negation": with_negation(),
     "adjacent": with_neighbours(),
+    "absent neighbours": with_absent_neighbours(),
 }
 # (PARTITION BY, equality, GROUP BY)
 _SPLITS = [
@@ -66,10 +69,12 @@ def trend_cases(
     """
     pattern = draw(_FOCUS[focus])
     strategy = draw(st.sampled_from(_STRATEGIES))
-    partition_by, equal, group_by = draw(st.sampled_from(_SPLITS))
+    absent = focus == "absent neighbours"
+    partition_by, equal, group_by = draw(st.sampled_from(_SPLITS[:7] if absent else _SPLITS))
     options = _draw_options(draw, counts)
-    window = _draw_window(draw, windowed, count_windows)
-    conditions = _draw_conditions(draw, pattern, [1, 1, 2] if focus == "adjacent" else [0, 1, 0, 1, 2])
+    window = _draw_window(draw, windowed, count_windows, _LONG_WINDOWS if absent else _WINDOWS)
+    n_adjacent = [1, 1, 2] if focus == "adjacent" or absent else [0, 1, 0, 1, 2]
+    conditions = _draw_conditions(draw, pattern, n_adjacent, absent)
     types = _draw_types(draw, pattern)
     columns = _draw_columns(draw, pattern, (*partition_by, *equal, *group_by), options.get("counts", "exact"))
     min_length = draw(st.sampled_from([None, None, None, None, None, 2, 2, 3]))
@@ -110,7 +115,7 @@ def trend_cases(
     if min_length is not None:
         lines.append(f"MIN LENGTH {min_length}")
     lines.append("RETURN " + ", ".join(f"{column.text} AS r{i}" for i, column in enumerate(columns)))
-    drawn = draw(events(max_events, groups, _kinds(pattern), starts))
+    drawn = draw(events(max_events, groups, _kinds(pattern, absent), starts))
     shape = features(pattern) | {strategy, query.ties, *(["adjacent"] if "NEXT(" in "".join(where) else [])}
     return TrendCase(
         "\n".join(lines),
@@ -136,13 +141,15 @@ def _draw_options(draw: st.DrawFn, counts: str | None) -> dict[str, Any]:
     return options
 
 
-def _draw_window(draw: st.DrawFn, windowed: bool | None, count_windows: bool) -> dict[str, Any]:
+def _draw_window(
+    draw: st.DrawFn, windowed: bool | None, count_windows: bool, lengths: list[tuple[int, int | None]]
+) -> dict[str, Any]:
     kinds = ["none", "time", "time", "time", *(["events"] if count_windows else [])]
     if windowed is not None:
         kinds = [kind for kind in kinds if (kind != "none") == windowed]
     match draw(st.sampled_from(kinds)):
         case "time":
-            within, slide = draw(st.sampled_from(_WINDOWS))
+            within, slide = draw(st.sampled_from(lengths))
             return {"within": within * SECOND_US, "slide": None if slide is None else slide * SECOND_US}
         case "events":
             within, slide = draw(st.sampled_from(_COUNT_WINDOWS))
@@ -167,9 +174,13 @@ def _write_window(query: Query) -> list[str]:
     return []
 
 
-def _draw_conditions(draw: st.DrawFn, pattern: Pattern, n_adjacent: list[int]) -> list[Condition]:
+def _draw_conditions(draw: st.DrawFn, pattern: Pattern, n_adjacent: list[int], absent: bool) -> list[Condition]:
+    """With `absent` the conditions on adjacent events are mostly inside NOT."""
     names = sorted(symbols(pattern, negated=True))
     pairs = adjacent_symbols(pattern)
+    if absent:
+        inside = [pair for pair in pairs if not symbols(pattern) & set(pair)]
+        pairs = inside * 4 + pairs
     found = []
     for _ in range(draw(st.sampled_from([0, 0, 0, 0, 1, 2]))):
         found.append(local(draw(st.sampled_from(names)), draw(st.integers(0, len(LOCAL) - 1))))
@@ -210,11 +221,14 @@ _VALUES = {
 }
 
 
-def _kinds(pattern: Pattern) -> str:
-    """What events are of: mostly what the pattern looks for, sometimes what it forbids or does not know."""
+def _kinds(pattern: Pattern, absent: bool = False) -> str:
+    """What events are of: mostly what the pattern looks for, sometimes what it forbids or does not know.
+
+    With `absent` what it forbids is as likely.
+    """
     wanted = "".join(sorted({node.type for node in nodes(pattern) if isinstance(node, Type)}))
     known = "".join(sorted({node.type for node in nodes(pattern, negated=True) if isinstance(node, Type)}))
-    return wanted * 3 + known + KINDS[-1] + "Z"
+    return wanted + known * 3 + "Z" if absent else wanted * 3 + known + KINDS[-1] + "Z"
 
 
 def events(

@@ -57,10 +57,10 @@ class Names:
     own: bool
     used: int = 0
 
-    def step(self, draw: st.DrawFn, absent: bool) -> Type:
+    def step(self, draw: st.DrawFn, absent: bool, kinds: str = KINDS) -> Type:
         self.left -= 1
         self.used += 1
-        kind = draw(st.sampled_from(KINDS))
+        kind = draw(st.sampled_from(kinds))
         if absent:
             return Type(kind, f"n{self.used}")
         return Type(kind, f"s{self.used}") if self.own else Type(kind)
@@ -119,6 +119,54 @@ def with_negation(draw: st.DrawFn) -> Pattern:
             found = Seq((Not(absent()), present()))
         case _:
             found = Seq((Not(absent()), present(), Not(absent())))
+    return _repeat(draw, found) if draw(st.sampled_from([False, True])) else found
+
+
+@st.composite
+def with_absent_neighbours(draw: st.DrawFn) -> Pattern:
+    """A NOT in any place around a pattern whose events have neighbours; it may hold a NOT in any place too."""
+    names = Names(12, draw(st.booleans()))
+
+    def present() -> Pattern:
+        step: Pattern = names.step(draw, False, "AAB")
+        return _repeat(draw, step) if draw(st.sampled_from([False, False, True])) else step
+
+    def forbidden() -> Type:
+        return names.step(draw, True, "BBCA")
+
+    def absent(depth: int) -> Pattern:
+        first, second = forbidden(), forbidden()
+        kinds = ["seq", "plus", "seq plus", "or", *(["between", "last", "first"] if depth else [])]
+        match draw(st.sampled_from(kinds)):
+            case "plus":
+                return Repeat(first, 2, None)
+            case "seq plus":
+                return Seq((Repeat(first, 1, None), second))
+            case "or":
+                return Or((Seq((first, second)), forbidden()))
+            case "between":
+                return Seq((first, Not(inner()), second))
+            case "last":
+                return Seq((first, second, Not(inner())))
+            case "first":
+                return Seq((Not(inner()), first, second))
+        return Seq((first, second))
+
+    def inner() -> Pattern:
+        return absent(0) if draw(st.booleans()) else forbidden()
+
+    match draw(st.sampled_from(["between", "between", "last", "first", "both", "two"])):
+        case "between":
+            found = Seq((present(), Not(absent(1)), present()))
+        case "last":
+            found = Seq((present(), Not(absent(1))))
+        case "first":
+            found = Seq((Not(absent(1)), present()))
+        case "two":
+            light = Not(forbidden())
+            found = Seq((present(), Not(absent(1)), *draw(st.permutations([present(), light]))))
+        case _:
+            found = Seq((Not(absent(0)), present(), Not(absent(0))))
     return _repeat(draw, found) if draw(st.sampled_from([False, True])) else found
 
 

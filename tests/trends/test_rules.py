@@ -210,12 +210,86 @@ def test_a_negation_at_the_end_of_a_round_stands_between_the_rounds() -> None:
     assert count("(SEQ(A, NOT C))+", "a1 c2 a3") == [1]
 
 
-def test_conditions_on_adjacent_events_inside_a_negation_are_refused() -> None:
-    text = "PATTERN SEQ(A, NOT SEQ(B n, C m), A last) WHERE n.x < NEXT(m).x RETURN COUNT(*)"
-    with pytest.raises(ev.QueryError) as refused:
-        values(text, stream("a1 b2 c3 a4", x=[0, 5, 1, 0]))
-    assert "inside NOT" in refused.value.message
-    assert refused.value.snippet.endswith("^" * len("n.x < NEXT(m).x"))
+RISE = "WHERE n.x < NEXT(m).x"
+
+
+def absent(pattern: str, events: str, x: list[int], more: str = "", **options: Any) -> list[Any]:
+    """COUNT(*) of every window; n and m are what must not rise."""
+    text = f"PATTERN {pattern} {RISE} {more} RETURN COUNT(*)"
+    return [row[0] for row in values(text, stream(events, x=x), **options)]
+
+
+@pytest.mark.parametrize("strategy", ["any", "next"])
+def test_a_condition_inside_a_negation_decides_what_is_absent(strategy: str) -> None:
+    pattern, more = "SEQ(A, NOT SEQ(B n, C m), D)", f"SEMANTICS {strategy}"
+    assert absent(pattern, "a1 b2 c3 d4", [0, 5, 1, 0], more) == [1]
+    assert absent(pattern, "a1 b2 c3 d4", [0, 1, 5, 0], more) == []
+    # Only a match that lies between the two counts.
+    assert absent(pattern, "b0 a1 c3 d4", [1, 0, 5, 0], more) == [1]
+    assert absent(pattern, "a1 b2 d3 c4", [0, 1, 0, 5], more) == [1]
+    assert absent(pattern, "a1 b1 c2 d3", [0, 1, 5, 0], more) == [1]
+    assert absent(pattern, "a1 b2 c3 d3", [0, 1, 5, 0], more) == [1]
+    # The later of two beginnings, and the one that holds although it is further back.
+    assert absent(pattern, "b0 a1 b2 c3 d4", [0, 0, 1, 5, 0], more) == []
+    assert absent(pattern, "a1 b2 b3 c4 d5", [0, 1, 9, 5, 0], more) == []
+
+
+def test_a_step_further_back_is_open_where_a_later_one_is_not() -> None:
+    """From a1 a rise lies before d5, from a3 it does not."""
+    assert absent("SEQ(A, NOT SEQ(B n, C m), D)", "a1 b2 a3 c4 d5 d6", [0, 1, 0, 5, 0, 0]) == [2]
+
+
+def test_a_condition_inside_a_repetition_that_is_absent() -> None:
+    text = "PATTERN SEQ(A, NOT SEQ(B n+, C), D) WHERE n.x < NEXT(n).x AND n.x > NEXT(C).x RETURN COUNT(*)"
+    assert values(text, stream("a1 b2 b3 c4 d5", x=[0, 1, 2, 9, 0])) == [(1,)]
+    assert values(text, stream("a1 b2 b3 c4 d5", x=[0, 1, 9, 5, 0])) == []
+    text = "PATTERN SEQ(A, NOT B n{2,}, D) WHERE n.x < NEXT(n).x RETURN COUNT(*)"
+    assert values(text, stream("a1 b2 b3 b4 d5", x=[0, 3, 2, 1, 0])) == [(1,)]
+    assert values(text, stream("a1 b2 b3 b4 d5", x=[0, 3, 1, 2, 0])) == []
+
+
+def test_a_condition_inside_a_negation_at_the_edges_of_a_window() -> None:
+    last, first = "SEQ(A+, NOT SEQ(B n, C m))", "SEQ(NOT SEQ(B n, C m), A+)"
+    for strategy in ("any", "next"):
+        more = f"SEMANTICS {strategy}"
+        assert absent(last, "a1 b2 c3 a4", [0, 1, 5, 0], more) == [2]
+        assert absent(last, "a1 b2 c3", [0, 1, 5], more) == []
+        assert absent(last, "a1 b2 c3", [0, 5, 1], more) == [1]
+        assert absent(first, "a1 b2 c3 a4", [0, 1, 5, 0], more) == [2]
+        assert absent(first, "b2 c3 a4", [1, 5, 0], more) == []
+        assert absent(first, "b2 c3 a3", [1, 5, 0], more) == [1]
+    windowed = f"PATTERN {{}} {RISE} WITHIN 4 seconds SLIDE 2 seconds RETURN COUNT(*)"
+    # The rise from b2 to c5 lies in the window from 2 to 6 alone.
+    assert values(windowed.format(last), stream("a1 b2 a3 c5", x=[0, 1, 0, 5])) == [(1, -2, 2), (1, 2, 6), (3, 0, 4)]
+    assert values(windowed.format(last), stream("a2 b3 c5", x=[0, 1, 5])) == [(1, 0, 4)]
+    assert values(windowed.format(first), stream("b1 c3 a3 a4", x=[1, 5, 0, 0])) == [(1, 0, 4), (1, 4, 8), (3, 2, 6)]
+
+
+def test_windows_see_what_is_absent_between_two_events_as_a_whole_does() -> None:
+    text = f"PATTERN SEQ(A, NOT SEQ(B n, C m), D) {RISE} WITHIN 10 seconds SLIDE 2 seconds RETURN COUNT(*)"
+    rows = values(text, stream("a1 b2 c3 a4 d5", x=[0, 1, 5, 0, 0]))
+    assert {row[0] for row in rows} == {1} and len(rows) == 5
+
+
+def test_negations_inside_a_negation_with_conditions() -> None:
+    pattern = "SEQ(A, NOT SEQ(B n, NOT E, C m), D)"
+    assert absent(pattern, "a1 b2 e3 c4 d5", [0, 1, 0, 5, 0]) == [1]
+    assert absent(pattern, "a1 b2 e3 b4 c5 d6", [0, 1, 0, 2, 5, 0]) == []
+    pattern = "SEQ(A, NOT SEQ(B n, C m, NOT E), D)"
+    assert absent(pattern, "a1 b2 c3 d4 e5", [0, 1, 5, 0, 0]) == [1]
+    assert absent(pattern, "a1 b2 c3 e3 d4", [0, 1, 5, 0, 0]) == []
+    pattern = "SEQ(A, NOT SEQ(NOT E, B n, C m), D)"
+    assert absent(pattern, "e0 a1 b2 c3 d4", [0, 0, 1, 5, 0]) == [1]
+    assert absent(pattern, "a1 b2 e2 c3 d4", [0, 1, 0, 5, 0]) == []
+    pattern = "SEQ(A, NOT SEQ(F, NOT SEQ(B n, C m), G), D)"
+    assert absent(pattern, "a1 f2 b3 c4 g5 d6", [0, 0, 5, 1, 0, 0]) == []
+    assert absent(pattern, "a1 f2 b3 c4 g5 d6", [0, 0, 1, 5, 0, 0]) == [1]
+
+
+def test_a_negation_with_conditions_beside_conditions_on_the_trend() -> None:
+    text = "PATTERN SEQ(A a+, NOT SEQ(B n, C m), D) WHERE a.x < NEXT(a).x AND n.x < NEXT(m).x RETURN COUNT(*), SUM(a.x)"
+    assert values(text, stream("a1 a2 b3 c4 a5 d6", x=[1, 2, 1, 5, 3, 0])) == [(4, 18)]
+    assert values(text, stream("a1 a2 b3 c4 a5 d6", x=[1, 2, 5, 1, 3, 0])) == [(7, 24)]
 
 
 # Windows and groups

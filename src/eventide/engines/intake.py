@@ -5,7 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eventide.engines.interval_intake import check_intervals, in_slices
 from eventide.errors import InputError
+from eventide.operators.allen.spec import START
 from eventide.operators.block import MASK, MAX_US, TS
 from eventide.operators.times import UNIT_US, TimeType
 from eventide.plan.physical import Intake
@@ -16,9 +18,12 @@ def take_in(raw: pa.Table, intake: Intake) -> tuple[pa.Table, int]:
 
     The raw table has the block's columns; `ts` is still in the user's type and may hold NULLs.
     """
+    n_bad = 0
+    if intake.intervals is not None:
+        raw, n_bad = check_intervals(raw, intake, intake.intervals)
     ts = raw.column(TS)
-    n_bad = ts.null_count
-    if n_bad:
+    n_bad += ts.null_count
+    if ts.null_count:
         bad = pc.is_null(ts)
         if not intake.drop_bad_events:
             raise no_time(intake, _which(raw.filter(bad), intake))
@@ -30,6 +35,11 @@ def take_in(raw: pa.Table, intake: Intake) -> tuple[pa.Table, int]:
             raw = raw.filter(relevant)
             ts = raw.column(TS)
     block = raw.set_column(raw.schema.get_field_index(TS), TS, microseconds(ts, intake))
+    if intake.intervals is not None:
+        block = block.set_column(
+            block.schema.get_field_index(START), START, microseconds(block.column(START), intake)
+        )
+        block = in_slices(block, intake.intervals)
     return block, n_bad
 
 

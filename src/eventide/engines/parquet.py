@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,20 +38,26 @@ def _is_coded(footer: pq.FileMetaData, place: int) -> bool:
     )
 
 
-def is_in_time_order(files: Sequence[str], name: str) -> bool:
-    """Whether the footers tell that no event lies in a row group behind a later one."""
-    newest = None
+def group_times(files: Sequence[str], name: str) -> list[tuple[Any, Any]] | None:
+    """The first and the last time of every row group that holds a row; None where a footer does not tell."""
+    found: list[tuple[Any, Any]] = []
     for file in files:
         footer = pq.read_metadata(file)
         places = {footer.schema.column(i).path: i for i in range(footer.num_columns)}
         for i in range(footer.num_row_groups):
+            if not footer.row_group(i).num_rows:
+                continue
             statistics = footer.row_group(i).column(places[name]).statistics if name in places else None
             if statistics is None or not statistics.has_min_max or statistics.null_count:
-                return False
-            if newest is not None and statistics.min < newest:
-                return False
-            newest = statistics.max
-    return True
+                return None
+            found.append((statistics.min, statistics.max))
+    return found
+
+
+def is_in_time_order(files: Sequence[str], name: str) -> bool:
+    """Whether the footers tell that no event lies in a row group behind a later one."""
+    times = group_times(files, name)
+    return times is not None and all(first[1] <= second[0] for first, second in pairwise(times))
 
 
 Piece = tuple[str, int, int]  # path, first row group, row group after the last

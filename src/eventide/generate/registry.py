@@ -16,13 +16,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from eventide.errors import InputError, did_you_mean
-from eventide.generate import activity, cars, checks, cluster, stocks, transport, typed
+from eventide.generate import activity, cars, checks, cluster, situations, stocks, transport, typed
 from eventide.generate.parameters import check_whole
 
 
 @dataclass(frozen=True)
 class Generator:
-    """What a generator's file offers: the schema, the parameters' class, and the events in blocks."""
+    """What a generator's file offers: the schema, the parameters' class, and the events in blocks.
+
+    Parameters that decide the columns have a `schema` of their own; the one here is that of the defaults.
+    """
 
     schema: pa.Schema
     parameters: Callable[..., Any]
@@ -34,6 +37,7 @@ GENERATORS: dict[str, Generator] = {
     "cars": Generator(cars.SCHEMA, cars.Parameters, cars.blocks),
     "checks": Generator(checks.SCHEMA, checks.Parameters, checks.blocks),
     "cluster": Generator(cluster.SCHEMA, cluster.Parameters, cluster.blocks),
+    "situations": Generator(situations.SCHEMA, situations.Parameters, situations.blocks),
     "stocks": Generator(stocks.SCHEMA, stocks.Parameters, stocks.blocks),
     "transport": Generator(transport.SCHEMA, transport.Parameters, transport.blocks),
     "typed": Generator(typed.SCHEMA, typed.Parameters, typed.blocks),
@@ -106,7 +110,8 @@ def _open(
         if parameter not in known:
             hint = did_you_mean(parameter, known)
             raise InputError(f"generator '{name}' has no parameter '{parameter}'", hint=hint)
-    return generator.schema, generator.blocks(generator.parameters(**parameters), events, seed)
+    chosen = generator.parameters(**parameters)
+    return getattr(chosen, "schema", generator.schema), generator.blocks(chosen, events, seed)
 
 
 def _regroup(batches: Iterator[pa.RecordBatch], schema: pa.Schema, row_group_events: int) -> Iterator[pa.Table]:

@@ -31,7 +31,8 @@ NO_PROBLEM, OUT_FULL, RUNS_FULL, BINDINGS_FULL, COMPLETE_FULL, KEPT_FULL = 0, 1,
 NEXT_ROW, SAVED, IS_OPEN = 0, 1, 2
 # Places in `limits`.
 WINDOW_US, GAP_US, END_US, SKIP, SKIP_STEP, TIMEOUTS = 0, 1, 2, 3, 4, 5
-NO_SKIP, SKIP_NEXT, SKIP_PAST_LAST, SKIP_TO_FIRST, SKIP_TO_LAST = 0, 1, 2, 3, 4
+# ONLY_FIRST: of each partition the match that begins first; of several the one that is complete first.
+NO_SKIP, SKIP_NEXT, SKIP_PAST_LAST, SKIP_TO_FIRST, SKIP_TO_LAST, ONLY_FIRST = 0, 1, 2, 3, 4, 5
 # Rows of `out`: partition, what it is, last binding.
 MATCH, TIMEOUT = 0, 1
 
@@ -112,9 +113,38 @@ def _is_one_true(
 
 
 @njit(cache=True, nogil=True)
+def _by_masks(
+    first: int, last: int, row: int, terms: IndexArray, literals: IndexArray, tests: IndexArray, masks: IntArray
+) -> int:
+    """What the event alone says of the terms: 1: one holds, 0: none does, -1: that depends on earlier events.
+
+    Most events are settled here, without the many arrays that `holds` is given.
+    """
+    known = 0
+    for term in range(first, last):
+        true = 1
+        for at in range(terms[term], terms[term + 1]):
+            c = literals[at] >> 1
+            bit = tests[c, 0]
+            fact = bit < 0 or (masks[bit >> 6, row] >> (bit & 63)) & 1 != 0
+            if fact and tests[c, 1] != 0:
+                true = -1
+            elif fact == (literals[at] & 1 != 0):
+                true = 0
+                break
+        if true == 1:
+            return 1
+        if true < 0:
+            known = -1
+    return known
+
+
+@njit(cache=True, nogil=True)
 def _skip_row(bindings: IndexArray, node: int, limits: IntArray) -> int:
     """The row before which nothing may begin after a match; -1: anything may."""
     skip = limits[SKIP]
+    if skip == ONLY_FIRST:
+        return NEVER
     if skip == SKIP_PAST_LAST:
         return int(bindings[0, node]) + 1
     found = -1
@@ -139,6 +169,38 @@ def _leave_out(starts: IndexArray, keep: IndexArray, n: int, row: int) -> int:
                 keep[k, kept] = keep[k, i]
             kept += 1
     return kept
+
+
+@njit(cache=True, nogil=True)
+def _keep_first(
+    runs: IndexArray, n_runs: int, complete: IndexArray, n_complete: int, row: int, alike: IndexArray, seen: IntArray
+) -> tuple[int, int]:
+    """Drop what cannot become the match that begins first: how many partial and complete matches are left.
+
+    Partial matches stand in the order of their beginnings. Of those in one of the states that are `alike`, whose
+    future does not depend on the events taken, the first does whatever the others do. `seen`: the row at which a
+    state was seen last, plus one.
+    """
+    first = NEVER
+    if n_complete > 0:
+        best = 0
+        for i in range(1, n_complete):
+            if complete[1, i] < complete[1, best]:
+                best = i
+        complete[0, 0], complete[1, 0] = complete[0, best], complete[1, best]
+        n_complete, first = 1, complete[1, 0]
+    kept = 0
+    for i in range(n_runs):
+        at = runs[0, i]
+        if runs[2, i] >= first:
+            break
+        if alike[at]:
+            if seen[at] == row + 1:
+                continue
+            seen[at] = row + 1
+        runs[0, kept], runs[1, kept], runs[2, kept] = at, runs[1, i], runs[2, i]
+        kept += 1
+    return kept, n_complete
 
 
 @njit(cache=True, nogil=True)
@@ -302,7 +364,8 @@ def advance_matches(
     open, what is not decided is written to `kept`: as in `_read_saved`, but with numbers by partition instead of ends,
     and with rows as they are here.
     """
-    first_edge, edges, pending = program[0], program[1], program[4]
+    first_edge, edges, terms, literals, pending, alike = program
+    seen = np.zeros(alike.size, dtype=np.int64)
     window_us, gap_us, skip = limits[WINDOW_US], limits[GAP_US], limits[SKIP]
     is_timed = window_us < NEVER or gap_us < NEVER
     n_out = 0
@@ -363,7 +426,7 @@ def advance_matches(
                         n_out += 1
             else:
                 # The event is looked at; the last run is the one that begins here.
-                for run in range(n_old + 1):
+                for run in range(n_old + (skip != ONLY_FIRST or n_complete == 0)):
                     at, node, start = np.int32(0), np.int32(-1), np.int32(row)
                     if run < n_old:
                         at, node, start = old[0, run], old[1, run], old[2, run]
@@ -371,8 +434,12 @@ def advance_matches(
                     is_stopped = False
                     for e in range(first_edge[at], first_edge[at + 1]):
                         edge = edges[e]
-                        if not _is_one_true(
-                            edge[3], edge[4], row, node, program, tests, masks, bindings, carried, cols
+                        known = _by_masks(edge[3], edge[4], row, terms, literals, tests, masks)
+                        if known == 0 or (
+                            known < 0
+                            and not _is_one_true(
+                                edge[3], edge[4], row, node, program, tests, masks, bindings, carried, cols
+                            )
                         ):
                             continue
                         target, last = edge[1], node
@@ -415,6 +482,8 @@ def advance_matches(
                         break
                     if is_stopped:
                         n_new = n_kept
+            if problem == NO_PROBLEM and skip == ONLY_FIRST and not moves:
+                n_new, n_complete = _keep_first(new, n_new, new_complete, n_complete, row, alike, seen)
             if problem == NO_PROBLEM and n_complete > 0:
                 n_new, n_complete, n_out = _settle(
                     new,
@@ -438,6 +507,8 @@ def advance_matches(
             state[MOVED] = 1 if moves and not (is_end and not is_open) else 0
             if not moves or (is_end and not is_open):
                 state[ROW] += 1
+            if skip == ONLY_FIRST and n_out > n_before:
+                state[ROW], state[MOVED] = hi + 1, 0
         state[PARTITION] += 1
         state[ROW] = -1
     return n_out

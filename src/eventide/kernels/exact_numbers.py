@@ -13,6 +13,7 @@ from numba import njit
 
 DTYPE = np.uint64
 WEIGHT = np.uint64
+WORDS = 2  # that lanes use
 # Above 10**38 / 2**64, and twice it plus a carry still fits into a word.
 BEYOND = np.uint64(6_000_000_000_000_000_000)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
@@ -62,17 +63,30 @@ def multiply_words(x: Any, y: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _add_words(a: Any, i: int, low: Any, high: Any, is_beyond: bool) -> None:
+def _sum_words(first: Any, second: Any, low: Any, high: Any, is_beyond: bool) -> Any:
     if is_beyond or high >= BEYOND:
-        a[i, 0], a[i, 1] = _ZERO, BEYOND
-        return
-    total = a[i, 0] + low
-    above = a[i, 1] + high
+        return _ZERO, BEYOND
+    total = first + low
+    above = second + high
     if total < low:
         above += _ONE
     if above >= BEYOND:
-        total, above = _ZERO, BEYOND
-    a[i, 0], a[i, 1] = total, above
+        return _ZERO, BEYOND
+    return total, above
+
+
+@njit(cache=True, nogil=True)
+def _add_words(a: Any, i: int, low: Any, high: Any, is_beyond: bool) -> None:
+    a[i, 0], a[i, 1] = _sum_words(a[i, 0], a[i, 1], low, high, is_beyond)
+
+
+@njit(cache=True, nogil=True)
+def _times(low: Any, high: Any, weight: Any) -> Any:
+    """The words of a product, and whether it is beyond the range."""
+    first, carried = multiply_words(low, weight)
+    second, over = multiply_words(high, weight)
+    total = second + carried
+    return first, total, high >= BEYOND or over != _ZERO or total < second
 
 
 @njit(cache=True, nogil=True)
@@ -80,10 +94,8 @@ def add_times(a: Any, i: int, b: Any, j: int, weight: Any) -> None:
     """a[i] += b[j] * weight"""
     if weight == _ZERO or is_zero(b, j):
         return
-    low, carried = multiply_words(b[j, 0], weight)
-    high, over = multiply_words(b[j, 1], weight)
-    total = high + carried
-    _add_words(a, i, low, total, b[j, 1] >= BEYOND or over != _ZERO or total < high)
+    low, high, is_beyond = _times(b[j, 0], b[j, 1], weight)
+    _add_words(a, i, low, high, is_beyond)
 
 
 @njit(cache=True, nogil=True)
@@ -102,16 +114,43 @@ def add_product(a: Any, i: int, b: Any, j: int, c: Any, k: int) -> None:
 @njit(cache=True, nogil=True)
 def to_doubles(a: Any, i: int) -> Any:
     """The nearest double and what it lacks; infinity beyond the range."""
-    if a[i, 1] >= BEYOND:
+    return words_to_doubles(a[i, 0], a[i, 1])
+
+
+@njit(cache=True, nogil=True)
+def words_to_doubles(word: Any, above: Any) -> Any:
+    """As `to_doubles`, of the two words of a number."""
+    if above >= BEYOND:
         return np.inf, 0.0
-    if a[i, 1] == _ZERO and a[i, 0] < _EXACT:
-        return np.float64(a[i, 0]), 0.0
+    if above == _ZERO and word < _EXACT:
+        return np.float64(word), 0.0
     # Each part has at most 53 bits and is less than the one before: what a sum rounds off is known exactly.
-    top = np.float64(a[i, 1] >> _TAIL << _TAIL) * _WORD
-    middle = np.float64(a[i, 1] & _TAIL_BITS) * _WORD
-    low_top = np.float64(a[i, 0] >> _TAIL << _TAIL)
+    top = np.float64(above >> _TAIL << _TAIL) * _WORD
+    middle = np.float64(above & _TAIL_BITS) * _WORD
+    low_top = np.float64(word >> _TAIL << _TAIL)
     high = top + middle
     most = high + low_top
-    rest = (middle - (high - top)) + (low_top - (most - high)) + np.float64(a[i, 0] & _TAIL_BITS)
+    rest = (middle - (high - top)) + (low_top - (most - high)) + np.float64(word & _TAIL_BITS)
     total = most + rest
     return total, rest - (total - most)
+
+
+@njit(cache=True, nogil=True)
+def add_lanes(first: Any, second: Any, i: int, j: int, n: int) -> None:
+    """Numbers i.. += numbers j.., n of them; the first and the second words stand apart, for vector instructions."""
+    target, source = np.uint64(i), np.uint64(j)
+    for k in range(np.uint64(n)):
+        low = first[target + k] + first[source + k]
+        high = second[target + k] + second[source + k] + (_ONE if low < first[source + k] else _ZERO)
+        is_beyond = high >= BEYOND
+        first[target + k] = _ZERO if is_beyond else low
+        second[target + k] = BEYOND if is_beyond else high
+
+
+@njit(cache=True, nogil=True)
+def add_times_lanes(first: Any, second: Any, i: int, j: int, n: int, weight: Any) -> None:
+    """Numbers i.. += numbers j.. times a weight, n of them."""
+    for k in range(n if weight != _ZERO else 0):
+        if first[j + k] != _ZERO or second[j + k] != _ZERO:
+            low, high, is_beyond = _times(first[j + k], second[j + k], weight)
+            first[i + k], second[i + k] = _sum_words(first[i + k], second[i + k], low, high, is_beyond)

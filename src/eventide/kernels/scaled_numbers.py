@@ -12,6 +12,7 @@ from numba import njit
 
 DTYPE = np.float64
 WEIGHT = np.float64
+WORDS = 2  # that lanes use
 LARGE = 2.0**512
 _SMALL = 2.0**-512
 
@@ -34,25 +35,28 @@ def set_one(a: Any, i: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _add_scaled(a: Any, i: int, m: float, e: float) -> None:
-    if m >= LARGE:
-        m, e = m * _SMALL, e + 1.0
-    ahead = e - a[i, 1]
-    if a[i, 0] == 0.0 or ahead >= 2.0:
-        a[i, 0], a[i, 1] = m, e
-        return
+def _sum_scaled(m: float, e: float, n: float, f: float) -> Any:
+    if n >= LARGE:
+        n, f = n * _SMALL, f + 1.0
+    ahead = f - e
+    if m == 0.0 or ahead >= 2.0:
+        return n, f
     if ahead == 1.0:
-        m, a[i, 1] = m + a[i, 0] * _SMALL, e
+        total, e = n + m * _SMALL, f
     elif ahead == 0.0:
-        m += a[i, 0]
+        total = m + n
     elif ahead == -1.0:
-        m = a[i, 0] + m * _SMALL
+        total = m + n * _SMALL
     else:
-        m = a[i, 0]
-    if m >= LARGE:
-        m *= _SMALL
-        a[i, 1] += 1.0
-    a[i, 0] = m
+        total = m
+    if total >= LARGE:
+        return total * _SMALL, e + 1.0
+    return total, e
+
+
+@njit(cache=True, nogil=True)
+def _add_scaled(a: Any, i: int, m: float, e: float) -> None:
+    a[i, 0], a[i, 1] = _sum_scaled(a[i, 0], a[i, 1], m, e)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -85,3 +89,34 @@ def add_product(a: Any, i: int, b: Any, j: int, c: Any, k: int) -> None:
 def to_doubles(a: Any, i: int) -> Any:
     """The value, and that it lacks nothing."""
     return a[i, 0] * LARGE ** a[i, 1], 0.0
+
+
+@njit(cache=True, nogil=True)
+def words_to_doubles(word: float, above: float) -> Any:
+    """As `to_doubles`, of the two words of a number."""
+    return word * LARGE**above, 0.0
+
+
+@njit(cache=True, nogil=True)
+def add_lanes(first: Any, second: Any, i: int, j: int, n: int) -> None:
+    """Numbers i.. += numbers j.., n of them; the first and the second words stand apart, for vector instructions."""
+    target, source = np.uint64(i), np.uint64(j)
+    for k in range(np.uint64(n)):
+        e, f = second[target + k], second[source + k]
+        ahead = f - e
+        mine = 1.0 if ahead <= 0.0 else (_SMALL if ahead == 1.0 else 0.0)
+        other = 1.0 if ahead >= 0.0 else (_SMALL if ahead == -1.0 else 0.0)
+        m = first[target + k] * mine + first[source + k] * other
+        e = max(e, f)
+        is_large = m >= LARGE
+        first[target + k] = m * _SMALL if is_large else m
+        second[target + k] = e + 1.0 if is_large else e
+
+
+@njit(cache=True, nogil=True)
+def add_times_lanes(first: Any, second: Any, i: int, j: int, n: int, weight: float) -> None:
+    """Numbers i.. += numbers j.. times a weight, n of them."""
+    for k in range(n if weight != 0.0 else 0):
+        if first[j + k] != 0.0:
+            product = first[j + k] * weight
+            first[i + k], second[i + k] = _sum_scaled(first[i + k], second[i + k], product, second[j + k])

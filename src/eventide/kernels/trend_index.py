@@ -1,7 +1,8 @@
-"""Aggregates over trends where one comparison of adjacent events decides a step, under skip-till-any.
+"""Aggregates over trends where one comparison of adjacent events decides a step: n log n instead of n squared.
 
-The records of a state's events stand in a Fenwick tree over the ranks of what is compared, or by rank where it must be
-equal; the sum of those that an event may extend is one query: n log n instead of n squared.
+Under skip-till-any the records of a state's events stand in a Fenwick tree over the ranks of what is compared, or by
+rank where it must be equal; the sum of those that an event may extend is one query. Under the other strategies an event
+that is extended is gone: it waits in a queue by rank. Windows that overlap are walked at once, each in a lane.
 """
 
 from __future__ import annotations
@@ -13,195 +14,264 @@ from numba import njit
 from eventide.kernels.arrays import IntArray
 
 # <generated: numbers>
-from eventide.kernels.exact_numbers import is_zero, set_one
-from eventide.kernels.trend_records import add_event, add_record, clear_record, copy_class
+from eventide.kernels.trend_lanes import begin_lane, has, put, put_event, take_out
+from eventide.kernels.trend_queues import chain, find, push
 
 # </generated>
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def count_indexed(
-    scopes: IntArray, events: Any, tables: Any, index: Any, values: Any, memory: Any, sizes: IntArray, out: Any
+    batches: IntArray, scopes: IntArray, events: Any, tables: Any, index: Any, values: Any, memory: Any, out: Any
 ) -> None:
-    """As `kernels.trends.count_scopes`, with `index` for the steps that a comparison decides.
+    """Fill `out` with the records of each scope, by side of the pattern; a batch of scopes is walked at once.
 
-    `index` is (state, test, first node of each tree; by letter the first query, its tree and case; by test and event
-    the place as earlier event or -1, and how many places it may extend as later event, or the only one; whether it is
-    that; the number of places). `memory` is (records, tree and place of each entry, state and row of new entries).
+    `batches` are (first scope, scope behind the last, what turns a row into its place among the ranks), their rows as
+    those of the scopes in ascending order. See `operators.trends.indexes` for the rest.
     """
-    _, _, holds, _, keeps, verdicts, keeps_all = tables
-    records = memory[0]
+    tie, letter, group = events
+    _, _, holds, totals, (after, settle, is_quiet), verdicts, is_any, shape = tables
+    records, filled, stamps, current, new, queues, cell = memory
     n_states = holds.size
+    for batch in range(batches.shape[0]):
+        first, stop, shift = batches[batch]
+        filled[: 3 * n_states + 1] = False
+        _forget_all(current, queues)
+        n_entries = 0
+        # Scopes `a` up to `b` are open.
+        a, b, row, end = first, first, scopes[first, 0], scopes[stop - 1, 1]
+        while True:
+            while a < b and scopes[a, 1] <= row:
+                _judge(a, a - first, records, shape, filled, n_states, verdicts, cell, out)
+                a += 1
+            while b < stop and scopes[b, 0] <= row:
+                begin_lane(records, shape, 0, not filled[0], b - first)
+                filled[0] = True
+                b += 1
+            if a == b:
+                if b == stop:
+                    break
+                row = scopes[b, 0]
+                continue
+            behind = row + 1
+            while behind < end and tie[behind] == tie[row]:
+                behind += 1
+            lanes = (a - first, b - first)
+            n_new = _take(row, behind, letter, shift, lanes, n_entries, tables, index, values, memory)
+            if not is_quiet[group[row]]:
+                _pass_by(group[row], lanes, after, holds, index, memory, shape)
+            for state in range(n_states):
+                if filled[n_states + state]:
+                    settled = settle[group[row], state]
+                    put(records, shape, n_states + state, settled, not filled[settled], lanes[0], lanes[1])
+                    filled[settled] = True
+                    filled[n_states + state] = False
+            for k in range(n_entries, n_entries + n_new):
+                _insert(k, row, shift, batch, lanes, is_any, totals, index, memory, shape)
+            if not is_any:
+                n_entries += n_new
+            row = behind
+
+
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
+def _forget_all(current: IntArray, queues: Any) -> None:
+    for tree in range(current.size):
+        current[tree] += 1
+        queues[2][tree] = 0
+
+
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
+def _judge(
+    scope: int, lane: int, records: Any, shape: Any, filled: Any, n_states: int, verdicts: Any, cell: Any, out: Any
+) -> None:
+    """What the records of the states count for when a scope ends, by side."""
     counted, places = verdicts
     n_sides = counted.shape[0]
-    n_entries = 0
-    for scope in range(scopes.shape[0]):
-        for state in range(3 * n_states + 1):
-            clear_record(records, sizes, state)
-        set_one(records[0], 0)
-        n_entries = _forget(-1, index, memory, sizes, n_entries)
-        row, stop = scopes[scope, 0], scopes[scope, 1]
-        while row < stop:
-            behind = row + 1
-            while behind < stop and events[0][behind] == events[0][row]:
-                behind += 1
-            n_new = _take(row, behind, events[1], tables, index, values, memory, sizes)
-            group = events[2][row]
-            if not keeps_all:
-                n_entries = _pass_by(group, keeps, holds, index, memory, sizes, n_entries)
-            for state in range(n_states):
-                if not is_zero(records[0], n_states + state):
-                    settled = state if keeps_all else keeps[2][group, state]
-                    add_record(records, sizes, n_states + state, settled, keeps[4])
-                    clear_record(records, sizes, n_states + state)
-            for k in range(n_new):
-                n_entries = _insert(k, index, memory, sizes, n_states, n_entries)
-            row = behind
-        for side in range(n_sides):
-            for state in range(n_states):
-                if counted[side, state] and not is_zero(records[0], state):
-                    copy_class(records, sizes, state, 0, out[0], scope * n_sides + side)
-                    if places[side, state] < 0:
-                        out[1][scope * n_sides + side] = True
+    n_numbers = (shape[0] + 1) * shape[3]
+    for side in range(n_sides):
+        for state in range(n_states):
+            if counted[side, state] and filled[state] and has(records, state * n_numbers + lane):
+                target = scope * n_sides + side
+                take_out(records, shape, state, lane, places[side, state] >= 0, cell, out[0], target)
+                if places[side, state] < 0:
+                    out[1][target] = True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _take(
-    row: int, behind: int, letter: IntArray, tables: Any, index: Any, values: Any, memory: Any, sizes: IntArray
+    row: int,
+    behind: int,
+    letter: IntArray,
+    shift: int,
+    lanes: Any,
+    n_entries: int,
+    tables: Any,
+    index: Any,
+    values: Any,
+    memory: Any,
 ) -> int:
     """What the events of one time add to the new records; returns how many entries they make."""
-    (move_to, carry_lo, before, after, bits), (step_lo, step_from, step_move), holds, grained = tables[:4]
-    records = memory[0]
-    tree_first, query_lo, query_tree, query_case = index[2], index[3], index[4], index[5]
-    steps = (move_to, carry_lo, (before, after, bits), holds)
+    (step_lo, step_from, step_move), holds = tables[1], tables[2]
+    is_any, shape = tables[6], tables[7]
+    records, filled = memory[0], memory[1]
+    query_lo, query_tree, query_move, reach, tree_test, is_point = index[:6]
+    found, taken = memory[4][2], memory[4][3]
+    a, b = lanes
     n_states = holds.size
     scratch = 3 * n_states
-    n_new = 0
+    n_new, n_found = 0, 0
     for r in range(row, behind):
         k = letter[r]
         if k < 0:
             continue
         n_mine = n_new
         for i in range(step_lo[k], step_lo[k + 1]):
-            source, move = step_from[i], step_move[i]
-            if not is_zero(records[0], source):
-                n_new = _add(source, move, steps, values, memory, sizes, r, n_mine, n_new)
+            if filled[step_from[i]]:
+                n_new = _add(step_from[i], step_move[i], r, lanes, n_entries, n_mine, n_new, tables, values, memory)
         for q in range(query_lo[k], query_lo[k + 1]):
             tree = query_tree[q]
-            _query(tree, r, index, records, sizes, scratch, tree_first[tree])
-            if is_zero(records[0], scratch):
-                continue
-            for i in range(grained[2][query_case[q]], grained[2][query_case[q] + 1]):
-                move = grained[3][i]
-                n_new = _add(scratch, move, steps, values, memory, sizes, r, n_mine, n_new)
-            clear_record(records, sizes, scratch)
+            test = tree_test[tree]
+            place = reach[test, shift + r]
+            if is_any:
+                _sum(tree, place, is_point[test], a, b, index, memory, shape, scratch)
+            else:
+                n_found = find(found, n_found, tree, place, is_point[test], memory[5])
+                for each in range(n_found):
+                    entry = found[each, 2]
+                    if found[each, 0] != tree or not (taken[entry] < 0 or taken[entry] == row):
+                        continue
+                    if found[each, 1] == place if is_point[test] else found[each, 1] < place:
+                        taken[entry] = row
+                        put(records, shape, scratch + 1 + entry, scratch, not filled[scratch], a, b)
+                        filled[scratch] = True
+            if filled[scratch]:
+                for i in range(index[8][query_move[q]], index[8][query_move[q] + 1]):
+                    n_new = _add(scratch, index[9][i], r, lanes, n_entries, n_mine, n_new, tables, values, memory)
+                filled[scratch] = False
     return n_new
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _add(
-    source: int, move: int, steps: Any, values: Any, memory: Any, sizes: IntArray, row: int, n_mine: int, n_new: int
+    source: int,
+    move: int,
+    row: int,
+    lanes: Any,
+    n_entries: int,
+    n_mine: int,
+    n_new: int,
+    tables: Any,
+    values: Any,
+    memory: Any,
 ) -> int:
-    """Add a record, with one event more, to the new one of a state, and to the event's where the state holds events."""
-    records, new_state, new_row = memory[0], memory[3], memory[4]
-    move_to, carry_lo, carries, holds = steps
+    """Add a record, with one event more, to the event's own where the state holds events, else to the state's new."""
+    (move_to, move_bits), holds, shape = tables[0], tables[2], tables[7]
+    records, filled, (new_state, new_row, _, taken) = memory[0], memory[1], memory[4]
     n_states, state = holds.size, move_to[move]
-    first, stop = carry_lo[move], carry_lo[move + 1]
-    add_event(records, sizes, source, n_states + state, carries, first, stop, values, row)
+    target, is_new = n_states + state, not filled[n_states + state]
     if holds[state]:
-        entry = n_mine
-        while entry < n_new and new_state[entry] != state:
+        entry = n_entries + n_mine
+        while entry < n_entries + n_new and new_state[entry] != state:
             entry += 1
-        if entry == n_new:
+        target, is_new = 3 * n_states + 1 + entry, entry == n_entries + n_new
+        if is_new:
             new_state[entry] = state
             new_row[entry] = row
-            clear_record(records, sizes, 3 * n_states + 1 + entry)
+            taken[entry] = -1
             n_new += 1
-        add_event(records, sizes, source, 3 * n_states + 1 + entry, carries, first, stop, values, row)
+    else:
+        filled[target] = True
+    put_event(records, shape, source, target, is_new, lanes[0], lanes[1], move_bits[move], values, row)
     return n_new
 
 
-@njit(cache=True, nogil=True)
-def _query(tree: int, row: int, index: Any, records: Any, sizes: IntArray, out: int, first: int) -> None:
-    """Add to the record `out` those that the event may extend."""
-    test, reach, is_point = index[1][tree], index[7], index[8]
-    place = reach[test, row]
-    if is_point[test]:
-        if place >= 0 and not is_zero(records[0], first + place):
-            add_record(records, sizes, first + place, out, index[10])
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
+def _sum(tree: int, place: int, is_point: bool, a: int, b: int, index: Any, memory: Any, shape: Any, out: int) -> None:
+    """Put into the record `out` those that stand before a place, or at it."""
+    records, filled, stamps, current = memory[:4]
+    first, stamp = index[7][tree], current[tree]
+    is_new = True
+    if is_point:
+        if place >= 0 and stamps[tree, place] == stamp:
+            put(records, shape, first + place, out, True, a, b)
+            filled[out] = True
         return
     while place > 0:
-        if not is_zero(records[0], first + place - 1):
-            add_record(records, sizes, first + place - 1, out, index[10])
+        if stamps[tree, place - 1] == stamp:
+            put(records, shape, first + place - 1, out, is_new, a, b)
+            is_new = False
         place -= place & -place
+    filled[out] = not is_new
 
 
-@njit(cache=True, nogil=True)
-def _insert(k: int, index: Any, memory: Any, sizes: IntArray, n_states: int, n_entries: int) -> int:
-    """Put a new entry into the trees of its state; returns how many entries there are."""
-    records, entry_tree, entry_place, new_state, new_row = memory
-    tree_state, tree_test, tree_first = index[0], index[1], index[2]
-    place_of, is_point, n_places = index[6], index[8], index[9]
-    for tree in range(tree_state.size):
-        if tree_state[tree] != new_state[k]:
-            continue
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
+def _insert(
+    entry: int,
+    row: int,
+    shift: int,
+    batch: int,
+    lanes: Any,
+    is_any: bool,
+    totals: Any,
+    index: Any,
+    memory: Any,
+    shape: Any,
+) -> None:
+    """Put a new entry into the trees or queues of its state."""
+    records, filled, stamps, current, (new_state, new_row, _, _), queues, _ = memory
+    tree_test, is_point, place_of, tree_first, tree_lo, n_places = (
+        index[4],
+        index[5],
+        index[6],
+        index[7],
+        index[10],
+        index[11],
+    )
+    a, b = lanes
+    state = new_state[entry]
+    source = 3 * totals.size + 1 + entry
+    if totals[state]:
+        put(records, shape, source, state, not filled[state], a, b)
+        filled[state] = True
+    for tree in range(tree_lo[state], tree_lo[state + 1]):
         test = tree_test[tree]
-        place = place_of[test, new_row[k]]
+        place = place_of[test, shift + new_row[entry]]
         if place < 0:
             continue
-        entry_tree[n_entries] = tree
-        entry_place[n_entries] = place
-        n_entries += 1
+        if not is_any:
+            if is_point[test]:
+                chain(queues[3], queues[4], queues[5], tree, place, entry, current[tree])
+            else:
+                push(queues[0], queues[1], tree, queues[2][tree], place, entry)
+                queues[2][tree] += 1
+            continue
+        node, last = place + 1, n_places[test, batch]
         if is_point[test]:
-            add_record(records, sizes, 3 * n_states + 1 + k, tree_first[tree] + place, index[10])
-            continue
-        node = place + 1
-        while node <= n_places[test]:
-            add_record(records, sizes, 3 * n_states + 1 + k, tree_first[tree] + node - 1, index[10])
+            last = node
+        while node <= last:
+            is_new = stamps[tree, node - 1] != current[tree]
+            put(records, shape, source, tree_first[tree] + node - 1, is_new, a, b)
+            stamps[tree, node - 1] = current[tree]
             node += node & -node
-    return n_entries
 
 
-@njit(cache=True, nogil=True)
-def _forget(state: int, index: Any, memory: Any, sizes: IntArray, n_entries: int) -> int:
-    """Empty the trees of a state, -1: of all; returns how many entries are left. Visits only nodes with entries."""
-    records, entry_tree, entry_place = memory[0], memory[1], memory[2]
-    tree_state, tree_test, tree_first = index[0], index[1], index[2]
-    is_point, n_places = index[8], index[9]
-    n_left = 0
-    for entry in range(n_entries):
-        tree = entry_tree[entry]
-        if state >= 0 and tree_state[tree] != state:
-            entry_tree[n_left] = tree
-            entry_place[n_left] = entry_place[entry]
-            n_left += 1
-            continue
-        node = entry_place[entry] + 1
-        if is_point[tree_test[tree]]:
-            clear_record(records, sizes, tree_first[tree] + node - 1)
-            continue
-        while node <= n_places[tree_test[tree]] and not is_zero(records[0], tree_first[tree] + node - 1):
-            clear_record(records, sizes, tree_first[tree] + node - 1)
-            node += node & -node
-    return n_left
-
-
-@njit(cache=True, nogil=True)
-def _pass_by(group: int, keeps: Any, holds: IntArray, index: Any, memory: Any, sizes: IntArray, n_entries: int) -> int:
-    """What a group of events leaves of the records from before it; returns how many entries are left."""
-    records = memory[0]
-    after, identity = keeps[0], keeps[4]
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
+def _pass_by(group: int, lanes: Any, after: IntArray, holds: IntArray, index: Any, memory: Any, shape: Any) -> None:
+    """What a group of events leaves of the records from before it."""
+    records, filled, _, current, _, queues, _ = memory
+    a, b = lanes
     n_states = holds.size
     for state in range(n_states):
-        if is_zero(records[0], state):
-            continue
-        if after[group, state] >= 0:
-            add_record(records, sizes, state, 2 * n_states + after[group, state], identity)
-        elif holds[state]:
-            n_entries = _forget(state, index, memory, sizes, n_entries)
+        if holds[state] and after[group, state] < 0:
+            for tree in range(index[10][state], index[10][state + 1]):
+                current[tree] += 1
+                queues[2][tree] = 0
+        if filled[state] and after[group, state] >= 0:
+            target = 2 * n_states + after[group, state]
+            put(records, shape, state, target, not filled[target], a, b)
+            filled[target] = True
     for state in range(n_states):
-        clear_record(records, sizes, state)
-        if not is_zero(records[0], 2 * n_states + state):
-            add_record(records, sizes, 2 * n_states + state, state, identity)
-            clear_record(records, sizes, 2 * n_states + state)
-    return n_entries
+        filled[state] = filled[2 * n_states + state]
+        if filled[state]:
+            put(records, shape, 2 * n_states + state, state, True, a, b)
+            filled[2 * n_states + state] = False

@@ -253,3 +253,15 @@ def compose_windows(
                 result = scratch + n
             judge(memory, shape, result, n, verdicts, out, n_out)
             n_out += 1
+
+
+@njit(cache=True, nogil=True)
+def multiply_runs(borders: IntArray, matrices: Any, memory: Any, shape: IntArray, n: int, out: Any) -> None:
+    """Fill `out` with the product of every run of matrices; `memory` holds two of them, and two rows."""
+    size = n * n
+    for run in range(borders.size - 1):
+        _copy(matrices, borders[run] * size, shape, size, memory, 0)
+        for i in range(borders[run] + 1, borders[run + 1]):
+            _multiply(memory, 0, matrices, i * size, memory, 2 * size, shape, n, size)
+            _copy(memory, size, shape, size, memory, 0)
+        _copy(memory, 0, shape, size, out, run * size)

@@ -6,11 +6,13 @@ WITHIN 5 minutes
 """
 
 from eventide.lang.durations import parse_length
-from eventide.lang.parse import parse
+from eventide.lang.parse import parse, parse_events
 from eventide.lang.positions import span_of
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tree import (
     And,
+    AnyQuery,
+    Constraint,
     Definition,
     EventQuery,
     Length,
@@ -23,6 +25,8 @@ from eventide.lang.tree import (
     ReturnItem,
     Scalar,
     Seq,
+    Situation,
+    SituationQuery,
     Span,
     Step,
     Strategy,
@@ -32,6 +36,8 @@ from eventide.lang.write import write
 
 __all__ = [
     "And",
+    "AnyQuery",
+    "Constraint",
     "Definition",
     "EventQuery",
     "Length",
@@ -44,11 +50,14 @@ __all__ = [
     "ReturnItem",
     "Scalar",
     "Seq",
+    "Situation",
+    "SituationQuery",
     "Span",
     "Step",
     "Strategy",
     "Window",
     "parse",
+    "parse_events",
     "parse_length",
     "parse_scalar",
     "span_of",

@@ -70,6 +70,8 @@ def starts_clause(tokens: list[Token], idx: int) -> bool:
     before, after = tokens[max(idx - 1, 0)], tokens[min(idx + 1, len(tokens) - 1)]
     if before.is_punctuation(".") or (word == "FROM" and before.word == "DISTINCT"):
         return False
+    if word == "EMIT":
+        return after.word == "ON"
     # MIN is also a function and, bare, a plausible column.
     return word != "MIN" or after.kind is Kind.NUMBER or after.word.startswith("LEN")
 

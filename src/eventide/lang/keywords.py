@@ -16,6 +16,7 @@ CLAUSES = (
     "SEMANTICS",
     "GROUP BY",
     "WITHIN",
+    "EMIT ON",
     "MIN LENGTH",
     "RETURN",
     "OPTIONS",
@@ -30,7 +31,7 @@ _FOREIGN = {
     "LIMIT": "there is no LIMIT clause; limit the result",
     "JOIN": "a query reads one source; relate events in WHERE",
     "MATCH_RECOGNIZE": "MATCH_RECOGNIZE is SQL: run the statement with ev.sql(...), or write PATTERN SEQ(...) here",
-    "EMIT": "EMIT belongs to situation queries, which relate symbols by 'before', 'during', ...",
+    "EMIT": "write EMIT ON COMPLETE, in a query that relates situations by 'before', 'during', ...",
     "FOR": "FOR belongs to situation queries, which relate symbols by 'before', 'during', ...",
 }
 

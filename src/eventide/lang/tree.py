@@ -1,4 +1,4 @@
-"""Syntax tree of the event-pattern query language.
+"""Syntax trees of the query languages.
 
 Nodes are frozen and carry a `Span` of offsets into the query text, which takes no part in equality, so that a
 printed and re-parsed query equals the original. Scalar expressions are sqlglot trees (Spark dialect) whose
@@ -168,3 +168,63 @@ class EventQuery:
     returns: tuple[ReturnItem, ...] = ()
     complete_trends: bool = False
     options: tuple[Option, ...] = ()
+
+
+# --- situations -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """`DEFINE A AS accel > 8 FOR AT LEAST 5 seconds`: a condition that lasts; a bound of None is none."""
+
+    name: Name
+    condition: Scalar
+    minimum: Length | None = None
+    maximum: Length | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """`A meets|overlaps B`: what may hold between two situations, names of relations as `lang.relations` has them."""
+
+    left: Name
+    right: Name
+    relations: tuple[str, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class SituationQuery:
+    """One situation query, as written; nothing is checked against a schema yet."""
+
+    text: str = field(compare=False, repr=False)
+    define: tuple[Situation, ...]
+    pattern: tuple[Constraint, ...]
+    source: Name | None = None
+    partition_by: tuple[Name, ...] = ()
+    window: Window | None = None
+    complete: bool = False  # EMIT ON COMPLETE
+    returns: tuple[ReturnItem, ...] = ()
+    options: tuple[Option, ...] = ()
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The situations of PATTERN, in the order of DEFINE."""
+        used = {name.text for constraint in self.pattern for name in (constraint.left, constraint.right)}
+        return tuple(each.name.text for each in self.define if each.name.text in used)
+
+    @property
+    def events(self) -> EventQuery:
+        """What the query says of single events, for what both languages have in common."""
+        return EventQuery(
+            text=self.text,
+            pattern=Seq(tuple(Step(name, name) for name in self.symbols)),
+            partition_by=self.partition_by,
+            define=tuple(Definition(each.name, each.condition, each.span) for each in self.define),
+            window=self.window,
+            options=self.options,
+        )
+
+
+AnyQuery = EventQuery | SituationQuery

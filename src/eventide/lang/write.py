@@ -12,12 +12,28 @@ from eventide.lang.durations import write_length
 from eventide.lang.keywords import RESERVED
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tokens import tokenize
-from eventide.lang.tree import And, EventQuery, Name, Not, Or, Pattern, Repeat, ReturnItem, Scalar, Seq, Step
+from eventide.lang.tree import (
+    And,
+    AnyQuery,
+    Constraint,
+    EventQuery,
+    Name,
+    Not,
+    Or,
+    Pattern,
+    Repeat,
+    ReturnItem,
+    Scalar,
+    Seq,
+    Situation,
+    SituationQuery,
+    Step,
+)
 
 _QUANTIFIERS = {(1, None): "+", (0, None): "*", (0, 1): "?"}
 
 
-def write(query: EventQuery) -> str:
+def write(query: AnyQuery) -> str:
     """The text of a query: `parse(write(query)) == query`, and equal queries have equal text.
 
     >>> from eventide.lang.parse import parse
@@ -26,6 +42,8 @@ def write(query: EventQuery) -> str:
     WHERE b.x > 1 AND [user]
     WITHIN 1 minute
     """
+    if isinstance(query, SituationQuery):
+        return _write_situations(query)
     lines: list[str] = []
 
     def clause(keyword: str, body: str) -> None:
@@ -44,9 +62,60 @@ def write(query: EventQuery) -> str:
         clause("WITHIN", write_length(query.window.length) + slide)
     clause("MIN LENGTH", str(query.min_length) if query.min_length else "")
     clause("RETURN", "COMPLETE TRENDS" if query.complete_trends else ", ".join(map(_item, query.returns)))
-    options = ", ".join(f"{write_name(option.name.text)} = {_string(option.value)}" for option in query.options)
-    clause("OPTIONS", f"({options})" if options else "")
+    clause("OPTIONS", _options(query))
     return "\n".join(lines)
+
+
+def _write_situations(query: SituationQuery) -> str:
+    lines = [f"FROM {write_name(query.source.text)}"] if query.source else []
+    if query.partition_by:
+        lines.append(f"PARTITION BY {_names(query.partition_by)}")
+    lines.append("DEFINE " + ", ".join(map(_situation, query.define)))
+    lines.append("PATTERN " + " AND ".join(map(write_constraint, query.pattern)))
+    if query.window:
+        lines.append(f"WITHIN {write_length(query.window.length)}")
+    if query.complete:
+        lines.append("EMIT ON COMPLETE")
+    if query.returns:
+        # `end(A)` is no function of SQL: the words stay as they are.
+        names = [f" AS {write_name(item.alias.text)}" if item.alias else "" for item in query.returns]
+        items = [one_line(item.value.text) + name for item, name in zip(query.returns, names, strict=True)]
+        lines.append("RETURN " + ", ".join(items))
+    if query.options:
+        lines.append(f"OPTIONS {_options(query)}")
+    return "\n".join(lines)
+
+
+def _situation(situation: Situation) -> str:
+    text = f"{write_name(situation.name.text)} AS {write_scalar(situation.condition)}"
+    return f"{text} FOR {write_duration(situation)}" if situation.minimum or situation.maximum else text
+
+
+def write_duration(situation: Situation) -> str:
+    """How long a situation may last, in words; empty where nothing bounds it."""
+    match situation.minimum, situation.maximum:
+        case None, None:
+            return ""
+        case minimum, None:
+            assert minimum is not None
+            return f"AT LEAST {write_length(minimum)}"
+        case None, maximum:
+            assert maximum is not None
+            return f"AT MOST {write_length(maximum)}"
+        case minimum, maximum:
+            assert minimum is not None and maximum is not None
+            return f"BETWEEN {write_length(minimum)} AND {write_length(maximum)}"
+
+
+def write_constraint(constraint: Constraint) -> str:
+    """A constraint as PATTERN has it."""
+    relations = "|".join(constraint.relations)
+    return f"{write_name(constraint.left.text)} {relations} {write_name(constraint.right.text)}"
+
+
+def _options(query: AnyQuery) -> str:
+    options = ", ".join(f"{write_name(option.name.text)} = {_string(option.value)}" for option in query.options)
+    return f"({options})" if options else ""
 
 
 def write_name(name: str) -> str:

@@ -60,6 +60,29 @@ class EventBuffer:
         """All events as one block; None when there are none."""
         return self.select(up_to_us=MAX_US)
 
+    def count(self, up_to_us: int) -> int:
+        """How many events have ts <= up_to_us."""
+        n = 0
+        for segment in self._segments.values():
+            if segment.newest_us <= up_to_us:
+                n += segment.block.num_rows
+            else:
+                n += pc.sum(pc.less_equal(segment.block.column(TS), up_to_us)).as_py() or 0
+        return n
+
+    def take_out(self, up_to_us: int) -> pa.Table | None:
+        """The events with ts <= up_to_us, which are held no longer; what is left of their segments is a new one."""
+        taken, left = [], []
+        for number, segment in list(self._segments.items()):
+            before, after = _cut(segment.block, up_to_us + 1)
+            if before.num_rows:
+                taken.append(before)
+                left.append(after)
+                del self._segments[number]
+        if taken:
+            self.append(concatenate(left))
+        return concatenate(taken) if taken else None
+
     def earliest_after(self, us: int) -> int | None:
         """The time of the earliest event later than `us`."""
         earliest = MAX_US
@@ -96,6 +119,11 @@ class EventBuffer:
             if segment.data is None:
                 segment.data = to_bytes(segment.block)
         return {n: segment.data for n, segment in self._segments.items() if segment.data is not None}
+
+    def take_number(self) -> int:
+        """A number for a segment that the operator holds itself."""
+        self._next_number += 1
+        return self._next_number - 1
 
     @property
     def next_number(self) -> int:

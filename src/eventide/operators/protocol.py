@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -50,3 +50,16 @@ class Operator(Protocol):
 
     def pending_us(self) -> int | None:
         """The earliest time at which a watermark would decide something more; None when nothing waits."""
+
+
+class Combiner(Protocol):
+    """Makes what an operator takes in place of events, and less of it, wherever the events are."""
+
+    def combine(self, block: pa.Table, shared: Sequence[tuple[int, int]] = ()) -> list[pa.Table]:
+        """Blocks that stand for a block's events, which must be all events of their times.
+
+        `shared` are the times, first and last, of which it need not hold all events: there they stay events.
+        """
+
+    def frequent_share(self, block: pa.Table) -> float:
+        """The share of a block's events that something smaller would stand for."""

@@ -118,13 +118,8 @@ def mask_column(plan: Bound, steps: Sequence[Step], parts: Split, columns: Colum
     """One bit per step: the event has the step's type and satisfies the conjuncts on it alone."""
     spark: list[str] = []
     duckdb: list[str] | None = []
-    conditions: list[list[EventValue]] = []
-    constants = [local.value for local in parts.locals if local.symbol is None]
-    for k, step in enumerate(steps):
-        condition = plan.conditions[step.type]
-        values = [_value(condition, plan), *constants]
-        values += [local.value for local in parts.locals if local.symbol == step.symbol]
-        conditions.append(values)
+    conditions = conditions_of(plan, steps, parts)
+    for k, values in enumerate(conditions):
         made = [columns.column(MASK, value) for value in values]
         spark.append(f"CASE WHEN {' AND '.join(f'({m.spark})' for m in made)} THEN {1 << k}L ELSE 0L END")
         texts = [m.duckdb for m in made]
@@ -136,6 +131,16 @@ def mask_column(plan: Bound, steps: Sequence[Step], parts: Split, columns: Colum
     joined = None if duckdb is None else f"CAST({' + '.join(duckdb)} AS BIGINT)"
     addends = None if duckdb is None else addends_of(conditions, duckdb)
     return SqlColumn(MASK, " + ".join(spark), joined, addends=addends)
+
+
+def conditions_of(plan: Bound, steps: Sequence[Step], parts: Split) -> list[list[EventValue]]:
+    """Of each step what one event must meet: the condition of its type, and the conjuncts on it alone."""
+    constants = [local.value for local in parts.locals if local.symbol is None]
+    found = []
+    for step in steps:
+        alone = [local.value for local in parts.locals if local.symbol == step.symbol]
+        found.append([_value(plan.conditions[step.type], plan), *constants, *alone])
+    return found
 
 
 def addends_of(conditions: list[list[EventValue]], bits: list[str]) -> tuple[Addend, ...]:

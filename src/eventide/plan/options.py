@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from eventide.errors import EventideError, QueryError, did_you_mean
 from eventide.lang.durations import parse_length
-from eventide.lang.tree import EventQuery
+from eventide.lang.tree import AnyQuery
 from eventide.operators.block import MAX_US
 from eventide.plan.places import clause_span, error_at
 
@@ -52,6 +52,8 @@ class Options:
     state_ttl: int | None = None  # microseconds
     match_id: bool = False
     max_matches_per_partition: int | None = None
+    close_at_end: bool = False  # the end of bounded input ends situations
+    possible: bool = False  # situation matches carry the relations still possible
 
     @classmethod
     def of(cls, **given: Any) -> Options:
@@ -59,7 +61,7 @@ class Options:
         return cls(**_keywords(given))
 
     @classmethod
-    def for_query(cls, query: EventQuery, **given: Any) -> Options:
+    def for_query(cls, query: AnyQuery, **given: Any) -> Options:
         """Options from keyword arguments and from the query's OPTIONS and PARTITION BY; none may be given twice.
 
         >>> from eventide.lang import parse
@@ -112,7 +114,7 @@ def _check(name: str, value: Any) -> Any:
         return _microseconds(name, value)
     if name == "state_ttl":
         return _microseconds(name, value) or _fail_ttl(value)
-    if name == "match_id":
+    if name in ("match_id", "close_at_end", "possible"):
         return _flag(name, value)
     if name == "origin":
         return _origin(value)

@@ -33,6 +33,25 @@ class SqlColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class IntervalSide:
+    """One of the tables whose intervals are related; for points the start is the end."""
+
+    name: str
+    bit: int  # in the mask
+    start: str  # as the user calls it, for messages
+    end: str
+    names: tuple[tuple[str, str], ...]  # block column and the user's name for it, for messages
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalIntake:
+    """How rows of two interval tables become a block: see `engines.interval_intake`."""
+
+    sides: tuple[IntervalSide, ...]
+    slices_us: tuple[int, int] | None = None  # how long a slice is, and how much of the one before it holds too
+
+
+@dataclass(frozen=True, slots=True)
 class Intake:
     """How raw selected columns become a block: see `engines.intake`."""
 
@@ -43,6 +62,7 @@ class Intake:
     keep_all: bool  # contiguous: events that no step wants still break contiguity
     names: tuple[tuple[str, str], ...] = ()  # block column and the user's name for it, for messages
     no_time_hint: str = 'fill in the time, or pass on_bad_event="drop" to drop and count such events'
+    intervals: IntervalIntake | None = None
 
     @property
     def identifying(self) -> list[tuple[str, str]]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from eventide.errors import EventideError, QueryError
 from eventide.lang.clauses import split_clauses
 from eventide.lang.tokens import tokenize
-from eventide.lang.tree import EventQuery, Span
+from eventide.lang.tree import AnyQuery, Span
 
 
-def error_at(query: EventQuery, span: Span, message: str, hint: str | None = None) -> QueryError:
+def error_at(query: AnyQuery, span: Span, message: str, hint: str | None = None) -> QueryError:
     """An error that underlines the span."""
     return QueryError(message, query.text, span.start, span.end, hint=hint)
 
 
-def option_error(query: EventQuery, option: str, message: str, hint: str | None = None) -> EventideError:
+def option_error(query: AnyQuery, option: str, message: str, hint: str | None = None) -> EventideError:
     """An error about an option: it underlines the option in the text, or has no place when given as an argument."""
     for written in query.options:
         if written.name.text.lower() == option:
@@ -21,7 +21,7 @@ def option_error(query: EventQuery, option: str, message: str, hint: str | None 
     return EventideError(message, hint=hint)
 
 
-def clause_span(query: EventQuery, keyword: str) -> Span:
+def clause_span(query: AnyQuery, keyword: str) -> Span:
     """A clause from its keyword to its end.
 
     >>> from eventide.lang import parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from eventide.lang.tree import EventQuery, Span
+from eventide.lang.tree import AnyQuery, EventQuery, SituationQuery, Span
 from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
 from eventide.plan.options import Options
@@ -14,12 +14,23 @@ from eventide.plan.physical import Physical
 from eventide.plan.places import clause_span, error_at, option_error
 from eventide.plan.rules import rewrite
 from eventide.plan.sequence import lower_sequence, sequence_steps
+from eventide.plan.situations.lower import prepare_situations
 from eventide.plan.trends.lower import lower_trends
 
 
-def prepare(query: EventQuery, options: Options, schema: pa.Schema, *, engine: str = "local") -> Physical:
+def prepare(query: AnyQuery, options: Options, schema: pa.Schema, *, engine: str = "local") -> Physical:
     """The executable form of a query over events of a schema."""
+    if isinstance(query, SituationQuery):
+        return prepare_situations(query, options, schema, engine=engine)
+    _check_options(query, options)
     return lower(rewrite(bind(query, options, schema)), engine)
+
+
+def _check_options(query: EventQuery, options: Options) -> None:
+    for name in ("close_at_end", "possible"):
+        if getattr(options, name):
+            message = f"{name} is for situation queries, and this pattern has no relation such as 'before'"
+            raise option_error(query, name, message, f"leave out {name}")
 
 
 def lower(plan: Bound, engine: str) -> Physical:

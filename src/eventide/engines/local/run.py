@@ -29,6 +29,8 @@ from eventide.errors import EventideError, InputError
 from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
 from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Results
+from eventide.operators.situations.listing import situations_of
+from eventide.operators.situations.spec import SituationSpec
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.sequence import with_origin
 
@@ -74,9 +76,9 @@ def run_batches(
     if physical.align_to_first:
         source.hold()
         physical = with_origin(physical, _first_us(physical, source))
-    coded = coded_for(physical, source.files_for(physical.reads))
-    if coded and physical.windows_close and is_in_time_order(source.files, physical.intake.ts_column):
-        yield from _run_in_time_order(physical, source, seen, coded)
+    files = source.files_for(physical.reads)
+    if files and physical.windows_close and is_in_time_order(files, physical.intake.ts_column):
+        yield from _run_in_time_order(physical, source, seen, coded_for(physical, files))
         return
     for block in _blocks(physical, source, seen, limit):
         operator = make_operator(physical.spec, os.cpu_count() or 1, add_computed)
@@ -85,6 +87,22 @@ def run_batches(
         for matches in operator.finish():
             seen.matches += matches.num_rows
             yield _project(source, physical, add_computed(matches, physical.computed))
+
+
+def list_situations(physical: Physical, source: Source) -> pa.Table:
+    """The situations of a situation query, under the user's names."""
+    assert isinstance(physical.spec, SituationSpec)
+    names = dict(physical.intake.names)
+    partition = physical.intake.layout.partition
+    seen, tables = Run(), []
+    for block in _blocks(physical, source, seen, default_memory_limit()):
+        listed = situations_of(block, physical.spec)
+        tables.append(listed.rename_columns([names.get(name, name) for name in listed.column_names]))
+    if tables:
+        return pa.concat_tables(tables)
+    times = physical.spec.time_type.arrow
+    fields = [pa.field(names[name], source.given_type(names[name])) for name in partition]
+    return pa.schema([*fields, ("symbol", pa.string()), ("start", times), ("end", times)]).empty_table()
 
 
 def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: list[str]) -> Iterator[pa.RecordBatch]:

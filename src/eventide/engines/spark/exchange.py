@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from eventide.engines.database import connect
+from eventide.engines.distribution import share_out
 from eventide.engines.intake import take_in
 from eventide.engines.parquet import Piece, read_piece
 from eventide.engines.raw_columns import duckdb_text, raw_columns
@@ -142,26 +143,13 @@ def reader(
 
 def share_out_row_groups(files: Sequence[str], n_shares: int) -> tuple[list[list[Piece]], int]:
     """Runs of row groups with about the same number of rows each, and the number of all rows, from the footers."""
-    groups: list[tuple[str, int, int]] = []
+    pieces: list[Piece] = []
+    rows: list[int] = []
     for path in files:
         footer = pq.read_metadata(path)
-        groups.extend((path, i, footer.row_group(i).num_rows) for i in range(footer.num_row_groups))
-    n_rows = sum(rows for _, _, rows in groups)
-    shares: list[list[Piece]] = []
-    seen, open_share = 0, -1
-    for path, group, rows in groups:
-        # A group belongs to the share in which its middle row lies.
-        share = min(n_shares - 1, (2 * seen + rows) * n_shares // max(2 * n_rows, 1))
-        seen += rows
-        if share != open_share:
-            shares.append([])
-            open_share = share
-        last = shares[-1][-1] if shares[-1] else None
-        if last is not None and last[0] == path and last[2] == group:
-            shares[-1][-1] = (path, last[1], group + 1)
-        else:
-            shares[-1].append((path, group, group + 1))
-    return shares, n_rows
+        pieces.extend((path, i, i + 1) for i in range(footer.num_row_groups))
+        rows.extend(footer.row_group(i).num_rows for i in range(footer.num_row_groups))
+    return share_out(pieces, rows, n_shares), sum(rows)
 
 
 def _evaluator(physical: Physical, time_zone: str) -> Callable[[pa.Table], pa.Table]:

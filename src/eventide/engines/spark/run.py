@@ -15,15 +15,19 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
+from eventide.engines.distribution import KEYS, choose_for_files
 from eventide.engines.local.sources import ARROW, expand_path, file_format, no_columns
 from eventide.engines.raw_columns import coded_for
 from eventide.engines.spark import batch, stream
 from eventide.engines.spark.exchange import blocks_from_paths, share_out_row_groups
 from eventide.engines.spark.parallelism import count_buckets, is_local
+from eventide.engines.spark.ship import ensure_shipped
+from eventide.engines.spark.slices import choose_for_frame, slices_from_dataframe, slices_from_paths
 from eventide.engines.spark.sources import can_read_directly, local_path, parquet_files
 from eventide.engines.spark.types import arrow_schema, input_schema, spark_schema
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError, UnsupportedError
+from eventide.operators.allen.spec import START
 from eventide.operators.factory import Spec, warm_operator
 from eventide.operators.times import UNIT_US
 from eventide.plan.physical import Physical
@@ -79,8 +83,15 @@ def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession) ->
         rows = batch.run_pieces(pieces, physical, spark, coded=coded, time_zone=time_zone)
         return Run(rows, "one task reads the files and matches")
     n_buckets = _count_buckets(physical, spark)
-    blocks = blocks_from_paths(spark, shares, physical, n_buckets, coded=coded, time_zone=time_zone)
-    return Run(batch.run(blocks, physical, spark, n_buckets), "tasks read the files themselves")
+    choice = choose_for_files(files, physical, count_buckets(spark))
+    if choice.way == KEYS:
+        blocks = blocks_from_paths(spark, shares, physical, n_buckets, coded=coded, time_zone=time_zone)
+        return Run(batch.run(blocks, physical, spark, n_buckets), "tasks read the files themselves")
+    ensure_shipped(spark)
+    blocks = slices_from_paths(spark, choice, shares, physical, n_buckets, coded=coded, time_zone=time_zone)
+    return Run(
+        batch.run(blocks, physical, spark, n_buckets), f"tasks read the files themselves, by time: {choice.reason}"
+    )
 
 
 def read_frame(path: str, spark: SparkSession) -> DataFrame:
@@ -103,7 +114,13 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
     n_buckets = _count_buckets(physical, frame.sparkSession)
     if frame.isStreaming:
         return Run(stream.run(frame, physical, n_buckets=None if physical.intake.layout.distribution else 1), "stream")
-    return Run(batch.run_dataframe(frame, physical, n_buckets), "DataFrame", observation)
+    choice = choose_for_frame(frame, physical, count_buckets(frame.sparkSession))
+    if choice.way == KEYS:
+        return Run(batch.run_dataframe(frame, physical, n_buckets), "DataFrame", observation)
+    ensure_shipped(frame.sparkSession)
+    blocks = slices_from_dataframe(frame, physical, n_buckets)
+    rows = batch.run(blocks, physical, frame.sparkSession, n_buckets)
+    return Run(rows, f"DataFrame, by time: {choice.reason}", observation)
 
 
 def merge_frames(by_type: Mapping[str, DataFrame]) -> DataFrame:
@@ -195,10 +212,12 @@ def _column(name: str) -> Column:
 
 def _observed(frame: DataFrame, physical: Physical) -> tuple[DataFrame, Observation | None]:
     """The frame with a count of events without a time; on a stream it is in each batch's progress."""
-    column = _column(physical.intake.ts_column)
+    is_bad = _column(physical.intake.ts_column).isNull()
+    if physical.intake.intervals is not None:
+        is_bad = ~sf.coalesce(_column(START) <= _column(physical.intake.ts_column), sf.lit(False))
     counters: list[Any] = [
         sf.count(sf.lit(1)).alias("events"),
-        sf.count_if(column.isNull()).alias("dropped_events"),
+        sf.count_if(is_bad).alias("dropped_events"),
     ]
     if frame.isStreaming:
         return frame.observe("eventide", *counters), None

@@ -21,13 +21,14 @@ from eventide.errors import InputError, UnsupportedError
 from eventide.operators.block import TS
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.sequence import SequenceSpec
+from eventide.operators.situations.spec import SituationSpec
 from eventide.operators.times import UNIT_US
 from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.physical import Physical
 
 DETECTED_AT = "detected_at"
-_TIME = "__eventide_time"
-_WATERMARK_KEY = "spark.watermarkDelayMs"
+TIME = "__eventide_time"
+WATERMARK_KEY = "spark.watermarkDelayMs"
 
 # Committing changes instead of whole files took a quarter off a micro-batch in the benchmark "stream".
 _SETTINGS = {
@@ -59,7 +60,7 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
             )
         # An error would stop the stream for good.
         physical = replace(physical, spec=replace(spec, on_overflow=spec.on_overflow or "null"))
-    if isinstance(spec, SequenceSpec | PatternSpec | TrendSpec) and spec.window_us is None:
+    if isinstance(spec, SequenceSpec | PatternSpec | TrendSpec | SituationSpec) and spec.window_us is None:
         raise UnsupportedError(
             "a stream cannot run this query: without a WITHIN clause every event stays relevant for ever",
             hint="add a WITHIN clause, such as WITHIN 1 hour, or give state_ttl='1 hour', which bounds every match so",
@@ -101,7 +102,7 @@ def _with_watermark(df: DataFrame, physical: Physical) -> tuple[DataFrame, str, 
     fields = {field.name: field for field in df.schema.fields}
     column = physical.intake.ts_column
     is_time = column in fields and fields[column].dataType.typeName() == "timestamp"
-    carriers = [name for name, field in fields.items() if _WATERMARK_KEY in (field.metadata or {})]
+    carriers = [name for name, field in fields.items() if WATERMARK_KEY in (field.metadata or {})]
     if carriers:
         if is_time and column not in carriers:
             raise InputError(
@@ -111,11 +112,11 @@ def _with_watermark(df: DataFrame, physical: Physical) -> tuple[DataFrame, str, 
         return df, column if is_time else carriers[0], None
     delay_ms = -(-physical.allowed_lateness_us // 1000)
     if not is_time:
-        df, column = df.withColumn(_TIME, sf.expr(_timestamp_text(physical))), _TIME
+        df, column = df.withColumn(TIME, sf.expr(timestamp_text(physical))), TIME
     return df.withWatermark(column, f"{delay_ms} milliseconds"), column, delay_ms
 
 
-def _timestamp_text(physical: Physical) -> str:
+def timestamp_text(physical: Physical) -> str:
     """Any other time column as TIMESTAMP, by the same rule as in `take_in`: no time zone is involved."""
     text = next(column.spark for column in physical.select if column.name == TS)
     time_type = physical.intake.time_type
@@ -139,5 +140,5 @@ def _blocks(df: DataFrame, time_column: str, physical: Physical, n_buckets: int)
     # Catalyst moves a filter below the watermark unless it reads the watermark's column, and then events that
     # no step wants would not advance the watermark. The comparison is never true, and never folded away.
     quoted = "`" + time_column.replace("`", "``") + "`"
-    selected = select_events(df, physical, extra={_TIME: quoted}, keep=f"{_TIME} < TIMESTAMP '0001-01-01'")
-    return selected.drop(_TIME).mapInArrow(make_blocks, BLOCK_SCHEMA)
+    selected = select_events(df, physical, extra={TIME: quoted}, keep=f"{TIME} < TIMESTAMP '0001-01-01'")
+    return selected.drop(TIME).mapInArrow(make_blocks, BLOCK_SCHEMA)

@@ -35,7 +35,7 @@ class DetectionSpec:
     window_us: int | None
     gap_us: int | None
     end_us: int  # how far time has come when the input ends
-    skip: str  # "no_skip", "next", "past_last", "to_first" or "to_last"
+    skip: str  # "no_skip", "next", "past_last", "to_first" or "to_last"; "only_first" of each partition
     skip_step: int
     identity: tuple[str, ...]  # block columns that tell events apart
     shown: tuple[

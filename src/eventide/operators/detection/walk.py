@@ -31,6 +31,7 @@ _SKIP = {
     "past_last": plain_kernel.SKIP_PAST_LAST,
     "to_first": plain_kernel.SKIP_TO_FIRST,
     "to_last": plain_kernel.SKIP_TO_LAST,
+    "only_first": plain_kernel.ONLY_FIRST,
 }
 
 
@@ -68,11 +69,12 @@ class Search:
         for i, name in enumerate(spec.mask_columns):
             masks[i] = rearrange(numpy_int64(block.column(name)), order, n_threads)
         ts_us = rearrange(numpy_int64(block.column(TS)), order, n_threads) if spec.is_timed else np.empty(0, np.int64)
-        limits = [*spec.spans_us, end_us, _SKIP[spec.skip], spec.skip_step, int(spec.is_timed)]
+        with_timeouts = spec.is_timed and spec.skip != "only_first"
+        limits = [*spec.spans_us, end_us, _SKIP[spec.skip], spec.skip_step, int(with_timeouts)]
         return Search(
             ts_us=ts_us,
             masks=masks,
-            program=spec.program.arrays(),
+            program=(*spec.program.arrays(), _alike(spec)),
             tests=np.array(spec.tests, dtype=np.int32).reshape(-1, 2),
             limits=np.array(limits, dtype=np.int64),
             progress=progress,
@@ -185,6 +187,23 @@ def no_room(n: int, size: int) -> Saved:
     """Room for what `n` partitions keep."""
     runs, complete, bindings = (np.empty((rows, size), dtype=np.int32) for rows in (3, 2, 3))
     return np.zeros((n, 3), dtype=np.int64), runs, complete, bindings
+
+
+def _alike(spec: DetectionSpec) -> IndexArray:
+    """By state, whether only the event at hand decides what its partial matches do from there on."""
+    states = spec.program.states
+    alike = np.full(len(states), not spec.is_timed, dtype=np.int32)
+    related = {condition for condition, (_, looks_back) in enumerate(spec.tests) if looks_back}
+    for i, state in enumerate(states):
+        terms = [term for edge in state for term in (*edge.terms, *edge.accepts)]
+        alike[i] &= not any(literal >> 1 in related for term in terms for literal in term)
+    changed = True
+    while changed:
+        changed = False
+        for i, state in enumerate(states):
+            if alike[i] and not all(alike[edge.target] for edge in state if edge.target >= 0):
+                alike[i], changed = 0, True
+    return alike
 
 
 def _doubled(array: Any) -> Any:

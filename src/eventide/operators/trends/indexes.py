@@ -1,116 +1,237 @@
-"""Conditions on adjacent events that are one comparison: an index over ranks instead of a scan, under skip-till-any."""
+"""Conditions on adjacent events that are one comparison: an index over ranks instead of a scan."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eventide.kernels.arrays import IntArray
-from eventide.operators.encode import place
+from eventide.operators.trends.batches import Batches, make_batches
 from eventide.operators.trends.kernel import Kernel
-from eventide.operators.trends.records import new_records
 from eventide.operators.trends.scope_walk import ScopeWalk
 from eventide.operators.trends.spec import Comparison, TrendSpec
 from eventide.operators.trends.tables import Tables
 
+ALWAYS = -1  # the test of a step that has none, from a state that holds its events
+
+
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """Trees (state, test), by letter the queries (tree, case), the steps that need none, as arrays and by state
+    whether one of them leaves it."""
+
+    trees: list[tuple[int, int]]
+    by_letter: list[list[tuple[int, int]]]
+    steps: tuple[IntArray, IntArray, IntArray]
+
 
 def count_by_index(walk: ScopeWalk, spec: TrendSpec, kernel: Kernel, n_threads: int) -> tuple[Any, Any] | None:
     """The records of all scopes, and whether they are ambiguous; None where events must be scanned."""
-    tables, letters = walk.tables, walk.letters
+    tables = walk.tables
     queries = _queries(tables, spec)
     if queries is None:
         return None
-    trees, by_letter, steps = queries
-    n_states, sizes = tables.n_states, walk.sizes(1)
-    used = sorted({test for _, test in trees})
-    number = {test: i for i, test in enumerate(used)}
-    ranked = [_ranks(spec.comparisons[test], spec, walk.cols) for test in used]
-    n_rows = letters.events[0].size
-    n_places = np.array([each[2] for each in ranked], dtype=np.int64)
-    tie = letters.events[0]
-    n_new = int(np.bincount(tie).max(initial=1)) * max(1, int(tables.holds_events.sum()))
-    base = 3 * n_states + 1 + n_new
-    tree_first = base + np.concatenate([[0], np.cumsum([n_places[number[test]] for _, test in trees])])
-    index = (
-        np.array([state for state, _ in trees], dtype=np.int64),
-        np.array([number[test] for _, test in trees], dtype=np.int64),
-        tree_first.astype(np.int64),
-        np.cumsum([0, *(len(each) for each in by_letter)], dtype=np.int64),
-        np.array([tree for each in by_letter for tree, _ in each], dtype=np.int64),
-        np.array([case for each in by_letter for _, case in each], dtype=np.int64),
-        np.stack([each[0] for each in ranked]) if ranked else np.empty((0, n_rows), np.int64),
-        np.stack([each[1] for each in ranked]) if ranked else np.empty((0, n_rows), np.int64),
-        np.array([spec.comparisons[test].op == "eq" for test in used], dtype=np.bool_),
-        n_places,
-        np.arange(1),
-    )
-    program = (
-        tables.moves,
-        steps,
-        tables.holds_events,
-        tables.grained,
-        tables.keeps,
-        tables.verdicts,
-        tables.keeps_all,
-    )
+    return _Index(walk, spec, queries, kernel).count(kernel, n_threads)
 
-    def run(scopes: IntArray, out: Any) -> None:
-        n_entries = int((scopes[:, 1] - scopes[:, 0]).max()) * max(1, len(trees))
-        memory = (
-            new_records(kernel, int(tree_first[-1]), sizes),
-            *(np.empty(n_entries, dtype=np.int64) for _ in range(2)),
-            *(np.empty(n_new, dtype=np.int64) for _ in range(2)),
+
+class _Index:
+    def __init__(self, walk: ScopeWalk, spec: TrendSpec, queries: Queries, kernel: Kernel) -> None:
+        self._walk = walk
+        self._tables = tables = walk.tables
+        self._is_any = spec.strategy == "any"
+        self._trees = queries.trees
+        self._n_holding = max(1, int(tables.holds_events.sum()))
+        self._n_tied = int(np.bincount(walk.letters.events[0]).max(initial=1))
+        self._batches = make_batches(walk.scopes, self._size_bytes)
+        used = sorted({test for _, test in queries.trees})
+        number = {test: i for i, test in enumerate(used)}
+        place, reach, n_places = self._ranks(used, spec, kernel)
+        self._most_places = int(n_places.max(initial=1))
+        is_point = [test != ALWAYS and _comparison(spec, test).op == "eq" for test in used]
+        states = [state for state, _ in queries.trees]
+        flat = [query for each in queries.by_letter for query in each]
+        self._n_base = 3 * tables.n_states + 1 + self._n_entries(self._most_rows)
+        self._index = (
+            np.cumsum([0, *(len(each) for each in queries.by_letter)], dtype=np.int64),
+            np.array([tree for tree, _ in flat], dtype=np.int64),
+            np.array([case for _, case in flat], dtype=np.int64),
+            reach,
+            np.array([number[test] for _, test in queries.trees], dtype=np.int64),
+            np.array(is_point, dtype=np.bool_),
+            place,
+            self._n_base + np.arange(len(queries.trees), dtype=np.int64) * self._most_places,
+            tables.grained[2],
+            tables.grained[3],
+            np.searchsorted(states, np.arange(tables.n_states + 1)).astype(np.int64),
+            n_places,
         )
-        kernel.index.count_indexed(scopes, letters.events, program, index, walk.values, memory, sizes, out)
+        after, _, settle, _, _ = tables.keeps
+        totals = tables.verdicts[0].any(axis=0)
+        totals[queries.steps[1]] = True
+        self._program = (
+            (tables.moves[0], _bits_of_moves(tables)),
+            queries.steps,
+            tables.holds_events,
+            totals,
+            (after, settle, (after == np.arange(tables.n_states)).all(axis=1)),
+            tables.verdicts,
+            self._is_any,
+            (*walk.sizes(1).tolist()[1:], self._batches.n_lanes),
+        )
 
-    return walk.share_out(kernel, n_threads, run)
+    @property
+    def _most_rows(self) -> int:
+        rows = self._batches.rows
+        return int((rows[:, 1] - rows[:, 0]).max())
+
+    def _n_entries(self, n_rows: int) -> int:
+        """Events whose records are held apart: those of one time, or all that wait."""
+        return (self._n_tied if self._is_any else n_rows) * self._n_holding
+
+    def _size_bytes(self, n_rows: int, n_lanes: int) -> int:
+        _, n_weights, n_sums, n_extremes = self._walk.sizes(1).tolist()
+        n_records = self._n_entries(n_rows) + (n_rows * len(self._trees) if self._is_any else 0)
+        return n_records * n_lanes * (16 * (1 + n_weights + n_sums) + 8 * n_extremes)
+
+    def _ranks(self, used: list[int], spec: TrendSpec, kernel: Kernel) -> tuple[IntArray, IntArray, IntArray]:
+        """By test and event of every batch: its place as the earlier one, what it may extend as the later one; by test
+        and batch the number of places."""
+        batches = self._batches
+        starts = batches.starts
+        place, reach = (np.empty((len(used), int(starts[-1])), dtype=np.int64) for _ in range(2))
+        n_places = np.ones((len(used), len(batches.rows)), dtype=np.int64)
+        runs = np.column_stack([batches.rows, starts[:-1]])
+        of_rows = batches.of_rows(self._walk.letters.events[0].size)
+        for i, test in enumerate(used):
+            if test == ALWAYS:
+                place[i], reach[i] = 0, 1
+                continue
+            comparison = _comparison(spec, test)
+            every = rank_events(comparison, spec, self._walk.cols)
+            kernel.ranks.rank_within(*every, comparison.op == "eq", runs, of_rows, (place[i], reach[i]), n_places[i])
+        return place, reach, n_places
+
+    def count(self, kernel: Kernel, n_threads: int) -> tuple[Any, Any]:
+        batches = self._batches
+        shift = batches.starts[:-1] - batches.rows[:, 0]
+        every = np.column_stack([batches.borders[:-1], batches.borders[1:], shift])
+        events, values = self._walk.letters.events, self._walk.values
+
+        def run(first: int, stop: int, out: Any) -> None:
+            mine = every[first:stop].copy()
+            mine[:, :2] -= every[first, 0]
+            scopes = batches.scopes[every[first, 0] : every[stop - 1, 1]]
+            index = (*self._index[:-1], np.ascontiguousarray(self._index[-1][:, first:stop]))
+            memory = self._memory(kernel)
+            kernel.index.count_indexed(mine, scopes, events, self._program, index, values, memory, out)
+
+        return self._walk.share_out(kernel, n_threads, batches, run)
+
+    def _memory(self, kernel: Kernel) -> Any:
+        """What a thread needs of its own."""
+        tables, n_trees, n_lanes = self._tables, max(1, len(self._trees)), self._batches.n_lanes
+        _, n_weights, n_sums, n_extremes = self._walk.sizes(1).tolist()
+        n_entries = self._n_entries(self._most_rows)
+        n_records = self._n_base + (n_trees * self._most_places if self._is_any else 0)
+        n_waiting = 0 if self._is_any else n_entries
+        n_numbers = n_records * n_lanes * (1 + n_weights)
+        dtype = kernel.numbers.DTYPE
+        records = (
+            np.empty(n_numbers, dtype=dtype),
+            np.empty(n_numbers if kernel.numbers.WORDS == 2 else 0, dtype=dtype),
+            np.empty((n_records * n_lanes * n_sums, 2), dtype=np.float64),
+            np.empty(n_records * n_lanes * n_extremes, dtype=np.int64),
+        )
+
+        def ints(*shape: int) -> IntArray:
+            return np.zeros(shape, dtype=np.int64)
+
+        current = ints(n_trees)
+        return (
+            records,
+            np.zeros(3 * tables.n_states + 1, dtype=np.bool_),
+            ints(n_trees, self._most_places),
+            current,
+            (ints(n_entries), ints(n_entries), ints(n_waiting * n_trees, 3), ints(n_entries)),
+            (
+                ints(n_trees, n_waiting),
+                ints(n_trees, n_waiting),
+                ints(n_trees),
+                ints(n_trees, self._most_places),
+                ints(n_trees, self._most_places),
+                ints(n_trees, n_waiting),
+                current,
+            ),
+            np.zeros((1, 2), dtype=dtype),
+        )
 
 
-def _queries(tables: Tables, spec: TrendSpec) -> Any:
-    """Trees (state, test), by letter the queries (tree, case), and the steps; None where a test is no comparison."""
-    if spec.strategy != "any" or (spec.counted and (tables.n_classes > 1 or any(s.mixed for s in tables.states))):
+def _bits_of_moves(tables: Tables) -> IntArray:
+    """The counted symbols that the event of each move is; records have one class here, so one carry at most."""
+    _, carry_lo, _, _, bits = tables.moves
+    has_one = carry_lo[1:] > carry_lo[:-1]
+    found = np.zeros(has_one.size, dtype=np.int64)
+    found[has_one] = bits[carry_lo[:-1][has_one]]
+    return found
+
+
+def _queries(tables: Tables, spec: TrendSpec) -> Queries | None:
+    """What the events ask for; None where a test is no comparison, or a held event is not just extended or kept."""
+    if spec.counted and (tables.n_classes > 1 or any(s.mixed for s in tables.states)):
         return None
+    is_any = spec.strategy == "any"
     holding = np.flatnonzero(tables.holds_events)
     after, _, settle, _, _ = tables.keeps
     for state in holding.tolist():
         if (settle[:, state] != state).any() or ((after[:, state] != state) & (after[:, state] != -1)).any():
             return None
-    first_case, tests_of, case_lo, case_move, _ = tables.grained
+    first_case, tests_of, case_lo, case_move, case_took = tables.grained
     step_lo, step_from, step_move = tables.letters
-    trees: dict[tuple[int, int], int] = {}
-    by_letter: list[list[tuple[int, int]]] = []
+    found: list[list[tuple[int, int, int]]] = []
     steps: list[list[tuple[int, int]]] = []
     for letter in range(first_case.shape[0]):
         mine = range(step_lo[letter], step_lo[letter + 1])
         steps.append([(int(step_from[i]), int(step_move[i])) for i in mine])
-        by_letter.append([])
+        found.append([])
         for state in holding.tolist():
             case, bits = int(first_case[letter, state]), int(tests_of[letter, state])
             if case < 0:
                 continue
-            if not bits:
+            if not bits and is_any:
                 steps[-1] += ((state, int(case_move[i])) for i in range(case_lo[case], case_lo[case + 1]))
                 continue
             test = bits.bit_length() - 1
-            fails = case_lo[case] == case_lo[case + 1]
-            if bits.bit_count() > 1 or not fails or spec.comparisons[test] is None:
+            if bits:
+                fails = case_lo[case] == case_lo[case + 1]
+                if bits.bit_count() > 1 or not fails or spec.comparisons[test] is None:
+                    return None
+                case += 1
+            if not is_any and tables.rests[0][state, case_took[case]] >= 0:
                 return None
-            tree = trees.setdefault((state, test), len(trees))
-            by_letter[-1].append((tree, case + 1))
+            found[-1].append((state, test, case))
+    trees = sorted({(state, test) for each in found for state, test, _ in each})
+    number = {tree: i for i, tree in enumerate(trees)}
+    by_letter = [[(number[state, test], case) for state, test, case in each] for each in found]
     flat = [step for each in steps for step in each]
     packed = (
         np.cumsum([0, *(len(each) for each in steps)], dtype=np.int64),
         np.array([step[0] for step in flat], dtype=np.int64),
         np.array([step[1] for step in flat], dtype=np.int64),
     )
-    return list(trees), by_letter, packed
+    return Queries(trees, by_letter, packed)
 
 
-def _ranks(comparison: Comparison | None, spec: TrendSpec, cols: Any) -> tuple[IntArray, IntArray, int]:
-    """By event: its place as the earlier one, what it may extend as the later one; and the number of places."""
+def _comparison(spec: TrendSpec, test: int) -> Comparison:
+    comparison = spec.comparisons[test]
     assert comparison is not None
+    return comparison
+
+
+def rank_events(comparison: Comparison, spec: TrendSpec, cols: Any) -> tuple[IntArray, IntArray]:
+    """By event: its place as the earlier one, -1: none; what it may extend as the later one."""
     left, left_valid = _column(comparison.left, spec, cols)
     right, right_valid = _column(comparison.right, spec, cols)
     distinct = np.unique(left[left_valid])
@@ -126,11 +247,11 @@ def _ranks(comparison: Comparison | None, spec: TrendSpec, cols: Any) -> tuple[I
         reach = np.where(right_valid, reach, 0)
     if comparison.op in ("gt", "ge"):
         rank = n - 1 - rank
-    return np.where(left_valid, rank, -1), reach, n
+    return np.where(left_valid, rank, -1), reach
 
 
 def _column(number: int, spec: TrendSpec, cols: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    array, row = place(spec.encodings, number)
+    array, row = spec.place(number)
     values = cols[array][row]
     # -0.0 is 0.0.
     return values + 0.0 if array else values, cols[2][number]

@@ -93,7 +93,7 @@ def event_values(block: pa.Table, order: IntArray | None, inputs: Inputs, weight
     ranks = np.full((len(inputs.extremes), n), NONE, dtype=np.int64)
     distinct = []
     for i, (_, column, greatest) in enumerate(inputs.extremes):
-        values, codes = _ranks(block.column(column))
+        values, codes = rank_values(block.column(column))
         ranks[i] = np.where(codes < 0, NONE, len(values) - 1 - codes if greatest else codes)[rows]
         distinct.append(values)
     symbols = [
@@ -141,7 +141,7 @@ def sizes(column: pa.ChunkedArray) -> tuple[NDArray[np.uint64], NDArray[np.uint6
     return low, high, negative
 
 
-def _ranks(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
+def rank_values(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
     """The distinct values in order, and the place of each row's among them; NULL is -1."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)

@@ -21,6 +21,7 @@ class Kernel:
     trends: ModuleType
     panes: ModuleType
     index: ModuleType
+    ranks: ModuleType
     counts: ModuleType
 
 
@@ -34,21 +35,27 @@ def load_kernel(counts: str) -> Kernel:
         scaled_numbers,
         trend_counts,
         trend_index,
+        trend_lanes,
         trend_panes,
+        trend_ranks,
         trend_records,
         trends,
     )
 
     numbers = {"exact": exact_numbers, "double": double_numbers, "log2": scaled_numbers}[counts]
     if counts == "exact":
-        return Kernel(numbers, trend_records, trends, trend_panes, trend_index, trend_counts)
+        return Kernel(numbers, trend_records, trends, trend_panes, trend_index, trend_ranks, trend_counts)
     source = f"from eventide.kernels.{_MODULES[counts]} import"
     records = load_specialized(trend_records, {"numbers": f"{source} add, add_times, clear, to_doubles"})
     walked = f"from {records.__name__} import add_class, add_count, add_event, add_record, clear_record, copy_class"
     walked += "\nfrom eventide.kernels.trend_types import count_scopes_type"
     paned = f"from {records.__name__} import add_event, add_record, add_scaled, clear_record, copy_class"
     planned = "from eventide.kernels.two_stacks import BEGIN, GROW, KEEP, PREPEND, WINDOW_TIMES_RIGHT"
-    indexed = f"from {records.__name__} import add_event, add_record, clear_record, copy_class"
+    laned = f"{source} add, add_lanes, add_times_lanes, words_to_doubles\n"
+    laned += f"from {records.__name__} import NONE, add_double, add_scaled"
+    lanes = load_specialized(trend_lanes, {"numbers": laned})
+    indexed = f"from {lanes.__name__} import begin_lane, has, put, put_event, take_out\n"
+    indexed += "from eventide.kernels.trend_queues import chain, find, push"
     return Kernel(
         numbers,
         records,
@@ -56,7 +63,8 @@ def load_kernel(counts: str) -> Kernel:
         load_specialized(
             trend_panes, {"numbers": f"{source} add_product, is_zero, set_one, to_doubles\n{paned}\n{planned}"}
         ),
-        load_specialized(trend_index, {"numbers": f"{source} is_zero, set_one\n{indexed}"}),
+        load_specialized(trend_index, {"numbers": indexed}),
+        trend_ranks,
         load_specialized(trend_counts, {"numbers": f"{source} add, add_product, clear, is_zero, set_one\n{planned}"}),
     )
 
@@ -68,3 +76,10 @@ def load_relate(tests_source: str | None) -> Any:
 
         return relate_nothing
     return load_module(tests_source).relate
+
+
+def load_latest_starts() -> Any:
+    """The kernel that finds the matches of negations with tests."""
+    from eventide.kernels.latest_starts import find_latest_starts
+
+    return find_latest_starts

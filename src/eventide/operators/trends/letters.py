@@ -31,33 +31,54 @@ class Letters:
     events: Any
 
 
-def read_letters(ordered: Ordered, scopes: Scopes, spec: TrendSpec) -> tuple[IntArray, Letters, IntArray]:
-    """The rows in the order in which they are walked, their letters, and the scopes as ranges of them.
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The events in the order in which they are walked: block rows, times, masks, and the number of each time.
 
-    A window of positions may cut through events of one time: there each window gets rows of its own.
+    `scopes` are ranges of them, `runs` the ranges in which time goes on.
+    """
+
+    order: IntArray
+    ts_us: IntArray
+    mask: IntArray
+    tie: IntArray
+    scopes: IntArray
+    runs: IntArray
+
+
+def lay_out(ordered: Ordered, scopes: Scopes, spec: TrendSpec) -> Rows:
+    """The rows of all scopes.
+
+    A window of positions may cut through events of one time, and what is absent at its edges is another matter in
+    another window: there each window gets rows of its own.
     """
     walked = np.stack([scopes.lo, scopes.hi], axis=1)
-    begins = ordered.offsets[:-1]
-    if spec.count_windows is None:
-        order, ts_us, mask = ordered.order, ordered.ts_us, ordered.mask
-    else:
+    order, ts_us, mask = ordered.order, ordered.ts_us, ordered.mask
+    runs = np.stack([ordered.offsets[:-1], ordered.offsets[1:]], axis=1)
+    if spec.count_windows is not None or (spec.slide is not None and spec.looks_to_edges):
         sizes = scopes.hi - scopes.lo
         ends = np.cumsum(sizes)
         begins = ends - sizes
         rows = np.arange(int(ends[-1])) - np.repeat(begins - scopes.lo, sizes)
-        order, ts_us, mask = ordered.order[rows], ordered.ts_us[rows], ordered.mask[rows]
-        walked = np.stack([begins, ends], axis=1)
+        order, ts_us, mask = order[rows], ts_us[rows], mask[rows]
+        walked = runs = np.stack([begins, ends], axis=1)
+    runs = runs[runs[:, 1] > runs[:, 0]]
     is_first = np.ones(ts_us.size, dtype=np.bool_)
     if not spec.ties_follow:
         is_first[1:] = ts_us[1:] != ts_us[:-1]
-        is_first[begins[begins < ts_us.size]] = True
-    tie = np.cumsum(is_first) - 1
-    masks, letter = code_masks(mask)
+        is_first[runs[:, 0]] = True
+    return Rows(order, ts_us, mask, np.cumsum(is_first) - 1, walked, runs)
+
+
+def read_letters(rows: Rows) -> Letters:
+    """The letters of the rows."""
+    masks, letter = code_masks(rows.mask)
     bits = np.where(letter >= 0, np.int64(1) << np.maximum(letter, 0), 0)
-    sets = np.bitwise_or.reduceat(bits, np.flatnonzero(is_first)) if bits.size else bits
+    begins = np.flatnonzero(np.diff(rows.tie, prepend=-1))
+    sets = np.bitwise_or.reduceat(bits, begins) if bits.size else bits
     distinct, number = np.unique(sets, return_inverse=True)
     groups = [tuple(m for i, m in enumerate(masks) if each >> i & 1) for each in distinct.tolist()]
-    return order, Letters(masks, groups, (tie, letter, number[tie].astype(np.int64))), walked
+    return Letters(masks, groups, (rows.tie, letter, number[rows.tie].astype(np.int64)))
 
 
 def code_masks(mask: IntArray, n_threads: int = 1) -> tuple[list[int], IntArray]:

@@ -1,11 +1,14 @@
-"""Aggregates over trends: buffers the events of open windows, returns one row per group and window.
+"""Aggregates over trends: holds the events of open windows or what they amount to, returns a row per group and window.
 
-A window is counted when the watermark has passed its end, and its events are forgotten when no open window holds them.
+A window is counted when the watermark has passed its end. What is saved between micro-batches holds matrices in place
+of events that the watermark has passed (`operators.trends.slices`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,19 +16,22 @@ import pyarrow.compute as pc
 
 from eventide.errors import InputError
 from eventide.kernels.arrays import IntArray
-from eventide.operators.block import MAX_US, MIN_US
+from eventide.operators.block import MAX_US, MIN_US, TS
+from eventide.operators.buffer import EventBuffer
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.partitions import encode_partitions
-from eventide.operators.protocol import Results
+from eventide.operators.protocol import Results, Snapshot
 from eventide.operators.trends.conjunctions import ambiguous, combine, merge
 from eventide.operators.trends.inputs import make_inputs
-from eventide.operators.trends.kernel import load_kernel, load_relate
+from eventide.operators.trends.kernel import load_kernel, load_latest_starts, load_relate
 from eventide.operators.trends.outputs import column_of, count_column, is_plain_count, overflow_error
 from eventide.operators.trends.panes import count_by_panes
 from eventide.operators.trends.records import Counted
+from eventide.operators.trends.slices import all_finite, is_sliced, make_slicer, make_states
 from eventide.operators.trends.spec import Measure, TrendSpec
-from eventide.operators.trends.states import States
 from eventide.operators.trends.walks import count_by_walks
+
+LEAST_FOLD = 1000  # events or matrices: below, it is not worth the work
 
 
 class TrendOperator(WatermarkOperator):
@@ -38,13 +44,72 @@ class TrendOperator(WatermarkOperator):
         self._kernel = load_kernel(spec.counts)
         self._inputs = make_inputs(spec.measures, spec.counts)
         self._states = make_states(spec)
+        self._slicer = make_slicer(spec)
+        self._slices = EventBuffer()
+        self._n_left = 0  # events that were too few for matrices when it was last tried
+        self._n_compact = 0  # matrices when they were last multiplied
 
     def process(self, block: pa.Table | None, watermark_us: int) -> Results:
+        """Take events, or matrices that stand for them: of events that the watermark has not passed."""
         if block is not None:
-            self._buffer.append(self._without_late(block))
+            (self._slices if is_sliced(block) else self._buffer).append(self._without_late(block))
         yield from self._advance(max(watermark_us, self._watermark_us))
         if self.spec.slide is not None:
-            self._buffer.purge(older_than_us=self._first_open_us(self._watermark_us))
+            for held in (self._buffer, self._slices):
+                held.purge(older_than_us=self._first_open_us(self._watermark_us))
+
+    def finish(self) -> Results:
+        yield from super().finish()
+        self._slices.clear()
+
+    def snapshot(self) -> Snapshot:
+        self._fold()
+        made = super().snapshot()
+        # The numbers below 0 are those of matrices.
+        slices = {-1 - number: data for number, data in self._slices.segments().items()}
+        return Snapshot(made.head, {**made.segments, **slices})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        events = {number: data for number, data in snapshot.segments.items() if number >= 0}
+        super().restore(Snapshot(snapshot.head, events))
+        slices = {-1 - number: data for number, data in snapshot.segments.items() if number < 0}
+        self._slices.restore(slices, json.loads(snapshot.head).get("next_slice", 0))
+
+    def memory_bytes(self) -> int:
+        return super().memory_bytes() + self._slices.memory_bytes()
+
+    def _counters(self) -> dict[str, Any]:
+        slices = {"next_slice": self._slices.next_number, "left": self._n_left, "compact": self._n_compact}
+        return super()._counters() | slices
+
+    def _take_counters(self, head: dict[str, Any]) -> None:
+        super()._take_counters(head)
+        self._n_left, self._n_compact = head.get("left", 0), head.get("compact", 0)
+
+    def _fold(self) -> None:
+        """Matrices in place of events that the watermark has passed, when there are enough of them."""
+        if self._slicer is None or self.spec.slide is None or self._watermark_us <= MIN_US:
+            return
+        if self._buffer.count(self._watermark_us) < max(LEAST_FOLD, 2 * self._n_left):
+            return
+        events = self._buffer.take_out(self._watermark_us)
+        if events is None:
+            return
+        first_open_us = self._first_open_us(self._watermark_us)
+        made = self._slicer.combine(events.filter(pc.greater_equal(events.column(TS), first_open_us)))
+        self._n_left = 0
+        for block in made:
+            if is_sliced(block):
+                self._slices.append(block)
+            else:
+                self._n_left = block.num_rows
+                self._buffer.append(block)
+        if self._slices.count(MAX_US) >= max(LEAST_FOLD, 2 * self._n_compact):
+            slices = self._slices.take_out(MAX_US)
+            assert slices is not None
+            compact = self._slicer.compact(slices.filter(pc.greater_equal(slices.column(TS), first_open_us)))
+            self._slices.append(compact)
+            self._n_compact = compact.num_rows
 
     def pending_us(self) -> int | None:
         """The end of the earliest open window that holds an event."""
@@ -52,7 +117,8 @@ class TrendOperator(WatermarkOperator):
         if slide is None:
             return None
         first_open_us = self._first_open_us(self._watermark_us)
-        earliest_us = self._buffer.earliest_after(first_open_us - 1)
+        found = [held.earliest_after(first_open_us - 1) for held in (self._buffer, self._slices)]
+        earliest_us = min((us for us in found if us is not None), default=None)
         if earliest_us is None:
             return None
         oldest = (earliest_us - slide.origin_us - slide.length_us) // slide.slide_us + 1
@@ -80,21 +146,26 @@ class TrendOperator(WatermarkOperator):
                 return
             # The last instant of the last window that has closed: no event behind it plays a part yet.
             up_to_us = min(watermark_us, first_open_us - slide.slide_us + slide.length_us - 1)
-        block = self._buffer.select(up_to_us)
-        if block is None:
+        block, slices = self._buffer.select(up_to_us), self._slices.select(up_to_us)
+        if slices is not None and self._slicer is not None:
+            table, counted = self._slicer.compose([slices], block, self._n_threads)
+            finite = all_finite(table, self._inputs)
+        elif block is not None:
+            table, counted = block, self._count(block)
+            finite = {name: _is_finite(block.column(name)) for _, name in self._inputs.sums}
+        else:
             return
-        counted = self._count(block)
         if slide is not None:
             closed = (counted.end - 1 > newer_than_us) & (counted.end - 1 <= watermark_us)
             counted = counted.select(closed)
         if counted.rows.size:
-            yield from self._results(block, counted)
+            yield from self._results(table, counted, finite)
 
     def _count(self, block: pa.Table) -> Counted:
         arguments = (block, self.spec, self._states, self._inputs, self._kernel, self._n_threads)
         return count_by_panes(*arguments) or count_by_walks(*arguments)
 
-    def _results(self, block: pa.Table, counted: Counted) -> Results:
+    def _results(self, block: pa.Table, counted: Counted, finite: Mapping[str, bool]) -> Results:
         """One row per group and window that has a trend; partitions of one group are added up."""
         spec = self.spec
         names = spec.layout.partition[: spec.n_group]
@@ -127,7 +198,7 @@ class TrendOperator(WatermarkOperator):
             if totals is None:
                 made, beyond = count_column(measure, counted.records, self._inputs)
             else:
-                made, beyond = column_of(measure, totals, ranked, spec.counts, _is_finite(block, measure))
+                made, beyond = column_of(measure, totals, ranked, spec.counts, finite.get(measure.column or "", True))
             if beyond and spec.on_overflow != "null":
                 raise self._overflow(measure, block, counted, int(at[beyond[0]]))
             columns[f"a{i}"] = made
@@ -156,18 +227,9 @@ class TrendOperator(WatermarkOperator):
         return overflow_error(measure, group, window)
 
 
-def make_states(spec: TrendSpec) -> States:
-    """The automaton of a spec."""
-    tests = {(left, right): bits for left, right, bits in spec.tests}
-    min_length = spec.min_length if len(spec.sides) == 1 else 1
-    return States(spec.program, spec.sides, spec.strategy, min_length, spec.n_lengths, spec.counted, tests)
-
-
-def _is_finite(block: pa.Table, measure: Measure) -> bool:
-    """Whether what a measure adds up holds no infinity itself."""
-    if measure.column is None or measure.dtype is None or not pa.types.is_floating(measure.dtype):
-        return True
-    return pc.all(pc.is_finite(block.column(measure.column))).as_py() in (None, True)
+def _is_finite(column: pa.ChunkedArray) -> bool:
+    """Whether a column of doubles holds no infinity."""
+    return pc.all(pc.is_finite(column)).as_py() is not False
 
 
 def _same_group(block: pa.Table, names: Sequence[str], counted: Counted) -> IntArray:
@@ -183,3 +245,5 @@ def warm(spec: TrendSpec) -> None:
     """Compile the spec's kernels into the cache, so that workers that share it only load them."""
     load_kernel(spec.counts)
     load_relate(spec.tests_source)
+    if spec.absences:
+        load_latest_starts()

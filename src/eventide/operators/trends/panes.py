@@ -6,32 +6,29 @@ too. The results are equal to walking each window (`operators.trends.walks`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from eventide.kernels.arrays import IntArray
 from eventide.kernels.order import find_ends, is_sorted
-from eventide.kernels.two_stacks import WINDOW, plan_windows
 from eventide.operators.block import MASK, TS, numpy_int64
 from eventide.operators.partitions import encode_partitions
-from eventide.operators.threads import share_among_threads
 from eventide.operators.trends.inputs import Inputs, event_values
 from eventide.operators.trends.kernel import Kernel
 from eventide.operators.trends.letters import code_masks
+from eventide.operators.trends.products import Product, in_threads, rearrange
 from eventide.operators.trends.records import Counted, new_records
 from eventide.operators.trends.spec import TrendSpec
 from eventide.operators.trends.states import States
-from eventide.operators.trends.tables import Tables, make_tables
+from eventide.operators.trends.tables import MAX_STATES, Tables, make_tables
 
 MAX_SET_LETTERS = 5  # whose 2**n sets get a table row each
 MAX_MATRIX = 12  # states: beyond, the products cost more than they save
 LEAST_SLICE = 50_000  # events: below, a slice is not worth a thread
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +64,11 @@ def count_by_panes(
     if spec.tests or spec.count_windows is not None or spec.ties_follow:
         return None
     masks, coded = code_masks(numpy_int64(block.column(MASK)), n_threads)
-    tables = _tables(states, masks, spec)
+    tables = pane_tables(states, masks, spec)
     if tables is None:
         return None
-    line = _timeline(block, spec, coded)
-    panes = _panes(line.ts_us, spec, tables.n_states)
+    line = timeline(block, spec, coded)
+    panes = find_panes(line.ts_us, spec, tables.n_states)
     if spec.slide is None and n_threads > 1 and block.num_rows >= LEAST_SLICE * n_threads:
         if not counts_only(tables, inputs):
             # By partition, if there are some: a row for every state would cost more than a thread saves.
@@ -93,18 +90,18 @@ def _walk_panes(
     n_threads: int,
 ) -> Counted:
     values, distinct = event_values(block, line.order, inputs, kernel.numbers.WEIGHT)
-    walk = _Walk(kernel, tables, inputs, line, values, panes, n_threads)
+    walk = PaneWalk(kernel, tables, inputs, line, values, panes, n_threads)
     return walk.windows(spec, distinct) if panes.overlap else walk.single(spec, distinct)
 
 
-def _tables(states: States, masks: list[int], spec: TrendSpec) -> Tables | None:
+def pane_tables(states: States, masks: list[int], spec: TrendSpec, max_states: int = MAX_STATES) -> Tables | None:
     """The automaton, if the sets of letters with one time can be told by a small table."""
     plain = states.strategy == "any" and not spec.program.negations
     if plain:
-        tables = make_tables(states, masks, [()])
+        tables = make_tables(states, masks, [()], max_states)
     elif len(masks) <= MAX_SET_LETTERS:
         sets = [tuple(m for i, m in enumerate(masks) if each >> i & 1) for each in range(1 << len(masks))]
-        tables = make_tables(states, masks, sets)
+        tables = make_tables(states, masks, sets, max_states)
     else:
         return None
     # What several classes of bindings cost is not worth a second mechanism.
@@ -112,7 +109,8 @@ def _tables(states: States, masks: list[int], spec: TrendSpec) -> Tables | None:
     return None if has_classes and spec.counted else tables
 
 
-def _timeline(block: pa.Table, spec: TrendSpec, letter: IntArray) -> Timeline:
+def timeline(block: pa.Table, spec: TrendSpec, letter: IntArray) -> Timeline:
+    """The events of a block with their letters, in order of time."""
     key, n_keys = encode_partitions(block, spec.layout.partition)
     ts_us = numpy_int64(block.column(TS))
     if is_sorted(ts_us):
@@ -121,7 +119,8 @@ def _timeline(block: pa.Table, spec: TrendSpec, letter: IntArray) -> Timeline:
     return Timeline(key[order], ts_us[order], letter[order], n_keys, order)
 
 
-def _panes(ts_us: IntArray, spec: TrendSpec, n_states: int) -> Panes:
+def find_panes(ts_us: IntArray, spec: TrendSpec, n_states: int) -> Panes:
+    """The panes of all windows that hold an event."""
     slide, n = spec.slide, ts_us.size
     if slide is None:
         nothing = np.zeros(1, dtype=np.int64)
@@ -158,7 +157,9 @@ def _slices(ts_us: IntArray, n_threads: int, n_rows: int) -> Panes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class PaneWalk:
+    """The walk of all panes; a thread takes some of them."""
+
     kernel: Kernel
     tables: Tables
     inputs: Inputs
@@ -168,56 +169,29 @@ class _Walk:
     n_threads: int
 
     @property
-    def _shape(self) -> IntArray:
+    def shape(self) -> IntArray:
         return np.array([1, len(self.inputs.weights), len(self.inputs.sums), len(self.inputs.extremes)])
 
     def single(self, spec: TrendSpec, distinct: list[pa.Array]) -> Counted:
         """Windows that are one pane each."""
         n_sets = self.tables.verdicts[0].shape[0]
-        key, pane, records = self._run(n_rows=1, n_each=n_sets)
+        key, pane, records = self.run(n_rows=1, n_each=n_sets)
         return self._counted(key, self.panes.newest[pane], records, n_sets, spec, distinct)
 
     def windows(self, spec: TrendSpec, distinct: list[pa.Array]) -> Counted:
         """Windows that share panes."""
         n = self.tables.n_states
-        key, pane, matrices = self._run(n_rows=n, n_each=n * n)
+        key, pane, matrices = self.run(n_rows=n, n_each=n * n)
         n_sets = self.tables.verdicts[0].shape[0]
         if not key.size:
             return self._counted(key, pane, matrices, n_sets, spec, distinct)
         order = np.lexsort((pane, key))
-        borders = np.flatnonzero(np.concatenate([[True], np.diff(key[order]) != 0, [True]]))
-        ordered = tuple(
-            np.ascontiguousarray(a.reshape(key.size, -1, *a.shape[1:])[order].reshape(a.shape)) if a.size else a
-            for a in matrices
-        )
-        oldest, newest = self.panes.oldest[pane[order]], self.panes.newest[pane[order]]
-        n_kept = _most_panes(oldest, newest, borders)
-        shape = self._shape
-
-        def compose(first: int, stop: int) -> tuple[IntArray, IntArray, Any]:
-            mine = borders[first : stop + 1]
-            plan = np.empty((plan_windows(oldest, newest, mine, np.empty((0, 3), np.int64)), 3), dtype=np.int64)
-            plan_windows(oldest, newest, mine, plan)
-            begun = plan[plan[:, 0] >= WINDOW]
-            out = new_records(self.kernel, len(begun) * n_sets, shape)
-            with np.errstate(all="ignore"):
-                if shape[1:].any():
-                    memory = new_records(self.kernel, (n_kept + 4) * n * n, shape)
-                    verdicts = self.tables.verdicts
-                    self.kernel.panes.compose_windows(plan, ordered, verdicts, memory, shape, n, n_kept, out)
-                else:
-                    cells = new_records(self.kernel, (n_kept + 2) * n * n, shape)[0]
-                    counted = self.tables.verdicts[0]
-                    self.kernel.counts.compose_counts(plan, ordered[0], counted, cells, n, n_kept, out[0])
-            return begun[:, 1], begun[:, 2], out
-
-        n_partitions = borders.size - 1
-        cuts = np.unique(np.linspace(0, n_partitions, self.n_threads + 1).astype(np.int64)).tolist()
-        parts = _in_threads(compose, list(pairwise(cuts)))
-        pair = np.concatenate([part[0] for part in parts])
-        window = np.concatenate([part[1] for part in parts])
-        records = tuple(np.concatenate([part[2][i] for part in parts]) for i in range(4))
-        return self._counted(key[order][pair], window, records, n_sets, spec, distinct)
+        ordered = rearrange(matrices, key.size, order)
+        key, pane = key[order], pane[order]
+        product = Product(self.kernel, self.tables, self.shape)
+        oldest, newest = self.panes.oldest[pane], self.panes.newest[pane]
+        pair, window, records = product.windows(key, oldest, newest, ordered, self.n_threads)
+        return self._counted(key[pair], window, records, n_sets, spec, distinct)
 
     def _counted(
         self, key: IntArray, window: IntArray, records: Any, n_sets: int, spec: TrendSpec, distinct: list[pa.Array]
@@ -255,11 +229,11 @@ class _Walk:
                 self.kernel.records.add_states(shaped, chosen, out, k)
         return out.reshape(-1, 2)
 
-    def _run(self, n_rows: int, n_each: int) -> tuple[IntArray, IntArray, Any]:
+    def run(self, n_rows: int, n_each: int) -> tuple[IntArray, IntArray, Any]:
         """Partition, pane and records of every pair of a partition and a pane that holds an event of it."""
         panes, line = self.panes, self.line
         events = (line.key, line.ts_us, line.letter)
-        shape = self._shape
+        shape = self.shape
         sizes = np.append(shape, n_rows)
         tables = self.tables
         program = (
@@ -322,7 +296,7 @@ class _Walk:
         cuts = sorted({0, len(sizes_of), *(np.searchsorted(total, wanted, side="left") + 1).tolist()})
         if self.panes.overlap and len(sizes_of) <= self.n_threads:
             cuts = list(range(len(sizes_of) + 1))
-        parts = _in_threads(work, list(pairwise(cuts)))
+        parts = in_threads(work, list(pairwise(cuts)))
         return (
             np.concatenate([part[0] for part in parts]),
             np.concatenate([part[1] for part in parts]),
@@ -357,18 +331,3 @@ def _targets(tables: Tables) -> tuple[IntArray, IntArray]:
     step_to = tables.moves[0][step_move]
     bits = [int(np.bitwise_or.reduce(1 << step_to[a:b], initial=0)) for a, b in pairwise(step_lo.tolist())]
     return step_to, np.array(bits, dtype=np.int64)
-
-
-def _most_panes(oldest: IntArray, newest: IntArray, borders: IntArray) -> int:
-    """How many panes of a partition one window holds, at most."""
-    partition = np.repeat(np.arange(borders.size - 1), np.diff(borders))
-    # Windows are monotone in a partition: from a pane on, those whose oldest window is not newer than its newest.
-    base = int(oldest.min(initial=0))
-    span = int(newest.max(initial=0)) - base + 2
-    place = partition * span + oldest - base
-    behind = np.searchsorted(place, partition * span + newest - base, side="right")
-    return int((behind - np.arange(oldest.size)).max(initial=1))
-
-
-def _in_threads(work: Callable[[int, int], T], ranges: list[tuple[int, int]]) -> list[T]:
-    return share_among_threads(lambda share: work(*share), ranges)

@@ -11,6 +11,7 @@ import numpy as np
 
 from eventide.kernels.arrays import IntArray
 from eventide.operators.threads import share_among_threads
+from eventide.operators.trends.batches import Batches
 from eventide.operators.trends.inputs import Inputs
 from eventide.operators.trends.kernel import Kernel
 from eventide.operators.trends.letters import Letters
@@ -34,25 +35,38 @@ class ScopeWalk:
         inputs = self.inputs
         return np.array([n_classes, len(inputs.weights), len(inputs.sums), len(inputs.extremes)])
 
-    def share_out(self, kernel: Kernel, n_threads: int, run: Callable[[IntArray, Any], None]) -> tuple[Any, Any]:
-        """The records of all scopes, by role, and whether each is ambiguous; `run` fills in those of some scopes."""
+    def share_out(
+        self, kernel: Kernel, n_threads: int, batches: Batches, run: Callable[[int, int, Any], None]
+    ) -> tuple[Any, Any]:
+        """The records of all scopes, by role, and whether each is ambiguous; `run` fills in those of some batches."""
         n_sets, sizes = self.tables.verdicts[0].shape[0], self.sizes(1)
-        out = new_records(kernel, len(self.scopes) * n_sets, sizes)
-        ambiguous = np.zeros(len(self.scopes) * n_sets, dtype=np.bool_)
+        n_scopes = len(batches.scopes)
+        widths = (1, *sizes[1:].tolist())
+        out = new_records(kernel, n_scopes * n_sets, sizes)
+        ambiguous = np.zeros(n_scopes * n_sets, dtype=np.bool_)
 
         def fill(share: tuple[int, int]) -> None:
-            first, stop = share[0] * n_sets, share[1] * n_sets
-            widths = (1, *sizes[1:].tolist())
+            first, stop = (int(batches.borders[each]) * n_sets for each in share)
             part = tuple(array[first * width : stop * width] for array, width in zip(out, widths, strict=True))
             with np.errstate(all="ignore"):
-                run(self.scopes[slice(*share)], (part, ambiguous[first:stop]))
+                run(*share, (part, ambiguous[first:stop]))
 
-        share_among_threads(fill, self._shares(n_threads))
+        share_among_threads(fill, _shares(batches.rows, n_threads))
+        if n_scopes < len(self.scopes):
+            at = (batches.of_scope[:, None] * n_sets + np.arange(n_sets)).ravel()
+            out = tuple(_take(array, at, width) for array, width in zip(out, widths, strict=True))
+            ambiguous = ambiguous[at]
         return out, ambiguous
 
-    def _shares(self, n_shares: int) -> list[tuple[int, int]]:
-        """Ranges of scopes with about the same number of events each."""
-        total = np.cumsum(self.scopes[:, 1] - self.scopes[:, 0])
-        wanted = np.linspace(0, total[-1], n_shares + 1)[1:-1]
-        borders = sorted({0, len(self.scopes), *np.searchsorted(total, wanted).tolist()})
-        return [(a, b) for a, b in pairwise(borders) if a < b]
+
+def _take(array: Any, at: IntArray, width: int) -> Any:
+    """Some records, each of so many rows."""
+    return np.ascontiguousarray(array.reshape(-1, width, *array.shape[1:])[at].reshape(-1, *array.shape[1:])) if width else array
+
+
+def _shares(rows: IntArray, n_shares: int) -> list[tuple[int, int]]:
+    """Ranges of batches with about the same number of events each."""
+    total = np.cumsum(rows[:, 1] - rows[:, 0])
+    wanted = np.linspace(0, total[-1], n_shares + 1)[1:-1]
+    borders = sorted({0, len(rows), *np.searchsorted(total, wanted).tolist()})
+    return [(a, b) for a, b in pairwise(borders) if a < b]

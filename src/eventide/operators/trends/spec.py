@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from eventide.operators.block import Layout
-from eventide.operators.encode import Encoding
+from eventide.operators.encode import Encoding, place
 from eventide.operators.patterns.program import PatternProgram
 from eventide.operators.times import TimeType
+from eventide.operators.trends.absences import Absence
 from eventide.operators.windows import Slide
 
 
@@ -67,12 +68,26 @@ class TrendSpec:
     tests_source: str | None = None
     encodings: tuple[Encoding, ...] = ()
     comparisons: tuple[Comparison | None, ...] = ()  # of each test, where it is one
+    absences: tuple[Absence, ...] = ()  # negations whose matches are found before the trends, inner ones first
     user_groups: tuple[str, ...] = ()  # the user's names of the group columns, for messages
+    alphabet: tuple[int, ...] | None = None  # the masks that events can have, without 0; None: not known
 
     @property
     def n_lengths(self) -> int:
         """The lengths of trends that are told apart: with AND, MIN LENGTH is about a pair's events together."""
         return 1 if len(self.sides) == 1 or self.min_length <= len(self.sides) else self.min_length
+
+    @property
+    def looks_to_edges(self) -> bool:
+        """Whether an absence at the beginning or end of a window decides."""
+        return any(absence.lead >= 0 or absence.trail >= 0 for absence in self.absences)
+
+    def place(self, number: int) -> tuple[int, int]:
+        """The array and row of a compared value: an encoding, or behind them ranks and absences."""
+        n = len(self.encodings)
+        if number < n:
+            return place(self.encodings, number)
+        return 0, number - sum(encoding.kind == "double" for encoding in self.encodings)
 
     @property
     def window_us(self) -> int | None:

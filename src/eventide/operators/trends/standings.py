@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from eventide.operators.patterns.program import Edge, PatternProgram
+from eventide.operators.patterns.program import Edge, Ending, PatternProgram
+from eventide.operators.trends.absences import Absence
 
 # A negation and the matches of it since some instant, as far as they are; None: one has happened for certain.
 Watches = tuple[tuple[int, "frozenset[Standing] | None"], ...]
@@ -34,12 +35,14 @@ class Standing:
 class Standings:
     """The steps of a program's standings."""
 
-    def __init__(self, program: PatternProgram, tests: Tests) -> None:
+    def __init__(self, program: PatternProgram, tests: Tests, absences: Sequence[Absence] = ()) -> None:
         self.program = program
         self._tests = tests
+        # They are not followed: tests and the bits of masks say what has happened.
+        self.absences = {absence.negation: absence for absence in absences}
         self._watched = [
             sorted(
-                {n for edge in position.edges for n in edge.negations}
+                {n for edge in position.edges for n in edge.negations if n not in self.absences}
                 | {n for e in position.endings for n in e.negations}
             )
             for position in program.positions
@@ -47,7 +50,9 @@ class Standings:
 
     def start(self, branch: int, mask: int, since: Watches) -> Iterator[Standing]:
         """The first events of a branch's matches; `since` watches from the window's start."""
-        yield from self._enter(self.program.branches[branch].starts, mask, since, frozenset())
+        starts = self.program.branches[branch].starts
+        allowed = [edge for edge in starts if all(mask >> self.absences[n].lead & 1 for n in self._absent(edge))]
+        yield from self._enter(allowed, mask, since, frozenset())
 
     def step(self, standing: Standing, mask: int, passed: int = 0) -> Iterator[Standing]:
         """The standings after an event; `passed` are the adjacent-event tests that hold between the two."""
@@ -61,7 +66,10 @@ class Standings:
         """The tests that the step over an edge must pass."""
         left, right = self.program.positions[position].symbol, self.program.positions[edge.target].symbol
         assert left is not None and right is not None
-        return self._tests.get((left, right), 0)
+        bits = self._tests.get((left, right), 0)
+        for n in self._absent(edge):
+            bits |= 1 << self.absences[n].test
+        return bits
 
     def tests_before(self, standing: Standing, mask: int) -> int:
         """The tests that decide which steps an event allows."""
@@ -77,8 +85,11 @@ class Standings:
         """The standing as a whole match, in each way in which it may end here."""
         if standing.position is None:
             return
+        tracks = dict(standing.watches)
         for ending in self.program.positions[standing.position].endings:
-            yield Standing(None, tuple((n, frozenset()) for n in ending.negations), standing.duties)
+            watched = tuple((n, frozenset[Standing]()) for n in ending.negations if n not in self.absences)
+            if all(tracks[n] is not None for n in self._absent(ending)):
+                yield Standing(None, watched, standing.duties)
 
     def ends_now(self, standing: Standing) -> Iterator[Standing]:
         """As `endings`, of a standing whose watches have followed what came after it."""
@@ -113,7 +124,7 @@ class Standings:
         """Whether a later event may still extend it."""
         if standing.position is None:
             return False
-        happened = {n for n, track in standing.watches if track is None}
+        happened = {n for n, track in standing.watches if track is None and n not in self.absences}
         return any(happened.isdisjoint(edge.negations) for edge in self.program.positions[standing.position].edges)
 
     def is_valid_at_end(self, standing: Standing) -> bool:
@@ -124,6 +135,9 @@ class Standings:
 
     def _has_happened(self, track: frozenset[Standing] | None) -> bool:
         return track is None or any(s.position is None and self.is_valid_at_end(s) for s in track)
+
+    def _absent(self, move: Edge | Ending) -> list[int]:
+        return [n for n in move.negations if n in self.absences]
 
     def _takes(self, position: int, mask: int) -> bool:
         symbol = self.program.positions[position].symbol
@@ -137,18 +151,23 @@ class Standings:
         for edge in edges:
             if not self._takes(edge.target, mask):
                 continue
-            passed_over = [tracks[n] for n in edge.negations]
+            passed_over = [tracks[n] for n in edge.negations if n not in self.absences]
             if any(track is None for track in passed_over):
                 continue
             undecided = {s for track in passed_over if track is not None for s in track if s.position is None}
-            fresh = tuple((n, frozenset[Standing]()) for n in self._watched[edge.target])
+            fresh = tuple((n, self._behind(n, mask)) for n in self._watched[edge.target])
             yield Standing(edge.target, fresh, duties | undecided)
+
+    def _behind(self, negation: int, mask: int) -> frozenset[Standing] | None:
+        """What has happened right behind an event: nothing, but of an absence all that will happen is known."""
+        absence = self.absences.get(negation)
+        return None if absence is not None and not mask >> absence.trail & 1 else frozenset()
 
     def _follow(
         self, negation: int, track: frozenset[Standing] | None, group: Group, since: Watches
     ) -> frozenset[Standing] | None:
-        if track is None:
-            return None
+        if track is None or negation in self.absences:
+            return track
         followed: set[Standing] = set()
         reached: list[Standing] = []
         for standing in track:

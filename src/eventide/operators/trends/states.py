@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from eventide.operators.patterns.program import PatternProgram
+from eventide.operators.trends.absences import Absence
 from eventide.operators.trends.standings import Group, Standing, Standings, Tests, Watches, leading
 
 Tagged = tuple[int, Standing]  # a main branch and where it stands
@@ -62,8 +63,9 @@ class States:
         n_lengths: int,
         counted: tuple[frozenset[int], ...],
         tests: Tests,
+        absences: tuple[Absence, ...] = (),
     ) -> None:
-        self.standings = Standings(program, tests)
+        self.standings = Standings(program, tests, absences)
         self.strategy = strategy
         self._program = program
         self.sides = sides
@@ -72,12 +74,14 @@ class States:
         self.n_lengths = n_lengths  # by which whole trends are told apart
         self._longest = max(min_length, n_lengths)
         self._counted = counted  # the symbols of each aggregate
-        inner = {n for negation in program.negations for n in leading(program, negation.branches)}
+        found = self.standings.absences
+        followed = [negation for n, negation in enumerate(program.negations) if n not in found]
+        inner = {n for negation in followed for n in leading(program, negation.branches)}
         self._inner = tuple(sorted(inner))
 
     def start(self) -> State:
         """Before the first event."""
-        first = {*self._inner, *leading(self._program, self.branches)}
+        first = {*self._inner, *leading(self._program, self.branches)} - self.standings.absences.keys()
         return State(START, tuple((n, frozenset()) for n in sorted(first)))
 
     def tests(self, state: State, mask: int) -> int:

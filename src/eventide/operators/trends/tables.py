@@ -39,17 +39,20 @@ class Tables:
     states: tuple[State, ...]
 
 
-def make_tables(states: States, letters: Sequence[int], groups: Sequence[Group]) -> Tables:
+def make_tables(
+    states: States, letters: Sequence[int], groups: Sequence[Group], max_states: int = MAX_STATES
+) -> Tables:
     """The tables over the letters and groups that occur.
 
     Trends are told apart by role: the side of an AND that they belong to, and behind the sides those of several.
     """
-    return _Maker(states, letters, groups).make()
+    return _Maker(states, letters, groups, max_states).make()
 
 
 class _Maker:
-    def __init__(self, states: States, letters: Sequence[int], groups: Sequence[Group]) -> None:
+    def __init__(self, states: States, letters: Sequence[int], groups: Sequence[Group], max_states: int) -> None:
         self._states = states
+        self._max_states = max_states
         self._letters = letters
         self._groups = groups
         self._n_sides = len(states.sides)
@@ -115,9 +118,9 @@ class _Maker:
 
     def _number(self, state: State) -> int:
         if state not in self._numbers:
-            if len(self._found) >= MAX_STATES:
+            if len(self._found) >= self._max_states:
                 raise EventideError(
-                    f"the pattern needs more than {MAX_STATES:,} states for these events",
+                    f"the pattern needs more than {self._max_states:,} states for these events",
                     hint="use smaller bounds in {n,m} and MIN LENGTH, or fewer NOTs and types that overlap",
                 )
             self._numbers[state] = len(self._found)

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eventide.kernels.arrays import IntArray
 from eventide.operators.encode import encode_columns
 from eventide.operators.ordered import order_events
+from eventide.operators.trends.batches import make_batches
 from eventide.operators.trends.indexes import count_by_index
 from eventide.operators.trends.inputs import Inputs, event_values
 from eventide.operators.trends.kernel import Kernel, load_relate
-from eventide.operators.trends.letters import read_letters
+from eventide.operators.trends.latest_starts import date_absences
+from eventide.operators.trends.letters import lay_out, read_letters
 from eventide.operators.trends.records import Counted, new_records
 from eventide.operators.trends.scope_walk import ScopeWalk
 from eventide.operators.trends.scopes import count_windows, time_windows, whole_partitions
@@ -33,12 +34,14 @@ def count_by_walks(
         scopes = count_windows(ordered, spec.count_windows)
     else:
         scopes = whole_partitions(ordered)
-    order, letters, walked = read_letters(ordered, scopes, spec)
-    tables = make_tables(states, letters.masks, letters.groups)
-    values, distinct = event_values(block, order, inputs, kernel.numbers.WEIGHT)
+    rows = lay_out(ordered, scopes, spec)
     # A row may stand in several windows of positions.
-    cols = encode_columns(block.take(pa.array(order)), spec.encodings) if spec.encodings else encode_columns(block, ())
-    walk = ScopeWalk(walked, letters, tables, inputs, values, cols)
+    taken = block.take(pa.array(rows.order)) if spec.encodings else block
+    rows, cols = date_absences(rows, encode_columns(taken, spec.encodings), spec, n_threads)
+    letters = read_letters(rows)
+    tables = make_tables(states, letters.masks, letters.groups)
+    values, distinct = event_values(block, rows.order, inputs, kernel.numbers.WEIGHT)
+    walk = ScopeWalk(rows.scopes, letters, tables, inputs, values, cols)
     records, ambiguous = count_by_index(walk, spec, kernel, n_threads) or _scan(walk, spec, kernel, n_threads)
     first, last = ordered.order[scopes.lo], ordered.ts_us[scopes.hi - 1]
     return Counted(first, scopes.start, scopes.end, last, records, ambiguous, distinct)
@@ -59,7 +62,10 @@ def _scan(walk: ScopeWalk, spec: TrendSpec, kernel: Kernel, n_threads: int) -> t
     )
     sizes = walk.sizes(tables.n_classes)
 
-    def run(scopes: IntArray, out: Any) -> None:
+    batches = make_batches(walk.scopes)
+
+    def run(first: int, stop: int, out: Any) -> None:
+        scopes = batches.scopes[first:stop]
         n_held = 0
         if tables.holds_events.any():
             n_held = int((scopes[:, 1] - scopes[:, 0]).max()) * int(tables.holds_events.sum())
@@ -71,4 +77,4 @@ def _scan(walk: ScopeWalk, spec: TrendSpec, kernel: Kernel, n_threads: int) -> t
             scopes, walk.letters.events, program, relate, walk.cols, walk.values, memory, sizes, out
         )
 
-    return walk.share_out(kernel, n_threads, run)
+    return walk.share_out(kernel, n_threads, batches, run)

@@ -105,7 +105,7 @@ class Aggregates:
 
     def _value(self, tree: exp.Expr, item: Item) -> EventValue:
         plan = self.plan
-        plain = tree.copy().transform(_without_symbol)
+        plain = tree.copy().transform(without_symbol)
         assert isinstance(plain, exp.Expression)
         source = Source(plan.query.text, item.span)
         typed = bind(plain, columns_of(plan.schema, plan.query.text, item.span), plan.query.text, item.span)
@@ -116,7 +116,8 @@ def _inside(node: exp.Expr) -> bool:
     return node.find_ancestor(*AGGREGATES) is not None
 
 
-def _without_symbol(node: exp.Expr) -> exp.Expr:
+def without_symbol(node: exp.Expr) -> exp.Expr:
+    """A reference as a plain column."""
     if isinstance(node, exp.Column) and node.table:
         plain = exp.Column(this=node.this.copy())
         plain.meta.update(node.meta)

@@ -19,6 +19,10 @@ def trend_lines(spec: TrendSpec, tests: list[str]) -> list[str]:
     """The automata, then the granularity of the positions, then the tests."""
     lines = spec.program.dump()
     between = {(left, right): bits for left, right, bits in spec.tests}
+    absences = {absence.negation: 1 << absence.test for absence in spec.absences}
+    texts = [*tests, *(f"no match of not {negation} in between" for negation in absences)]
+    for negation in absences:
+        lines.append(f"not {negation}  found before the trends: at each event, how late a match that has ended began")
     for number in main_positions(spec):
         position = spec.program.positions[number]
         assert position.symbol is not None
@@ -26,8 +30,9 @@ def trend_lines(spec: TrendSpec, tests: list[str]) -> list[str]:
         bits = 0
         for edge in position.edges:
             bits |= between.get((position.symbol, spec.program.positions[edge.target].symbol or 0), 0)
+            bits |= sum(absences.get(n, 0) for n in set(edge.negations))
         if bits:
-            because = ", ".join(text for k, text in enumerate(tests) if bits >> k & 1)
+            because = ", ".join(text for k, text in enumerate(texts) if bits >> k & 1)
             lines.append(f"state {number} {name}  per event: {because} reads the last event")
         else:
             lines.append(f"state {number} {name}  {_WHY[spec.strategy]}")

@@ -10,6 +10,7 @@ from sqlglot import exp
 from eventide.lang.tree import Strategy
 from eventide.operators.block import SEQUENCE
 from eventide.operators.patterns.program import PatternProgram
+from eventide.operators.trends.absences import Absence, find_absences
 from eventide.operators.trends.spec import CountWindows, TrendSpec
 from eventide.operators.windows import Slide
 from eventide.plan.bound import Bound
@@ -22,6 +23,7 @@ from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.places import clause_span, error_at, option_error
 from eventide.plan.references import is_orderable
 from eventide.plan.trends.aggregates import Aggregates
+from eventide.plan.trends.alphabet import alphabet_of
 from eventide.plan.trends.relations import comparisons_of, tests_between, write_relations
 from eventide.plan.windows import check_windows
 
@@ -52,7 +54,10 @@ def lower_trends(plan: Bound, engine: str) -> Physical:
     aggregates = Aggregates(plan, columns, numbers)
     for item in plan.items:
         aggregates.add(item)
-    tests_source, encodings = write_relations(parts.tests, parts.values, value_names)
+    between = tests_between(parts.tests, numbers)
+    absences = find_absences(program, between, len(parts.tests))
+    _check_bits(plan, program, absences, len(parts.tests))
+    tests_source, encodings = write_relations(parts.tests, parts.values, value_names, absences)
     layout = replace(columns.layout(), n_distributed=n_group)
     sequence = [SEQUENCE] if layout.has_sequence else []
     schema = pa.schema([*_group_fields(plan, n_group), *aggregates.fields(), *_added(plan)])
@@ -73,11 +78,13 @@ def lower_trends(plan: Bound, engine: str) -> Physical:
         count_windows=windows,
         ties_follow=plan.options.ties == "sequence",
         tie_columns=(*sequence, *(columns.returned[name] for name in told)) if ordered else None,
-        tests=tests_between(parts.tests, numbers),
+        tests=between,
         tests_source=tests_source,
         encodings=encodings,
-        comparisons=comparisons_of(parts.tests, value_names, encodings),
+        comparisons=comparisons_of(parts.tests, value_names, encodings, absences),
+        absences=absences,
         user_groups=plan.partition[:n_group],
+        alphabet=alphabet_of(plan, steps, parts),
     )
     intake = Intake(
         layout=layout,
@@ -129,9 +136,6 @@ def split_adjacent(plan: Bound) -> Split:
             )
             hint = f"relate adjacent events: {names[0]}.column and NEXT({names[-1]}).column"
             raise error_at(plan.query, span, message, hint)
-        if any(plan.symbols[name].negated for name in names):
-            message = "a condition on adjacent events cannot stand inside NOT beside aggregates over trends"
-            raise error_at(plan.query, span, message, "use conditions on single events there")
     return parts
 
 
@@ -169,6 +173,14 @@ def _check_next(plan: Bound, parts: Split, program: PatternProgram) -> None:
                 hint = f"'{right}' comes first: write {right}.column and NEXT({left}).column"
             message = f"'{left}' is never directly followed by '{right}' in this pattern"
             raise error_at(plan.query, test.source.span, message, hint)
+
+
+def _check_bits(plan: Bound, program: PatternProgram, absences: tuple[Absence, ...], n_tests: int) -> None:
+    """Tests, and symbols with what is known of absences, are bits of a number."""
+    n_bits = max([len(program.symbols), *(max(a.lead, a.trail) + 1 for a in absences)])
+    if max(n_bits, n_tests + len(absences)) > MAX_STEPS:
+        message = f"more than {MAX_STEPS} conditions on adjacent events, or symbols and NOTs with such conditions"
+        raise error_at(plan.query, clause_span(plan.query, "PATTERN"), message, "use fewer of them")
 
 
 def _groups_first(plan: Bound) -> tuple[Bound, int]:

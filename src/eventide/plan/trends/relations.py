@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from eventide.operators.encode import Encoding
+from eventide.operators.trends.absences import Absence
 from eventide.operators.trends.spec import Comparison
 from eventide.plan.expressions.residue import HEADER, write_tests
 from eventide.plan.expressions.split import EventValue, Test
@@ -13,9 +14,13 @@ _TYPES = "from eventide.kernels.trend_types import RELATE\n\n\n"
 
 
 def write_relations(
-    tests: Sequence[Test], values: Sequence[EventValue], columns: Sequence[str]
+    tests: Sequence[Test], values: Sequence[EventValue], columns: Sequence[str], absences: Sequence[Absence] = ()
 ) -> tuple[str | None, tuple[Encoding, ...]]:
-    """The source of `relate(tests, left, right, cols)`, None without tests, and the encodings of `cols`."""
+    """The source of `relate(tests, left, right, cols)`, None without tests, and the encodings of `cols`.
+
+    Behind the encodings, `cols` has the ranks of the events and, by absence, how late a match of it began that ended
+    before the event: none lies between two events unless it began after the first.
+    """
     if not tests:
         return None, ()
     residue = write_tests(tests, values, columns)
@@ -24,18 +29,29 @@ def write_relations(
         rows = ", ".join("right" if slot.is_next else "left" for slot in test.slots)
         lines.append(f"    if tests & {1 << k} and {residue.names[k]}({rows}, cols):")
         lines.append(f"        passed |= {1 << k}")
+    ranks = first_absence(residue.encodings)
+    for i, absence in enumerate(absences):
+        later = f"cols[0][{ranks}, left] >= cols[0][{ranks + 1 + i}, right]"
+        lines += [f"    if tests & {1 << absence.test} and {later}:", f"        passed |= {1 << absence.test}"]
     source = HEADER + _TYPES + residue.source + "\n\n" + "\n".join([*lines, "    return passed"]) + "\n"
     return source, residue.encodings
+
+
+def first_absence(encodings: Sequence[Encoding]) -> int:
+    """The row of the ranks among the integers of `cols`."""
+    return sum(encoding.kind != "double" for encoding in encodings)
 
 
 _TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
 
 
 def comparisons_of(
-    tests: Sequence[Test], columns: Sequence[str], encodings: Sequence[Encoding]
+    tests: Sequence[Test], columns: Sequence[str], encodings: Sequence[Encoding], absences: Sequence[Absence] = ()
 ) -> tuple[Comparison | None, ...]:
-    """Each test that is one comparison of a value of either event; None for any other."""
-    return tuple(_comparison(test, columns, encodings) for test in tests)
+    """Each test that is one comparison of a value of either event; None for any other. Those of absences follow."""
+    n = len(encodings)
+    found = [_comparison(test, columns, encodings) for test in tests]
+    return (*found, *(Comparison("ge", n, n + 1 + i) for i in range(len(absences))))
 
 
 def _comparison(test: Test, columns: Sequence[str], encodings: Sequence[Encoding]) -> Comparison | None:

@@ -76,7 +76,7 @@ class _PatternDiagnosis:
     def __init__(self, tree: EventPattern, options: DetectionOptions, physical: Physical, table: pa.Table) -> None:
         self._tree = tree
         ts = physical.intake.ts_column or None
-        self._options = replace(options, ts=ts, sequence=_ROW, skip="past_last", skip_to=None, state_ttl=None)
+        self._options = replace(options, ts=ts, sequence=_ROW, skip="only_first", skip_to=None, state_ttl=None)
         self._physical = physical
         self._table = table.append_column(_ROW, pa.array(np.arange(table.num_rows)))
         known = {name.lower(): name for name in table.column_names}

@@ -1,0 +1,194 @@
+"""What users call to relate intervals and to make instants of them: `ev.allen(...)` and `ev.to_instants(...)`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from eventide.engines.local.allen import relate_tables
+from eventide.engines.local.instants import instants_of_table
+from eventide.engines.local.sources import is_local
+from eventide.errors import EventideError, InputError
+from eventide.lang.durations import parse_length
+from eventide.plan.allen.instants import Clock
+from eventide.plan.allen.lower import (
+    INTERVAL_END,
+    INTERVAL_START,
+    AllenOptions,
+    AllenPlan,
+    check_stream,
+    prepare_allen,
+)
+from eventide.plan.allen.relations import parse_relations
+from eventide.plan.arguments import names_of, wrong_argument
+from eventide.plan.options import Options
+
+DROPPED = b"eventide.dropped_events"
+_INSTANTS = ("earliest", "latest", "now")
+
+Times = str | Sequence[str] | None
+
+
+def allen(
+    left: Any,
+    right: Any,
+    relations: str | Sequence[str],
+    *,
+    within: str | timedelta | None = None,
+    partition_by: str | Sequence[str] = (),
+    start: str = INTERVAL_START,
+    end: str = INTERVAL_END,
+    left_times: Times = None,
+    right_times: Times = None,
+    ts_unit: str | None = None,
+    on_bad_event: str = "error",
+    allowed_lateness: Any = None,
+    engine: str | None = None,
+    spark: Any = None,
+) -> Any:
+    """Pairs of a left and a right interval that stand in one of the relations, read from left to right.
+
+    Both sides have the time columns `start` and `end`, or those of `left_times` and `right_times`: two names, or one of
+    points. `within` is the most that a pair may span, from the earlier start to the later end. A pair is a row: the
+    partition columns, all others of both sides as `left_...` and `right_...`, the `relation` that held, and
+    `interval_start` and `interval_end` around both. pyarrow Tables, or Spark DataFrames where the inputs are those.
+
+    >>> import eventide as ev
+    >>> hot = [{"room": 1, "from": 10, "to": 50}, {"room": 2, "from": 10, "to": 20}]
+    >>> smoke = [{"room": 1, "from": 40, "to": 90, "level": 3}, {"room": 2, "from": 40, "to": 60, "level": 5}]
+    >>> ev.allen(hot, smoke, "overlaps | during", partition_by="room", start="from", end="to", ts_unit="s").to_pylist()
+    [{'room': 1, 'left_from': 10, 'left_to': 50, 'right_from': 40, 'right_to': 90, 'right_level': 3, \
+'relation': 'overlaps', 'interval_start': 10, 'interval_end': 90}]
+    """
+    given = Options.of(ts_unit=ts_unit, on_bad_event=on_bad_event, allowed_lateness=allowed_lateness)
+    both = (_name("start", start), _name("end", end))
+    sides = _times("left_times", left_times, both), _times("right_times", right_times, both)
+    options = AllenOptions(
+        relations=parse_relations(relations, *(first == last for first, last in sides)),
+        window_us=_window_us(within),
+        partition_by=tuple(names_of("partition_by", partition_by, 'partition_by=["user"]')),
+        left_times=sides[0],
+        right_times=sides[1],
+        ts_unit=given.ts_unit,
+        drop_bad_events=given.on_bad_event == "drop",
+        allowed_lateness=given.allowed_lateness,
+    )
+    if _runs_on_spark(left, right, engine):
+        return _relate_on_spark(left, right, options, spark)
+
+    def plan(one: pa.Schema, other: pa.Schema) -> AllenPlan:
+        return prepare_allen(one, other, options)
+
+    table, seen = relate_tables(left, right, plan)
+    if not options.drop_bad_events:
+        return table
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), DROPPED: str(seen.dropped_events)})
+
+
+def _relate_on_spark(left: Any, right: Any, options: AllenOptions, spark: Any) -> Any:
+    from eventide.engines.spark.allen import relate_frames
+    from eventide.engines.spark.run import read_frame
+
+    frames = []
+    for side in (left, right):
+        if isinstance(side, str | os.PathLike):
+            if spark is None:
+                raise InputError("engine='spark' with a path needs a session", hint="pass spark=spark")
+            frames.append(read_frame(os.fspath(side), spark))
+        else:
+            frames.append(side)
+    if all(frame.isStreaming for frame in frames):
+        check_stream(options)
+    return relate_frames(frames[0], frames[1], lambda one, other: prepare_allen(one, other, options)).rows
+
+
+def _runs_on_spark(left: Any, right: Any, engine: str | None) -> bool:
+    """Whether Spark holds the intervals, or shall read them; both sides must be in one place."""
+    if engine not in (None, "local", "spark"):
+        raise InputError(f"there is no engine '{engine}'", hint="local or spark")
+    frames = [not is_local(side) for side in (left, right)]
+    if engine == "local" and any(frames):
+        raise InputError("engine='local' does not read Spark DataFrames", hint="leave out engine, or pass df.toArrow()")
+    if engine == "spark":
+        for side, is_frame in zip((left, right), frames, strict=True):
+            if not is_frame and not isinstance(side, str | os.PathLike):
+                raise InputError(f"engine='spark' takes DataFrames or paths, not {type(side).__name__}")
+        return True
+    if any(frames) and not all(frames):
+        which, other = ("left", "right") if frames[0] else ("right", "left")
+        hint = f"pass {which}.toArrow(), or {other} as a DataFrame"
+        raise InputError(f"{which} is a Spark DataFrame and {other} is not", hint=hint)
+    return all(frames)
+
+
+def _name(argument: str, given: object) -> str:
+    if not isinstance(given, str) or not given:
+        raise wrong_argument(argument, "the name of a column", given, f'{argument}="from"')
+    return given
+
+
+def _times(argument: str, given: Times, both: tuple[str, str]) -> tuple[str, str]:
+    """The columns of start and end; of points both are one."""
+    if given is None:
+        return both
+    if isinstance(given, str) and given:
+        return given, given
+    names = list(given) if isinstance(given, list | tuple) else []
+    if len(names) != 2 or not all(isinstance(name, str) and name for name in names):
+        usage = f'{argument}=("from", "to"), or {argument}="ts" of points'
+        raise wrong_argument(argument, "two names of columns, or one", given, usage)
+    if names[0] == names[1]:
+        raise EventideError(f"{argument} names '{names[0]}' twice", hint=f"write {argument}='{names[0]}' for points")
+    return names[0], names[1]
+
+
+def _window_us(within: object) -> int | None:
+    if within is None:
+        return None
+    usage = 'within="10 minutes"'
+    if isinstance(within, timedelta):
+        if within <= timedelta(0):
+            raise EventideError("within must be more than zero", hint=f"write {usage}")
+        return within // timedelta(microseconds=1)
+    if not isinstance(within, str):
+        raise wrong_argument("within", "text or a timedelta", within, usage)
+    length = parse_length(within)
+    if length.in_events:
+        raise EventideError("within bounds the time that a pair spans, not events", hint=f"write {usage}")
+    return length.amount
+
+
+def to_instants(
+    intervals: Any,
+    *,
+    at: str = "latest",
+    clock: Clock | Callable[[], Clock] | None = None,
+    start: str = INTERVAL_START,
+    end: str = INTERVAL_END,
+    ts: str = "ts",
+    ts_unit: str | None = None,
+) -> Any:
+    """The rows with one time in place of two: their start (earliest), their end (latest), or the clock's time (now).
+
+    The clock is a datetime, an integer in the unit of integer times, or a function that returns one; without it the
+    computer's, on Spark `current_timestamp()`. pyarrow Table, or Spark DataFrame where the input is one.
+
+    >>> import eventide as ev
+    >>> ev.to_instants([{"interval_start": 10, "interval_end": 50, "count": 3}], at="earliest").to_pylist()
+    [{'ts': 10, 'count': 3}]
+    """
+    if at not in _INSTANTS:
+        raise EventideError(f"at={at!r} is not possible", hint=f"one of {', '.join(map(repr, _INSTANTS))}")
+    if clock is not None and at != "now":
+        raise EventideError(f"a clock says nothing about at={at!r}", hint='leave it out, or write at="now"')
+    unit = Options.of(ts_unit=ts_unit).ts_unit
+    names = _name("start", start), _name("end", end), _name("ts", ts)
+    if is_local(intervals):
+        return instants_of_table(intervals, names, at, clock, unit)
+    from eventide.engines.spark.instants import instants_of_frame
+
+    return instants_of_frame(intervals, names, at, clock, unit)

@@ -1,0 +1,198 @@
+"""How bounded input is shared out over tasks: by key, or by time where slices of it can be put together again.
+
+What decides is read from the footers of the files, and from a sample of the events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from eventide.engines.intake import microseconds, take_in
+from eventide.engines.parquet import Piece, group_times
+from eventide.engines.raw_columns import raw_columns
+from eventide.errors import InputError
+from eventide.operators.factory import make_combiner, needs_events
+from eventide.operators.partitions import encode_partitions
+from eventide.plan.physical import Physical
+
+ROWS_PER_SLICE = 2_000_000  # that a task holds at once
+SAMPLE_ROWS = 250_000
+MOST_SHARED = 0.1  # of the events, that lie in times of several tasks and so stay events
+KEYS, GROUPS, RANGES = "keys", "row groups", "ranges"
+
+Range = tuple[int, int]  # from an instant to another, both included
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """By "keys"; or by time: "row groups" as they lie in the files, or "ranges" into which events are exchanged."""
+
+    way: str
+    reason: str
+    shares: tuple[tuple[Piece, ...], ...] = ()
+    shared: tuple[tuple[Range, ...], ...] = ()  # by share the times that others have events of, too
+    bounds: tuple[int, ...] = ()  # the first instants of the ranges but the first
+
+    def describe(self, keys: str) -> str:
+        """For `explain`; `keys` are the columns by whose values events may be worked on apart."""
+        if self.way != KEYS:
+            return f"slices of time in parallel tasks, then multiplied: {self.reason}"
+        if not keys:
+            return f"one task, because all events belong together and {self.reason}"
+        return f"hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """A row group and its times."""
+
+    piece: Piece
+    n_rows: int
+    first_us: int
+    last_us: int
+
+
+def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int) -> Choice:
+    """The distribution of a query over Parquet files."""
+    why_not = needs_events(physical.spec)
+    if why_not is not None:
+        return Choice(KEYS, why_not)
+    groups = _row_groups(files, physical)
+    if groups is None:
+        return Choice(KEYS, "the files' footers do not tell the times of all row groups")
+    n_rows = sum(group.n_rows for group in groups)
+    n_slices = max(n_buckets, -(-n_rows // ROWS_PER_SLICE))
+    in_order = sorted(groups, key=lambda group: (group.first_us, group.last_us))
+    shares = share_out([group.piece for group in in_order], [group.n_rows for group in in_order], n_slices)
+    ranges = _ranges(in_order, shares)
+    shared = tuple(tuple(_shared(ranges, k)) for k in range(len(ranges)))
+    lies_in_order = len(shares) > 1 and _shared_share(in_order, shares, shared) <= MOST_SHARED
+    why = "all events belong together"
+    if physical.intake.layout.distribution:
+        top, frequent = _sample(groups, physical)
+        why = hot(top, n_buckets) or ""
+        if not why and lies_in_order and frequent >= 0.5:
+            why = f"{frequent:.0%} of a sample's events lie where many have one key and pane"
+        if not why:
+            order = "in order of time" if lies_in_order else "not in order of time"
+            return Choice(KEYS, f"no key is hot, the files are {order}, and few events have one key and pane")
+    if lies_in_order:
+        reason = f"{why}; the row groups lie in order of time, so that no event is exchanged"
+        return Choice(GROUPS, reason, tuple(tuple(share) for share in shares), shared)
+    reason = f"{why}; the row groups overlap in time, so events are exchanged by it"
+    return Choice(RANGES, reason, bounds=_bounds(groups, n_slices))
+
+
+def hot(top: float, n_buckets: int) -> str | None:
+    """What is said of a key with so much of a sample, if it would keep a core busy when the others are done."""
+    # There are two buckets a core.
+    return f"one key has {top:.0%} of a sample's events" if top > min(2 / n_buckets, 0.5) else None
+
+
+def top_share(table: pa.Table, columns: Sequence[str]) -> float:
+    """The share of the most frequent key."""
+    codes, n_codes = encode_partitions(table, columns)
+    return float(np.bincount(codes, minlength=1).max() / codes.size) if n_codes else 0.0
+
+
+def share_out(pieces: Sequence[Piece], n_rows: Sequence[int], n_shares: int) -> list[list[Piece]]:
+    """Runs of row groups with about the same number of rows each; neighbours in a file are one piece."""
+    total = sum(n_rows)
+    shares: list[list[Piece]] = []
+    open_share = -1
+    for (path, group, _), rows, seen in zip(pieces, n_rows, accumulate(n_rows), strict=True):
+        # A group belongs to the share in which its middle row lies.
+        share = min(n_shares - 1, (2 * seen - rows) * n_shares // max(2 * total, 1))
+        if share != open_share:
+            shares.append([])
+            open_share = share
+        last = shares[-1][-1] if shares[-1] else None
+        if last is not None and last[0] == path and last[2] == group:
+            shares[-1][-1] = (path, last[1], group + 1)
+        else:
+            shares[-1].append((path, group, group + 1))
+    return shares
+
+
+def _row_groups(files: Sequence[str], physical: Physical) -> list[RowGroup] | None:
+    """The row groups that hold a row."""
+    times = group_times(files, physical.intake.ts_column)
+    if times is None:
+        return None
+    kind = pq.read_schema(files[0]).field(physical.intake.ts_column).type
+    try:
+        ends = [
+            microseconds(pa.chunked_array([pa.array([each[i] for each in times], kind)]), physical.intake).to_pylist()
+            for i in (0, 1)
+        ]
+    except (InputError, pa.ArrowException):
+        return None  # the tasks say which event it is
+    pieces = []
+    for path in files:
+        footer = pq.read_metadata(path)
+        numbered = ((i, footer.row_group(i).num_rows) for i in range(footer.num_row_groups))
+        pieces += [((path, i, i + 1), n_rows) for i, n_rows in numbered if n_rows]
+    return [RowGroup(piece, n, lo, hi) for (piece, n), lo, hi in zip(pieces, *ends, strict=True)] or None
+
+
+def _ranges(groups: Sequence[RowGroup], shares: Sequence[Sequence[Piece]]) -> list[Range]:
+    times = {(group.piece[0], group.piece[1]): group for group in groups}
+    found = []
+    for share in shares:
+        mine = [times[(path, i)] for path, start, stop in share for i in range(start, stop)]
+        found.append((min(group.first_us for group in mine), max(group.last_us for group in mine)))
+    return found
+
+
+def _shared(ranges: Sequence[Range], k: int) -> list[Range]:
+    """The parts of a range that others overlap."""
+    lo, hi = ranges[k]
+    others = (each for j, each in enumerate(ranges) if j != k)
+    met = ((max(lo, first), min(hi, last)) for first, last in others)
+    return sorted({(first, last) for first, last in met if first <= last})
+
+
+def _shared_share(
+    groups: Sequence[RowGroup], shares: Sequence[Sequence[Piece]], shared: Sequence[Sequence[Range]]
+) -> float:
+    """About which share of the events lies in shared times, as if those of a row group were spread evenly."""
+    times = {(group.piece[0], group.piece[1]): group for group in groups}
+    met = 0.0
+    for share, ranges in zip(shares, shared, strict=True):
+        for group in (times[(path, i)] for path, start, stop in share for i in range(start, stop)):
+            length = group.last_us - group.first_us
+            covered = sum(max(0, min(hi, group.last_us) - max(lo, group.first_us)) for lo, hi in ranges)
+            within = any(lo <= group.first_us and group.last_us <= hi for lo, hi in ranges)
+            met += group.n_rows * (float(within) if not length else min(1.0, covered / length))
+    return met / max(sum(group.n_rows for group in groups), 1)
+
+
+def _bounds(groups: Sequence[RowGroup], n_slices: int) -> tuple[int, ...]:
+    """Instants between which about as many events lie each."""
+    n_points = 64
+    points = np.concatenate([np.linspace(group.first_us, group.last_us, n_points) for group in groups])
+    weights = np.repeat([group.n_rows / n_points for group in groups], n_points)
+    order = np.argsort(points, kind="stable")
+    seen = np.cumsum(weights[order])
+    wanted = np.linspace(0, seen[-1], n_slices + 1)[1:-1]
+    return tuple(sorted({int(us) for us in points[order][np.searchsorted(seen, wanted)]}))
+
+
+def _sample(groups: Sequence[RowGroup], physical: Physical) -> tuple[float, float]:
+    """Of events in the middle: the share of the most frequent key, and of those that a combiner takes together."""
+    path, group, _ = groups[len(groups) // 2].piece
+    with pq.ParquetFile(path) as file:
+        batches = file.iter_batches(SAMPLE_ROWS, row_groups=[group], columns=list(physical.reads))
+        table = pa.Table.from_batches([next(batches)])
+    raw = raw_columns(table, physical, ("UTC", 1))
+    block, _ = take_in(raw.filter(pc.is_valid(raw.column("ts"))), physical.intake)
+    combiner = make_combiner(physical.spec)
+    assert combiner is not None
+    return top_share(block, physical.intake.layout.distribution), combiner.frequent_share(block)

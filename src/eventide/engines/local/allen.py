@@ -1,0 +1,46 @@
+"""Two interval tables in this process, as one input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from eventide.engines.database import connect
+from eventide.engines.local.run import Run, run
+from eventide.engines.local.sources import Source, attach
+from eventide.plan.allen.lower import AllenPlan
+from eventide.plan.physical import SqlColumn
+
+Plan = Callable[[pa.Schema, pa.Schema], AllenPlan]
+
+
+def relate_tables(left: Any, right: Any, plan: Plan) -> tuple[pa.Table, Run]:
+    """All pairs as one table, and what the run saw."""
+    connection = connect()
+    sides = {
+        "left": attach(connection, "left_intervals", left).source(connection),
+        "right": attach(connection, "right_intervals", right).source(connection),
+    }
+    made = plan(sides["left"].schema, sides["right"].schema)
+    selected = [_select(made.left, sides["left"]), _select(made.right, sides["right"])]
+    counts = [side.n_rows for side in sides.values()]
+    source = Source(
+        connection,
+        f"({' UNION ALL '.join(selected)})",
+        pa.schema([(name, sides[side].schema.field(column).type) for name, (side, column) in made.origins.items()]),
+        sum(n or 0 for n in counts) if None not in counts else None,
+        pa.schema([(name, _given(sides[side], column)) for name, (side, column) in made.origins.items()]),
+        once=any(side.once for side in sides.values()),
+    )
+    return run(made.physical, source)
+
+
+def _select(columns: tuple[SqlColumn, ...], source: Source) -> str:
+    return f"SELECT {', '.join(f'{column.duckdb} AS {column.name}' for column in columns)} FROM {source.sql}"
+
+
+def _given(source: Source, column: str) -> pa.DataType:
+    """The type in which the user has a column, where that says the same in another form."""
+    return source.given_type(column) or source.schema.field(column).type

@@ -1,0 +1,141 @@
+"""Events to blocks by way of time: tasks that have all events of a slice of time put smaller blocks in their place.
+
+Out come the rows `(bucket, data)` that `batch.run` takes: blocks of events, and what stands for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from eventide.engines.distribution import KEYS, RANGES, Choice, Range, hot, top_share
+from eventide.engines.intake import take_in
+from eventide.engines.spark.exchange import BLOCK_SCHEMA, Batches, block_row, reader, select_events
+from eventide.engines.spark.parallelism import count_buckets
+from eventide.operators.block import TS, concatenate, cut, from_bytes, numpy_int64, to_bytes
+from eventide.operators.factory import make_combiner, needs_events
+from eventide.plan.physical import Physical
+
+FEW_BYTES = 32 << 20  # of input: below, one task is done before others have begun
+SAMPLE_ROWS = 100_000
+
+
+def choose_for_frame(frame: DataFrame, physical: Physical, n_buckets: int) -> Choice:
+    """The distribution of a query over a batch DataFrame; where keys are many, a sample of its first rows decides."""
+    why_not = needs_events(physical.spec)
+    if why_not is not None:
+        return Choice(KEYS, why_not)
+    if n_buckets < 2:
+        return Choice(KEYS, "there is one core")
+    size = _size_bytes(frame)
+    if size is not None and size < FEW_BYTES:
+        return Choice(KEYS, "the events are few")
+    keys = physical.intake.layout.distribution
+    if not keys:
+        return Choice(RANGES, "all events belong together; events are exchanged by time")
+    sample = select_events(frame, physical).select(*keys).limit(SAMPLE_ROWS).toArrow()
+    why = hot(top_share(sample, keys), n_buckets) if sample.num_rows else None
+    if why is None:
+        return Choice(KEYS, "no key is hot in a sample of the first events")
+    return Choice(RANGES, f"{why}; events are exchanged by time")
+
+
+def _size_bytes(frame: DataFrame) -> int | None:
+    """What Spark takes the input for; None where it does not say, as on Connect."""
+    plan = getattr(frame, "_jdf", None)
+    return None if plan is None else int(str(plan.queryExecution().optimizedPlan().stats().sizeInBytes()))
+
+
+def slices_from_dataframe(df: DataFrame, physical: Physical, n_buckets: int) -> DataFrame:
+    """The blocks of a batch DataFrame, whose rows are exchanged by time first."""
+    combine = _combiner(physical, n_buckets)
+
+    def make_slices(batches: Batches) -> Batches:
+        yield from combine((pa.Table.from_batches([batch]) for batch in batches), ())
+
+    # Spark looks for the ranges when the query runs. Rows with one time are in one range.
+    events = select_events(df, physical).repartitionByRange(count_buckets(df.sparkSession), sf.col(TS))
+    return events.mapInArrow(make_slices, BLOCK_SCHEMA)
+
+
+def slices_from_paths(
+    spark: SparkSession,
+    choice: Choice,
+    shares: Sequence[Sequence[tuple[str, int, int]]],
+    physical: Physical,
+    n_buckets: int,
+    *,
+    coded: Sequence[str] = (),
+    time_zone: str = "UTC",
+) -> DataFrame:
+    """The blocks of Parquet files, read by the tasks themselves; `shares` are read where events are exchanged."""
+    combine, read = _combiner(physical, n_buckets), reader(physical, coded, time_zone)
+    if choice.way == RANGES:
+        events = _exchange(spark, choice.bounds, shares, physical, read)
+
+        def make_slices(batches: Batches) -> Batches:
+            blocks = (from_bytes(data.as_buffer()) for batch in batches for data in batch.column("data"))
+            yield from combine(blocks, None)
+
+        return events.repartitionById(len(choice.bounds) + 1, "bucket").mapInArrow(make_slices, BLOCK_SCHEMA)
+
+    def read_slices(batches: Batches) -> Batches:
+        for task in (task for batch in batches for task in batch.column(0).to_pylist()):
+            yield from combine(read(choice.shares[task]), choice.shared[task])
+
+    return spark.range(0, len(choice.shares), 1, len(choice.shares)).mapInArrow(read_slices, BLOCK_SCHEMA)
+
+
+def _combiner(
+    physical: Physical, n_buckets: int
+) -> Callable[[Iterable[pa.Table], Sequence[Range] | None], Iterable[pa.RecordBatch]]:
+    """For a task: the block rows of all events of a slice, raw or, without a word on shared times, blocks already."""
+    spec, intake = physical.spec, physical.intake
+
+    def combine(tables: Iterable[pa.Table], shared: Sequence[Range] | None) -> Iterable[pa.RecordBatch]:
+        combiner = make_combiner(spec)
+        assert combiner is not None
+        blocks = list(tables) if shared is None else [take_in(table, intake)[0] for table in tables]
+        if not blocks:
+            return
+        for block in combiner.combine(concatenate(blocks).combine_chunks(), shared or ()):
+            for bucket, part in cut(block, intake.layout, n_buckets):
+                yield block_row(bucket, to_bytes(part))
+
+    return combine
+
+
+def _exchange(
+    spark: SparkSession,
+    bounds: Sequence[int],
+    shares: Sequence[Sequence[tuple[str, int, int]]],
+    physical: Physical,
+    read: Callable[[Iterable[tuple[str, int, int]]], Iterable[pa.Table]],
+) -> DataFrame:
+    """Blocks by range of time."""
+    intake = physical.intake
+
+    def make_blocks(batches: Batches) -> Batches:
+        for task in (task for batch in batches for task in batch.column(0).to_pylist()):
+            for table in read(shares[task]):
+                block, _ = take_in(table, intake)
+                for number, part in cut_by_time(block, bounds):
+                    yield block_row(number, to_bytes(part))
+
+    return spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(make_blocks, BLOCK_SCHEMA)
+
+
+def cut_by_time(block: pa.Table, bounds: Sequence[int]) -> Iterable[tuple[int, pa.Table]]:
+    """The block's rows by range of time: range k begins with `bounds[k - 1]`.
+
+    >>> block = pa.table({"ts": [30, 10, 20]})
+    >>> [(number, part["ts"].to_pylist()) for number, part in cut_by_time(block, [20])]
+    [(0, [10]), (1, [30, 20])]
+    """
+    number = np.searchsorted(np.array(bounds, dtype=np.int64), numpy_int64(block.column(TS)), side="right")
+    for each in np.unique(number).tolist():
+        yield each, block.filter(pa.array(number == each))

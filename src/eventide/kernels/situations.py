@@ -1,0 +1,150 @@
+"""Situations: maximal runs of events, by symbol, in order of their starts.
+
+Bit k of an event's mask says whether the condition of situation k holds. A run begins with the first event that has
+the bit and ends with the first one that has not; it goes on from what an earlier block left open.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from eventide.kernels.arrays import IntArray
+
+OPEN = 1 << 62  # the end of a run that goes on, and the instant of what has not come about
+
+
+@njit(cache=True, nogil=True)
+def count_runs(mask: IntArray, offsets: IntArray, known: Any, partitions: tuple[int, int], out: IntArray) -> None:
+    """At most how many runs each symbol has in a range of partitions; `known` as in `derive`."""
+    symbol, _, end, _, first_known = known
+    for p in range(partitions[0], partitions[1]):
+        before = 0
+        for row in range(first_known[p], first_known[p + 1]):
+            out[symbol[row]] += 1
+            if end[row] == OPEN:
+                before |= 1 << symbol[row]
+        for i in range(offsets[p], offsets[p + 1]):
+            begun = mask[i] & ~before
+            before = mask[i]
+            k = 0
+            while begun:
+                if begun & 1:
+                    out[k] += 1
+                begun >>= 1
+                k += 1
+
+
+@njit(cache=True, nogil=True)
+def derive(
+    ts: IntArray,
+    mask: IntArray,
+    offsets: IntArray,
+    known: Any,
+    last_us: IntArray,
+    durations: IntArray,
+    closes: bool,
+    partitions: tuple[int, int],
+    base: IntArray,
+    out: Any,
+    borders: IntArray,
+) -> None:
+    """Fill in the runs of a range of partitions, those of symbol k from base[k] on.
+
+    `known` are runs of earlier blocks by partition: symbol, start, end, ready, first of each partition. `last_us` is
+    the time of the last event before this block. `durations` has the least and the most of each symbol; a run that ends
+    outside of them is left out. `closes`: the last event ends what is open. `out` is (start, end, ready, first event,
+    event behind the last, row in `known`); `ready` is when it is certain that the run lasts as long as it must.
+    """
+    symbol, known_start, known_end, known_ready, first_known = known
+    start, end, ready, lo, hi, origin = out
+    n_symbols = base.size
+    runs = (start, end, ready, hi)
+    place = base.copy()
+    for p in range(partitions[0], partitions[1]):
+        at = p - partitions[0]
+        before = 0
+        waiting = 0
+        next_ready = OPEN
+        for k in range(n_symbols):
+            borders[k, at] = place[k]
+        for row in range(first_known[p], first_known[p + 1]):
+            k = symbol[row]
+            i = place[k]
+            start[i], end[i], ready[i] = known_start[row], known_end[row], known_ready[row]
+            lo[i], hi[i], origin[i] = offsets[p], offsets[p], row
+            place[k] += 1
+            if end[i] == OPEN:
+                before |= 1 << k
+                if ready[i] == OPEN and durations[k, 1] == OPEN:
+                    waiting |= 1 << k
+                    next_ready = min(next_ready, start[i] + durations[k, 0])
+        for event in range(offsets[p], offsets[p + 1]):
+            now = ts[event]
+            if now >= next_ready:
+                next_ready = OPEN
+                for k in range(n_symbols):
+                    if waiting >> k & 1:
+                        i = place[k] - 1
+                        if now - start[i] >= durations[k, 0]:
+                            ready[i] = now
+                            waiting &= ~(1 << k)
+                        else:
+                            next_ready = min(next_ready, start[i] + durations[k, 0])
+            changed = mask[event] ^ before
+            if changed:
+                k = 0
+                while changed:
+                    if changed & 1:
+                        if before >> k & 1:
+                            waiting &= ~(1 << k)
+                            place[k] = _close(place[k], now, event, durations[k], runs)
+                        else:
+                            i = place[k]
+                            start[i], end[i], ready[i] = now, OPEN, OPEN
+                            lo[i], hi[i], origin[i] = event, event, -1
+                            place[k] += 1
+                            if durations[k, 1] == OPEN:
+                                if durations[k, 0] == 0:
+                                    ready[i] = now
+                                else:
+                                    waiting |= 1 << k
+                                    next_ready = min(next_ready, now + durations[k, 0])
+                    changed >>= 1
+                    k += 1
+                before = mask[event]
+        stop = offsets[p + 1]
+        last = ts[stop - 1] if stop > offsets[p] else last_us[p]
+        for k in range(n_symbols):
+            if before >> k & 1:
+                hi[place[k] - 1] = stop
+                if closes:
+                    place[k] = _close(place[k], last, stop, durations[k], runs)
+            borders[k, at + 1] = place[k]
+
+
+@njit(cache=True, nogil=True)
+def _close(place: int, now: int, event: int, durations: IntArray, runs: Any) -> int:
+    """End the last run; the place behind the last one that stays."""
+    start, end, ready, hi = runs
+    i = place - 1
+    lasted = now - start[i]
+    if lasted == 0 or lasted < durations[0] or lasted > durations[1]:
+        return i
+    end[i] = now
+    hi[i] = event
+    if ready[i] == OPEN:
+        ready[i] = now
+    return place
+
+
+@njit(cache=True, nogil=True)
+def cut_runs(ts: IntArray, lo: IntArray, hi: IntArray, end: IntArray, at: IntArray, out: IntArray) -> None:
+    """For each run the event behind its last one up to an instant."""
+    for i in range(lo.size):
+        if end[i] <= at[i]:
+            out[i] = hi[i]
+            continue
+        out[i] = lo[i] + np.searchsorted(ts[lo[i] : hi[i]], at[i], side="right")

@@ -1,0 +1,251 @@
+"""The situation query language: conditions that last in DEFINE, Allen's relations between them in PATTERN."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from eventide.errors import QueryError, did_you_mean
+from eventide.lang.clauses import Clause
+from eventide.lang.cursor import Cursor
+from eventide.lang.durations import read_length, read_window, write_length
+from eventide.lang.relations import RELATIONS
+from eventide.lang.scalars import read_scalar
+from eventide.lang.shared_clauses import cursor_of, read_columns, read_options, read_returns, read_source, split_commas
+from eventide.lang.tokens import Kind, Token
+from eventide.lang.tree import Constraint, Length, Name, Situation, SituationQuery, Span, Window
+
+MAX_SITUATIONS = 62  # bits of a mask
+END = "TE_"  # `end(A)` in RETURN: SQL has END for CASE, so the words are read under this name of the same length
+_FIRST_WORDS = frozenset(name.split("-")[0].upper() for name in RELATIONS)
+_USAGE = "DEFINE A AS speed > 70 FOR AT LEAST 5 seconds"
+_DURATIONS = "a duration is FOR AT LEAST 5 seconds, FOR AT MOST 1 minute, or FOR BETWEEN 5 seconds AND 1 minute"
+
+
+def is_situations(clauses: dict[str, Clause]) -> bool:
+    """Whether PATTERN relates two names: a relation between a name and either another name, `|` or a hyphen."""
+    tokens = clauses["PATTERN"].tokens if "PATTERN" in clauses else ()
+    names = (Kind.WORD, Kind.QUOTED)
+    for before, token, after in zip(tokens, tokens[1:-1], tokens[2:], strict=False):
+        related = after.kind in names or after.text in ("|", "-")
+        if token.word in _FIRST_WORDS and before.kind in names and related and before.word != "AND":
+            return True
+    return False
+
+
+def read_situations(text: str, clauses: dict[str, Clause]) -> SituationQuery:
+    """The query that the clauses spell."""
+    for keyword, instead in (
+        ("WHERE", "a condition stands in DEFINE: DEFINE A AS speed > 70 AND lane = 1"),
+        ("SEMANTICS", "a situation is the longest run of events, there is nothing to select"),
+        ("GROUP BY", "write PARTITION BY: every partition is matched on its own"),
+        ("MIN LENGTH", "bound how long a situation lasts: FOR AT LEAST 5 seconds"),
+    ):
+        if keyword in clauses:
+            span = clauses[keyword].span
+            message = f"{keyword} has no place in a query that relates situations"
+            raise QueryError(message, text, span.start, span.end, hint=instead)
+    constraints = _constraints(text, clauses["PATTERN"])
+    if "DEFINE" not in clauses:
+        first = constraints[0].left
+        message = f"nothing says what the situation '{first.text}' is"
+        raise QueryError(message, text, first.span.start, first.span.end, hint=f"write {_USAGE}")
+    define = _definitions(text, clauses["DEFINE"])
+    query = SituationQuery(
+        text=text,
+        define=define,
+        pattern=_resolved(text, constraints, define),
+        source=read_source(text, clauses["FROM"]) if "FROM" in clauses else None,
+        partition_by=read_columns(text, clauses, "PARTITION BY"),
+        window=_window(text, clauses["WITHIN"]) if "WITHIN" in clauses else None,
+        complete="EMIT ON" in clauses and _is_complete(text, clauses["EMIT ON"]),
+        returns=read_returns(text, clauses["RETURN"], _rename_end) if "RETURN" in clauses else (),
+        options=read_options(text, clauses["OPTIONS"]) if "OPTIONS" in clauses else (),
+    )
+    used = {name.lower() for name in query.symbols}
+    for each in define:
+        if each.name.text.lower() not in used:
+            message = f"the situation '{each.name.text}' is defined but not in PATTERN"
+            hint = "relate it to another one, or remove it"
+            raise QueryError(message, text, each.name.span.start, each.name.span.end, hint=hint)
+    return query
+
+
+# --- DEFINE -----------------------------------------------------------------------------------------------
+
+
+def _definitions(text: str, clause: Clause) -> tuple[Situation, ...]:
+    found: dict[str, Situation] = {}
+    for tokens, after in split_commas(clause):
+        cursor = Cursor(text, (*tokens, after), clause.keyword)
+        name = cursor.name("a situation to define", usage=f"write {_USAGE}")
+        if not cursor.accept_word("AS"):
+            cursor.fail(f"expected AS after '{name.text}', found {cursor.next}", hint=f"write {_USAGE}")
+        if name.text.lower() in found:
+            cursor.fail(f"'{name.text}' is defined twice", at=name.span, hint="give one of them another name")
+        cut = _duration_idx(tokens)
+        behind = after if cut == len(tokens) else tokens[cut]
+        condition = read_scalar(text, tokens[2:cut], behind, f"the condition of '{name.text}'", _USAGE)
+        minimum = maximum = None
+        end = condition.span.end
+        if cut < len(tokens):
+            minimum, maximum, end = _durations(Cursor(text, (*tokens[cut + 1 :], after), clause.keyword))
+        found[name.text.lower()] = Situation(name, condition, minimum, maximum, Span(name.span.start, end))
+        if len(found) > MAX_SITUATIONS:
+            cursor.fail(f"a query has at most {MAX_SITUATIONS} situations", at=name.span)
+    return tuple(found.values())
+
+
+def _duration_idx(tokens: tuple[Token, ...]) -> int:
+    """Where FOR stands, outside brackets."""
+    depth = 0
+    for idx, token in enumerate(tokens):
+        depth += token.text in ("(", "[")
+        depth -= token.text in (")", "]")
+        if depth == 0 and idx > 2 and token.word == "FOR":
+            return idx
+    return len(tokens)
+
+
+def _durations(cursor: Cursor) -> tuple[Length | None, Length | None, int]:
+    """The bounds behind FOR, and where they end."""
+    minimum = maximum = None
+    if cursor.accept_word("BETWEEN"):
+        minimum = _length(cursor)
+        if not cursor.accept_word("AND"):
+            cursor.fail(f"expected AND and a longest duration, found {cursor.next}", hint=_DURATIONS)
+        maximum = _length(cursor)
+        if maximum.amount < minimum.amount:
+            message = f"no situation lasts at least {write_length(minimum)} and at most {write_length(maximum)}"
+            cursor.fail(message, at=Span(minimum.span.start, maximum.span.end), hint="the shorter one stands first")
+    elif cursor.accept_word("AT"):
+        word = cursor.accept_word("LEAST", "MOST")
+        if word is None:
+            cursor.fail(f"expected LEAST or MOST after AT, found {cursor.next}", hint=_DURATIONS)
+        length = _length(cursor)
+        minimum, maximum = (length, None) if word.word == "LEAST" else (None, length)
+    else:
+        cursor.fail(f"expected AT LEAST, AT MOST or BETWEEN after FOR, found {cursor.next}", hint=_DURATIONS)
+    last = maximum or minimum
+    assert last is not None
+    cursor.finish("the duration", hint="separate definitions with commas")
+    return minimum, maximum, last.span.end
+
+
+def _length(cursor: Cursor) -> Length:
+    length = read_length(cursor)
+    if length.in_events:
+        cursor.fail("a duration is a time, not a number of events", at=length.span, hint=_DURATIONS)
+    return length
+
+
+# --- PATTERN ----------------------------------------------------------------------------------------------
+
+
+def _constraints(text: str, clause: Clause) -> tuple[Constraint, ...]:
+    cursor = cursor_of(text, clause)
+    usage = "write A overlaps B AND B before C"
+    found: list[Constraint] = []
+    left = cursor.name("a situation", usage=usage)
+    while True:
+        relations = _relations(cursor)
+        right = cursor.name("a situation after the relation", usage=usage)
+        found.append(Constraint(left, right, relations, Span(left.span.start, right.span.end)))
+        if cursor.accept_word("AND"):
+            left = cursor.name("a situation after AND", usage=usage)
+        elif not cursor.ended and _at_relation(cursor):
+            left = right  # A starts B before C: a chain
+        else:
+            break
+    cursor.finish("the relation", hint="join relations with AND; alternatives are written A meets|overlaps B")
+    return tuple(found)
+
+
+def _at_relation(cursor: Cursor) -> bool:
+    return cursor.next.word in _FIRST_WORDS
+
+
+def _relations(cursor: Cursor) -> tuple[str, ...]:
+    """Alternatives between `|`, each once, in the order of `RELATIONS`."""
+    names: list[str] = []
+    while True:
+        start = cursor.next
+        if cursor.ended or start.kind is not Kind.WORD:
+            hint = f"the relations are {', '.join(RELATIONS)}"
+            cursor.fail(f"expected a relation, found {start}", hint=hint)
+        end = cursor.take().end
+        written = start.text.lower()
+        if cursor.at("-"):
+            cursor.take()
+            end = cursor.next.end
+            written += "-" + cursor.take().text.lower()
+        name = _ALIASES.get(written, written)
+        if name not in RELATIONS:
+            hint = did_you_mean(written, RELATIONS) or f"the relations are {', '.join(RELATIONS)}"
+            cursor.fail(f"there is no relation '{written}'", at=Span(start.start, end), hint=hint)
+        if name in names:
+            cursor.fail(f"'{name}' stands twice", at=Span(start.start, end), hint="remove one")
+        names.append(name)
+        if not cursor.accept("|"):
+            return tuple(name for name in RELATIONS if name in names)
+
+
+_ALIASES = {"equal": "equals", "is-contained-by": "during"}
+
+
+def _resolved(text: str, constraints: tuple[Constraint, ...], define: tuple[Situation, ...]) -> tuple[Constraint, ...]:
+    """The constraints with the names of DEFINE; each pair of situations once."""
+    known = {each.name.text.lower(): each.name.text for each in define}
+
+    def resolve(name: Name) -> Name:
+        if name.text.lower() not in known:
+            hint = did_you_mean(name.text, known.values()) or f"write {_USAGE}"
+            message = f"the situation '{name.text}' is not defined"
+            raise QueryError(message, text, name.span.start, name.span.end, hint=hint)
+        return replace(name, text=known[name.text.lower()])
+
+    found: dict[frozenset[str], Constraint] = {}
+    for constraint in constraints:
+        left, right = resolve(constraint.left), resolve(constraint.right)
+        span = constraint.span
+        if left == right:
+            hint = "define a second situation with the same condition, and relate the two"
+            message = f"'{left.text}' is related to itself"
+            raise QueryError(message, text, span.start, span.end, hint=hint)
+        pair = frozenset((left.text, right.text))
+        if pair in found:
+            hint = "name what may hold between them in one place: A meets|overlaps B"
+            message = f"'{left.text}' and '{right.text}' are related twice"
+            raise QueryError(message, text, span.start, span.end, hint=hint)
+        found[pair] = replace(constraint, left=left, right=right)
+    return tuple(found.values())
+
+
+# --- other clauses ----------------------------------------------------------------------------------------
+
+
+def _window(text: str, clause: Clause) -> Window:
+    window = read_window(cursor_of(text, clause))
+    if window.slide is not None or window.length.in_events:
+        what = "SLIDE" if window.slide is not None else "a number of events"
+        span = window.span
+        hint = "write WITHIN 5 minutes: a match is returned once"
+        raise QueryError(f"{what} has no place in the WITHIN of situations", text, span.start, span.end, hint=hint)
+    return window
+
+
+def _is_complete(text: str, clause: Clause) -> bool:
+    cursor = cursor_of(text, clause)
+    if not cursor.accept_word("COMPLETE"):
+        hint = "write EMIT ON COMPLETE; without it a match is returned as soon as it is certain"
+        cursor.fail(f"expected COMPLETE after EMIT ON, found {cursor.next}", hint=hint)
+    cursor.finish("EMIT ON COMPLETE")
+    return True
+
+
+def _rename_end(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """`end(A)` under a name that SQL does not use."""
+    pairs = zip(tokens, (*tokens[1:], None), strict=True)
+    return tuple(
+        replace(token, text=END) if token.word == "END" and after is not None and after.text == "(" else token
+        for token, after in pairs
+    )

@@ -1,0 +1,1 @@
+"""Two interval tables related by Allen's algebra."""

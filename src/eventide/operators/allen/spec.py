@@ -1,0 +1,32 @@
+"""What a worker needs to relate intervals; and the block's columns that only intervals have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from eventide.operators.block import Layout
+from eventide.operators.times import TimeType
+
+START: Final = "v0"  # of an interval; its end is the block's time
+LEFT: Final = 1  # bits of the mask
+RIGHT: Final = 2
+CARRIED: Final = 4  # also in the slice before, where what it has with others of that slice is found
+
+RELATION = "relation"
+COMPOSITE_START = "composite_start"
+COMPOSITE_END = "detected_at"  # the result's event time on a stream
+
+
+@dataclass(frozen=True, slots=True)
+class AllenSpec:
+    """Pairs of a left and a right interval; small and picklable."""
+
+    query: str  # canonical text: part of the snapshot
+    layout: Layout
+    relations: int  # bits of `kernels.relations`
+    names: tuple[str, ...]  # of all relations, by bit
+    window_us: int | None
+    time_type: TimeType
+    left: tuple[str, ...]  # block columns of the left side, in the result as l0, l1, ...
+    right: tuple[str, ...]

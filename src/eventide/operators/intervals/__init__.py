@@ -1,0 +1,1 @@
+"""Deriving intervals from point events."""

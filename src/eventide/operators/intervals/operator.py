@@ -1,0 +1,240 @@
+"""Derived intervals: holds the events that wait for the watermark, and what is open; returns a row per interval.
+
+An interval leaves when an event closes it, when it has reached its maximum, when no event within the gap can come any
+more, or at the end of bounded input; what has no end then is no interval of the kind that needs one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.errors import InputError
+from eventide.kernels import intervals as plain_kernel
+from eventide.kernels.arrays import IntArray
+from eventide.kernels.intervals import COUNT, FIRST, HIGH, LAST, LOW, N_WAY, POSITION, TRIAL
+from eventide.kernels.order import is_sorted, meets_equal
+from eventide.operators.block import MASK, MAX_US, MIN_US, TS, concatenate, numpy_int64
+from eventide.operators.encode import encode_columns
+from eventide.operators.generated import load_specialized
+from eventide.operators.holding import WatermarkOperator
+from eventide.operators.intervals.opened import Kept, Opened, slots_of
+from eventide.operators.intervals.outputs import Closed, rows_of
+from eventide.operators.intervals.spec import RUNS, IntervalSpec
+from eventide.operators.partitions import encode_partitions
+from eventide.operators.protocol import Results
+from eventide.operators.rows.order import order_rows
+from eventide.operators.shares import share_out
+from eventide.operators.threads import share_among_threads
+
+ROOM = 1 << 16  # intervals that a thread closes in one call
+_WORTH_A_THREAD = 1 << 16
+# Slots of different threads must not lie side by side in memory.
+_APART = 16
+_AS_THEY_ARE = np.empty(0, dtype=np.int64)
+
+
+class IntervalOperator(WatermarkOperator):
+    """The operator of an `IntervalSpec`."""
+
+    def __init__(self, spec: IntervalSpec, n_threads: int = 1) -> None:
+        super().__init__(spec.query)
+        self.spec = spec
+        self._n_threads = n_threads
+        self._derive = load_derive(spec)
+        self._opened = Opened.none(spec)
+
+    def process(self, block: pa.Table | None, watermark_us: int) -> Results:
+        if block is not None:
+            self._buffer.append(self._without_late(block))
+        yield from self._advance(max(watermark_us, self._watermark_us))
+
+    def memory_bytes(self) -> int:
+        return super().memory_bytes() + self._opened.memory_bytes()
+
+    def pending_us(self) -> int | None:
+        """The next event behind the watermark, or the next time at which a run is over."""
+        waiting = self._buffer.earliest_after(self._watermark_us)
+        soon = MAX_US if waiting is None else waiting
+        if self.spec.gap_us is not None and self._opened.size:
+            soon = min(soon, self._opened.earliest_us + self.spec.gap_us - 1)
+        return None if soon == MAX_US else max(soon, self._watermark_us + 1)
+
+    def _counters(self) -> dict[str, Any]:
+        return {**super()._counters(), "opened": self._opened.written()}
+
+    def _take_counters(self, head: dict[str, Any]) -> None:
+        super()._take_counters(head)
+        self._opened = Opened.read(head["opened"], self.spec)
+
+    def _advance(self, watermark_us: int) -> Results:
+        """What the events in (old watermark, new watermark] and the time itself decide."""
+        newer_than_us, self._watermark_us = self._watermark_us, watermark_us
+        if watermark_us <= newer_than_us:
+            return
+        block = self._buffer.select(watermark_us)
+        if block is not None and newer_than_us > MIN_US:
+            ts = block.column(TS)
+            if pc.min(ts).as_py() <= newer_than_us:
+                block = block.filter(pc.greater(ts, newer_than_us))
+        if (block is None or not block.num_rows) and not self._is_due(watermark_us):
+            return
+        self._buffer.purge(older_than_us=watermark_us + 1)
+        yield from self._derive_from(block, watermark_us)
+
+    def _is_due(self, watermark_us: int) -> bool:
+        """Whether time alone closes something."""
+        if not self._opened.size:
+            return False
+        gap_us = self.spec.gap_us
+        return watermark_us == MAX_US or (gap_us is not None and self._opened.earliest_us + gap_us - 1 <= watermark_us)
+
+    def _derive_from(self, events: pa.Table | None, watermark_us: int) -> Results:
+        spec, before = self.spec, self._opened
+        parts = [part for part in (before.events, events) if part is not None]
+        block = concatenate(parts)
+        codes, n_codes = encode_partitions(block, spec.layout.partition)
+        base = before.n_events
+        slots = _frozen(codes[base:].astype(np.int64, copy=False))
+        ts_us = _frozen(numpy_int64(block.column(TS)))
+        shares = self._shares(slots, n_codes)
+        n_slots = n_codes + _APART * (len(shares) + 1)
+        opened = np.zeros((n_slots, 3), dtype=np.int64)
+        kept = empty_kept(spec, n_slots)
+        cols = encode_columns(block, spec.encodings)
+        before.load(spec, slots_of(codes, before, spec), cols, opened, kept)
+        mask = _frozen(numpy_int64(block.column(MASK)) if spec.is_masked else _AS_THEY_ARE)
+        given = (slots, self._order(events, slots, n_codes, ts_us[base:]), base, ts_us, mask)
+        walks = [
+            _Walk(self._derive, spec, given, opened, kept, cols, share, n_codes + _APART * (i + 1))
+            for i, share in enumerate(shares)
+        ]
+        for closed in _walk_together(walks):
+            yield from rows_of(spec, block, ts_us, closed)
+        left = np.flatnonzero(opened[:n_codes, COUNT])
+        over = self._over(ts_us[opened[left, LAST]], watermark_us)
+        if spec.kind == RUNS:
+            long = left[over & (opened[left, COUNT] >= spec.minimum)]
+            ends = opened[long]
+            numbers = tuple(array[long] for array in kept)
+            yield from rows_of(spec, block, ts_us, Closed(ends[:, FIRST], ends[:, LAST], ends[:, COUNT], numbers))
+        self._opened = Opened.of(spec, block, left[~over], opened, kept)
+
+    def _over(self, last_us: IntArray, watermark_us: int) -> Any:
+        """Which open intervals no event can continue."""
+        if watermark_us == MAX_US:
+            return np.ones(last_us.size, dtype=np.bool_)
+        if self.spec.gap_us is None:
+            return np.zeros(last_us.size, dtype=np.bool_)
+        return last_us <= watermark_us + 1 - self.spec.gap_us
+
+    def _shares(self, slots: IntArray, n_codes: int) -> list[tuple[int, int]]:
+        """Slots with about the same number of events for each thread."""
+        n_shares = max(1, min(self._n_threads, slots.size // _WORTH_A_THREAD))
+        if n_shares == 1 or n_codes < 2:
+            return [(0, n_codes)]
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(slots, minlength=n_codes))])
+        return share_out(offsets, n_shares)
+
+    def _order(self, events: pa.Table | None, slots: IntArray, n_codes: int, ts_us: IntArray) -> IntArray:
+        """The events in an order that is right inside each partition; none where they lie in it."""
+        if events is None:
+            return _AS_THEY_ARE
+        order = _AS_THEY_ARE if is_sorted(ts_us) else np.argsort(ts_us, kind="stable")
+        at = order if order.size else slice(None)
+        if meets_equal(slots[at], ts_us[at], np.full(n_codes, MIN_US)):
+            spec = self.spec
+            order = order_rows(events, spec.layout.partition, spec.order, spec.tie_columns, self._n_threads).order
+        return order
+
+
+class _Walk:
+    """One thread's way through the events of its slots, with room for what it closes."""
+
+    def __init__(
+        self,
+        derive: Callable[..., int],
+        spec: IntervalSpec,
+        events: Any,
+        opened: IntArray,
+        kept: Kept,
+        cols: Any,
+        share: tuple[int, int],
+        trial: int,
+    ) -> None:
+        self._derive = derive
+        self._n_events = events[0].size
+        self._way = np.zeros(N_WAY, dtype=np.int64)
+        self._way[LOW], self._way[HIGH], self._way[TRIAL] = *share, trial
+        room = min(ROOM, events[0].size + plain_kernel.ROOM_PER_EVENT)
+        self._out = np.empty((room, 4), dtype=np.int64)
+        self._out_kept = empty_kept(spec, room)
+        self._given = (events, limits_of(spec), self._way, opened, kept, cols, self._out, self._out_kept)
+
+    @property
+    def is_done(self) -> bool:
+        return bool(self._way[POSITION] >= self._n_events)
+
+    def step(self) -> Closed:
+        """The next intervals; read before the next step."""
+        try:
+            n = self._derive(*self._given)
+        except OverflowError as error:
+            raise InputError(
+                f"a condition or a sum leaves the range of its type: {error}",
+                hint="cast one side to DOUBLE or to a wider DECIMAL",
+            ) from error
+        out = self._out[:n]
+        return Closed(out[:, FIRST], out[:, LAST], out[:, COUNT], tuple(array[:n] for array in self._out_kept))
+
+
+def _walk_together(walks: list[_Walk]) -> Iterator[Closed]:
+    while walks:
+        yield from share_among_threads(_Walk.step, walks)
+        walks = [walk for walk in walks if not walk.is_done]
+
+
+def _frozen(array: IntArray) -> IntArray:
+    """The array as one that nobody writes to, as Arrow gives it: kernels are compiled for one of the two."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def empty_kept(spec: IntervalSpec, n: int) -> Kept:
+    """The kept arrays of `n` slots."""
+    n_integers, n_doubles, n_counts, n_rows = spec.sizes
+    return (
+        np.zeros((n, n_integers), np.int64),
+        np.zeros((n, n_doubles), np.float64),
+        np.zeros((n, n_counts), np.int64),
+        np.zeros((n, n_rows), np.int64),
+    )
+
+
+def limits_of(spec: IntervalSpec) -> IntArray:
+    """The limits of a run."""
+    maximum = MAX_US if spec.maximum is None else spec.maximum
+    return np.array([spec.minimum, maximum, 2 * MAX_US - 1 if spec.gap_us is None else spec.gap_us], dtype=np.int64)
+
+
+def load_derive(spec: IntervalSpec) -> Callable[..., int]:
+    """The kernel, with the conditions and aggregates compiled in."""
+    kernel: ModuleType = plain_kernel
+    if spec.source is not None:
+        kernel = load_specialized(plain_kernel, {"run": spec.source})
+    made: Callable[..., int] = kernel.derive_runs if spec.kind == RUNS else kernel.derive_spans
+    return made
+
+
+def warm(spec: IntervalSpec) -> None:
+    """Compile the spec's kernel into the cache, so that workers that share it only load it."""
+    nothing = _frozen(_AS_THEY_ARE)
+    events = (nothing, _AS_THEY_ARE, 0, nothing, nothing)
+    cols = (np.empty((0, 0), np.int64), np.empty((0, 0)), np.empty((0, 0), np.bool_))
+    _Walk(load_derive(spec), spec, events, np.zeros((1, 3), np.int64), empty_kept(spec, 1), cols, (0, 0), 0).step()

@@ -1,0 +1,72 @@
+"""Closed intervals to rows: partition, start, end, count, and what the values read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from eventide.kernels.arrays import IntArray
+from eventide.operators.intervals.spec import COUNT, END, EXTREME, FIRST, START, Folded, IntervalSpec, Taken
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """Intervals by the rows of their first and last event; `kept` are their aggregates."""
+
+    first: IntArray
+    last: IntArray
+    count: IntArray
+    kept: tuple[NDArray[Any], ...]
+
+
+def rows_of(spec: IntervalSpec, block: pa.Table, ts_us: IntArray, closed: Closed) -> Iterator[pa.RecordBatch]:
+    """The operator's rows; none where nothing is closed."""
+    if not closed.first.size:
+        return
+    first = pa.array(closed.first)
+    columns: dict[str, pa.Array] = {name: take(block, name, first) for name in spec.layout.partition}
+    columns[START] = spec.time_type.restore(ts_us[closed.first])
+    columns[END] = spec.time_type.restore(ts_us[closed.last])
+    columns[COUNT] = pa.array(closed.count)
+    for taken in spec.taken:
+        columns[taken.name] = take(block, taken.column, _rows(spec, taken, closed))
+    for folded in spec.folded:
+        columns[folded.name] = _number(folded, closed.kept)
+    yield pa.RecordBatch.from_pydict(columns)
+
+
+def _rows(spec: IntervalSpec, taken: Taken, closed: Closed) -> pa.Array:
+    """The events that a column is taken of; NULL where there is none."""
+    if taken.event != EXTREME:
+        return pa.array(closed.first if taken.event == FIRST else closed.last)
+    missing = closed.kept[2][:, spec.extremes[taken.extreme].count] == 0
+    return pa.array(closed.kept[3][:, taken.extreme], mask=missing)
+
+
+def take(block: pa.Table, name: str, rows: pa.Array) -> pa.Array:
+    """A block column at some rows, as one plain array."""
+    taken = block.column(name).take(rows)
+    joined = pa.concat_arrays(taken.chunks) if taken.num_chunks else pa.array([], taken.type)
+    return joined.cast(joined.type.value_type) if pa.types.is_dictionary(joined.type) else joined
+
+
+def _number(folded: Folded, kept: tuple[NDArray[Any], ...]) -> pa.Array:
+    values = np.ascontiguousarray(kept[folded.array][:, folded.place])
+    missing = kept[2][:, folded.count] == 0 if folded.count >= 0 else None
+    if pa.types.is_decimal(folded.dtype):
+        return _decimals(values, missing, folded.dtype)
+    return pa.array(values, mask=missing).cast(folded.dtype)
+
+
+def _decimals(unscaled: IntArray, missing: NDArray[np.bool_] | None, dtype: pa.DataType) -> pa.Array:
+    """64-bit unscaled numbers as decimals."""
+    wide = np.empty((unscaled.size, 2), dtype=np.int64)
+    wide[:, 0], wide[:, 1] = unscaled, unscaled >> 63
+    values = pa.Array.from_buffers(dtype, unscaled.size, [None, pa.py_buffer(wide.tobytes())])
+    return values if missing is None else pc.if_else(pa.array(missing), pa.scalar(None, dtype), values)

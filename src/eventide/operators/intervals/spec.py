@@ -1,0 +1,73 @@
+"""What a worker needs to derive intervals: small, frozen and picklable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from eventide.operators.block import Layout
+from eventide.operators.encode import Encoding
+from eventide.operators.rows.spec import RowOrder
+from eventide.operators.times import TimeType
+
+START, END, COUNT = "interval_start", "interval_end", "count"
+RUNS, SPANS = "runs", "spans"
+FIRST, LAST, EXTREME = "first", "last", "extreme"
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """A minimum or maximum: its value is kept in `array` at `place`, read by the encoding of that number."""
+
+    array: int  # of the kept arrays: 0 integers, 1 doubles
+    place: int
+    encoding: int
+    count: int  # where it is counted how many values there were
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Output column: a block column of the first or last event, or of the event with an extreme value."""
+
+    name: str
+    column: str
+    event: str  # FIRST, LAST or EXTREME
+    extreme: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Output column: a number of the kept arrays (0 integers, 1 doubles, 2 counts); NULL where `count` says 0."""
+
+    name: str
+    array: int
+    place: int
+    dtype: pa.DataType
+    count: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalSpec:
+    """One derivation over blocks of a layout. Of each open interval its first and last event and aggregates are kept.
+
+    `source` is that of the kernel's `fold`, `begins` and `goes_on`, over `encodings`; `sizes` says how many integers,
+    doubles, counts and rows of extreme values they keep.
+    """
+
+    query: str
+    layout: Layout
+    kind: str  # RUNS or SPANS
+    time_type: TimeType
+    order: tuple[RowOrder, ...]
+    tie_columns: tuple[str, ...]
+    minimum: int = 1
+    maximum: int | None = None
+    gap_us: int | None = None
+    is_masked: bool = True  # whether the mask says something
+    encodings: tuple[Encoding, ...] = ()
+    source: str | None = None
+    sizes: tuple[int, int, int, int] = (0, 0, 0, 0)
+    extremes: tuple[Extreme, ...] = ()
+    taken: tuple[Taken, ...] = ()
+    folded: tuple[Folded, ...] = ()

@@ -1,0 +1,1 @@
+"""Situations and the matches of temporal patterns over them."""

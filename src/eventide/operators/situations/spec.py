@@ -1,0 +1,54 @@
+"""What a situation operator needs to know: durations, allowed relations, aggregates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from eventide.operators.block import Layout
+from eventide.operators.times import TimeType
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """An aggregate over the events of a situation; without a column it counts them."""
+
+    symbol: int
+    function: str
+    column: str | None = None
+    dtype: pa.DataType | None = None  # of the column
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Two situations and the relations that are allowed, as bits of `kernels.relations`; `name` is the constraint's."""
+
+    left: int
+    right: int
+    mask: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SituationSpec:
+    """One situation query; bit k of an event's mask is the condition of symbol k."""
+
+    query: str
+    layout: Layout
+    symbols: tuple[str, ...]
+    durations: tuple[tuple[int, int | None], ...]  # least and most microseconds of each symbol
+    related: tuple[Related, ...]
+    complete: bool
+    within_us: int | None
+    measures: tuple[Measure, ...]
+    starts: tuple[int, ...]  # symbols whose start is returned
+    ends: tuple[int, ...]
+    possible: bool  # the relations still possible are returned
+    closes: bool  # the end of bounded input ends situations
+    time_type: TimeType
+    tie_columns: tuple[str, ...]
+
+    @property
+    def window_us(self) -> int | None:
+        return self.within_us

@@ -1,0 +1,1 @@
+"""Relating two interval tables: the relations asked for, and the plan."""

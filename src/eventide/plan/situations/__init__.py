@@ -1,0 +1,1 @@
+"""Situation queries: binding, lowering, the order of evaluation, explain."""

@@ -1,0 +1,84 @@
+"""Random intervals: the product finds the pairs of the oracle, in one batch and in micro-batches."""
+
+from __future__ import annotations
+
+import os
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from eventide.kernels.relations import relation as bit_of
+from eventide.lang.relations import RELATIONS, inverse, mask_of, names_of
+from eventide.plan.allen.lower import AllenOptions, in_slices, prepare_allen
+from tests.allen.cases import Case, cases, found
+from tests.allen.micro_batches import play
+from tests.oracle.allen import relation
+
+WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+EXAMPLES = 300 if WITHOUT_JIT else 100
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=cases())
+def test_the_embedded_engine_finds_the_oracles_pairs(case: Case) -> None:
+    result = case.run(*case.tables(), ts_unit="s")
+    assert found(result.to_pylist()) == case.expected()
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    case=cases(bounded=True),
+    borders=st.lists(st.integers(0, 16), max_size=4),
+    disorder=st.randoms(use_true_random=False),
+)
+def test_micro_batches_find_the_pairs_of_one_batch(case: Case, borders: list[int], disorder: Any) -> None:
+    assert found(play(case, borders, disorder)) == case.expected()
+
+
+@pytest.mark.parametrize("relations", [RELATIONS, ("during", "overlapped-by"), ("after", "finishes"), ("overlaps",)])
+def test_long_tables_are_found_alike(relations: tuple[str, ...]) -> None:
+    """Long enough that runs of runs of intervals are passed over."""
+    random = Random(7)
+
+    def some(n: int, names: tuple[str, str], **more: Any) -> tuple[dict[str, Any], ...]:
+        rows = []
+        for i in range(n):
+            start = random.randrange(2_000)
+            length = random.choice([0, 1, 5, 5, 20, 20, 400])
+            rows.append({"key": "a", names[0]: start, names[1]: start + length} | {k: v(i) for k, v in more.items()})
+        return tuple(rows)
+
+    left, right = some(60, ("from", "to"), n=int), some(700, ("since", "until"), word=str)
+    for within in (None, 60):
+        case = Case(left, right, relations, within, True)
+        assert found(case.run(*case.tables(), ts_unit="s").to_pylist()) == case.expected()
+
+
+@settings(deadline=None)
+@given(s=st.integers(0, 5), e=st.integers(0, 5), t=st.integers(0, 5), u=st.integers(0, 5))
+def test_exactly_one_relation_holds_and_its_inverse_the_other_way_round(s: int, e: int, t: int, u: int) -> None:
+    s, e, t, u = *sorted((s, e)), *sorted((t, u))
+    held = relation(s, e, t, u)
+    assert names_of(inverse(mask_of([held]))) == (relation(t, u, s, e),)
+    if s < e and t < u:
+        assert RELATIONS[bit_of(s, e, t, u).bit_length() - 1] == held
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=cases(bounded=True, most=12))
+def test_slices_of_time_find_every_pair_once(case: Case) -> None:
+    case = Case(case.left, case.right, case.relations, case.within, False, case.points)
+    assert found(play(case, [], None, sliced=True)) == case.expected()
+
+
+def test_only_bounded_pairs_without_partitions_are_sliced() -> None:
+    left, right = (table.schema for table in Case((), (), (), 3, False).tables())
+    times = {"left_times": ("from", "to"), "right_times": ("since", "until"), "ts_unit": "s"}
+    for window, partition, n_columns in ((None, (), 0), (5, ("key",), 1), (5, (), 1)):
+        plan = prepare_allen(left, right, AllenOptions(1, window, partition, **times))  # type: ignore[arg-type]
+        sliced = in_slices(plan)
+        assert sliced.physical.intake.layout.n_partition == n_columns
+        assert (sliced == plan) == (window is None or bool(partition))

@@ -1,0 +1,255 @@
+"""Situations, Allen's relations between them, and when a match of them is certain.
+
+Implements semantics.md, "Situations and Allen relations": runs are derived by the definition, early emission is played
+event time by event time, every configuration of started situations is asked about every future that is still possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import groupby, product
+from math import sqrt
+from typing import Any
+
+from tests.oracle.events import Event, partitions
+
+Holds = Callable[[int, int, int, int], bool]
+
+# A is [a, x), B is [b, y).
+_FORWARD: dict[str, Holds] = {
+    "before": lambda a, x, b, y: x < b,
+    "meets": lambda a, x, b, y: x == b,
+    "overlaps": lambda a, x, b, y: a < b < x < y,
+    "starts": lambda a, x, b, y: a == b and x < y,
+    "during": lambda a, x, b, y: b < a and x < y,
+    "finishes": lambda a, x, b, y: b < a and x == y,
+}
+_INVERSES = {
+    "after": "before",
+    "met-by": "meets",
+    "overlapped-by": "overlaps",
+    "started-by": "starts",
+    "contains": "during",
+    "finished-by": "finishes",
+}
+NAMES = (*_FORWARD, "equals", *_INVERSES)
+
+
+def holds(name: str, a: int, x: int, b: int, y: int) -> bool:
+    """Whether [a, x) is in the relation `name` to [b, y).
+
+    >>> [name for name in NAMES if holds(name, 0, 5, 3, 9)]
+    ['overlaps']
+    """
+    if name == "equals":
+        return a == b and x == y
+    if name in _INVERSES:
+        return _FORWARD[_INVERSES[name]](b, y, a, x)
+    return _FORWARD[name](a, x, b, y)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """`symbol AS condition FOR ...`; a condition that gives None does not hold."""
+
+    symbol: str
+    condition: Callable[[Event], bool | None]
+    min_us: int | None = None
+    max_us: int | None = None
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """One term of PATTERN: the relations that `left` may have to `right`."""
+
+    left: str
+    right: str
+    relations: frozenset[str]
+
+
+@dataclass(frozen=True)
+class SituationQuery:
+    """`emission` is "early" or "complete"."""
+
+    definitions: tuple[Definition, ...]
+    constraints: tuple[Constraint, ...]
+    within_us: int | None = None
+    emission: str = "early"
+    close_at_end: bool = False
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The symbols of PATTERN in the order of the definitions."""
+        used = {symbol for constraint in self.constraints for symbol in (constraint.left, constraint.right)}
+        return tuple(definition.symbol for definition in self.definitions if definition.symbol in used)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A run: its interval, `te` None when the input ends before it, and its events as indices into the input."""
+
+    ts: int
+    te: int | None
+    events: tuple[int, ...]
+
+    def ended(self, t: int) -> bool:
+        """Whether the end is known when all events up to `t` are applied."""
+        return self.te is not None and self.te <= t
+
+
+@dataclass(frozen=True)
+class Match:
+    """One configuration as it is known at `detected_at`."""
+
+    partition: tuple[Any, ...]
+    situations: dict[str, Situation]
+    detected_at: int
+    possible: tuple[frozenset[str], ...]  # per constraint
+
+    def end(self, symbol: str) -> int | None:
+        """The end of a situation, None while it is unknown."""
+        situation = self.situations[symbol]
+        return situation.te if situation.ended(self.detected_at) else None
+
+    def covered(self, symbol: str, events: Sequence[Event]) -> tuple[int, ...]:
+        """The events of a situation that are seen by then."""
+        return tuple(i for i in self.situations[symbol].events if events[i].ts <= self.detected_at)
+
+
+def derive(
+    condition: Callable[[Event], bool | None], events: Sequence[Event], order: Sequence[int], close_at_end: bool = False
+) -> list[Situation]:
+    """The situations among the events of one partition, given in their order.
+
+    >>> events = [Event(1, values={"a": True}), Event(4, values={"a": None}), Event(6, values={"a": True})]
+    >>> derive(lambda event: event["a"], events, [0, 1, 2])
+    [Situation(ts=1, te=4, events=(0,)), Situation(ts=6, te=None, events=(2,))]
+    """
+    found = []
+    place = 0
+    for satisfied, group in groupby(order, key=lambda i: condition(events[i]) is True):
+        run = tuple(group)
+        place += len(run)
+        if not satisfied:
+            continue
+        last = order[min(place, len(order) - 1)]
+        te = events[last].ts if place < len(order) or close_at_end else None
+        if te is None or events[run[0]].ts < te:
+            found.append(Situation(events[run[0]].ts, te, run))
+    return found
+
+
+def possible(left: Situation, right: Situation, t: int) -> frozenset[str]:
+    """The relations of two started situations that what comes after `t` may still bring.
+
+    An ongoing situation ends at some instant after `t`; two of them in either order, or at once.
+    """
+    return _possible(left.ts, _known_end(left, t), right.ts, _known_end(right, t), t)
+
+
+def _known_end(situation: Situation, t: int) -> int | None:
+    return situation.te if situation.ended(t) else None
+
+
+@lru_cache(maxsize=1 << 16)
+def _possible(a: int, x: int | None, b: int, y: int | None, t: int) -> frozenset[str]:
+    later = (t + 1, t + 2, t + 3)
+    futures = list(product(later if x is None else (x,), later if y is None else (y,)))
+    return frozenset(name for name in NAMES for xx, yy in futures if holds(name, a, xx, b, yy))
+
+
+def duration_certain(definition: Definition, situation: Situation, t: int) -> bool:
+    """Whether the duration is one that the definition allows, whatever comes after `t`."""
+    if situation.ended(t):
+        lasted = situation.te - situation.ts  # type: ignore[operator]
+        return (definition.min_us is None or lasted >= definition.min_us) and (
+            definition.max_us is None or lasted <= definition.max_us
+        )
+    if definition.max_us is not None:
+        return False
+    return definition.min_us is None or t - situation.ts >= definition.min_us
+
+
+def matches(query: SituationQuery, events: Sequence[Event]) -> list[Match]:
+    """Every match, in the order of the partitions' first events and of `detected_at`.
+
+    >>> rows = [(1, True, False), (2, True, True), (3, False, True), (4, False, False)]
+    >>> events = [Event(ts, values={"a": a, "b": b}) for ts, a, b in rows]
+    >>> a, b = (Definition(name, lambda event, name=name: event[name]) for name in "ab")
+    >>> query = SituationQuery((a, b), (Constraint("a", "b", frozenset({"overlaps"})),))
+    >>> [(match.detected_at, match.end("a"), match.end("b")) for match in matches(query, events)]
+    [(3, 3, None)]
+    """
+    found: list[Match] = []
+    for partition, order in partitions(events).items():
+        for situations, detected_at in _configurations(query, events, order):
+            known = dict(zip(query.symbols, situations, strict=True))
+            left_over = tuple(possible(known[c.left], known[c.right], detected_at) for c in query.constraints)
+            found.append(Match(partition, known, detected_at, left_over))
+    return found
+
+
+def _configurations(
+    query: SituationQuery, events: Sequence[Event], order: Sequence[int]
+) -> Iterator[tuple[tuple[Situation, ...], int]]:
+    """The configurations of one partition that match, each with its instant of detection."""
+    definitions = [d for symbol in query.symbols for d in query.definitions if d.symbol == symbol]
+    runs = [derive(d.condition, events, order, query.close_at_end) for d in definitions]
+    done = set()
+    for t in sorted({events[i].ts for i in order}):
+        started = [[run for run in of_symbol if run.ts <= t] for of_symbol in runs]
+        for configuration in product(*started):
+            if configuration in done:
+                continue
+            if query.emission == "complete" and not (
+                all(run.ended(t) for run in configuration) and any(run.te == t for run in configuration)
+            ):
+                continue
+            if not all(map(duration_certain, definitions, configuration, [t] * len(definitions))):
+                continue
+            known = dict(zip(query.symbols, configuration, strict=True))
+            if not all(possible(known[c.left], known[c.right], t) <= c.relations for c in query.constraints):
+                continue
+            done.add(configuration)
+            if query.within_us is None or t - min(run.ts for run in configuration) <= query.within_us:
+                yield configuration, t
+
+
+# --- aggregates -------------------------------------------------------------------------------------------------
+
+
+def aggregate(function: str, values: Sequence[Any]) -> Any:
+    """An aggregate of a situation's events, whose values stand in their order; all but first and last leave out NULLs.
+
+    Exact for what is exact; stddev is that of a sample.
+
+    >>> [aggregate(name, [1, None, 4]) for name in ("first", "last", "count", "sum", "avg", "min", "max")]
+    [1, 4, 2, Fraction(5, 1), Fraction(5, 2), 1, 4]
+    """
+    if function == "first":
+        return values[0]
+    if function == "last":
+        return values[-1]
+    present = [value for value in values if value is not None]
+    if function == "count":
+        return len(present)
+    if not present:
+        return None
+    match function:
+        case "min":
+            return min(present)
+        case "max":
+            return max(present)
+        case "sum":
+            return sum(map(Fraction, present))
+        case "avg":
+            return sum(map(Fraction, present)) / len(present)
+        case "stddev":
+            if len(present) < 2:
+                return None
+            mean = sum(map(Fraction, present)) / len(present)
+            return sqrt(sum((Fraction(value) - mean) ** 2 for value in present) / (len(present) - 1))
+    raise ValueError(f"no aggregate '{function}'")

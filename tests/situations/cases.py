@@ -1,0 +1,334 @@
+"""Random situation queries with random events: as text for the product and as a query for the oracle.
+
+Three of four queries ask for what is true of some situations among the events, so that matches are no rarity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.oracle.events import Event, partitions
+from tests.oracle.situations import NAMES, Constraint, Definition, Situation, SituationQuery, derive, holds
+from tests.situations.compare import FLAGS, SCHEMA, SECOND_US, SYMBOLS, Column, SituationCase
+
+GROUPS = (
+    ("starts", "equals", "started-by"),
+    ("overlaps", "finished-by", "contains"),
+    ("overlapped-by", "finishes", "during"),
+    ("before", "meets"),
+    ("after", "met-by"),
+)
+_PARTITIONS = [(), (), (), ("g",), ("h",), ("g", "h"), ("h", "k", "g")]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of DEFINE in both languages; NULL where the text gives NULL."""
+
+    text: str
+    columns: tuple[str, ...]
+    holds: Callable[[Event], bool | None]
+
+
+def _not(value: bool | None) -> bool | None:
+    return None if value is None else not value
+
+
+def _flag(i: int) -> list[Condition]:
+    """Conditions on the flag of symbol i; the first is the flag alone."""
+    p, q = FLAGS[i], FLAGS[(i + 1) % len(FLAGS)]
+    return [
+        Condition(p, (p,), lambda e: e[p]),
+        Condition(f"NOT {p}", (p,), lambda e: _not(e[p])),
+        Condition(f"{p} IS NULL", (p,), lambda e: e[p] is None),
+        Condition(f"{p} OR x > 1", (p, "x"), lambda e: e[p] is True or (e["x"] is not None and e["x"] > 1)),
+        Condition(f"{p} AND y < 2.0", (p, "y"), lambda e: e[p] is True and e["y"] is not None and e["y"] < 2.0),
+        Condition(f"{p} = {q}", (p, q), lambda e: None if e[p] is None or e[q] is None else e[p] == e[q]),
+        Condition("x >= 1", ("x",), lambda e: None if e["x"] is None else e["x"] >= 1),
+    ]
+
+
+@st.composite
+def situation_cases(
+    draw: st.DrawFn,
+    *,
+    max_events: int = 14,
+    symbols: tuple[int, int] = (2, 6),
+    groups: tuple[Any, ...] = (1, None),
+    focus: str | None = None,
+    emission: str | None = None,
+    partitioned: bool | None = None,
+    close_at_end: bool | None = None,
+    starts: tuple[int, ...] = (0, 1, 100, -5),
+) -> SituationCase:
+    """A query of any shape; `focus` is "durations" or "prefix"; `groups` are the values of the column g."""
+    n = draw(st.integers(*symbols)) if focus else draw(st.sampled_from([2, 2, 3, 3, 4, 5, 6, 3]))
+    n = max(symbols[0], min(n, symbols[1]))
+    partition_by = draw(st.sampled_from([p for p in _PARTITIONS if partitioned is None or bool(p) == partitioned]))
+    conditions = [_draw_condition(draw, i) for i in range(n)]
+    columns = _draw_columns(draw, SYMBOLS[:n], partition_by)
+    read = {name for condition in conditions for name in condition.columns}
+    read |= {column.column for column in columns if column.column is not None} | set(partition_by)
+    drawn = draw(events(max_events, n, groups, starts, read, partition_by))
+    options = _draw_options(draw, close_at_end, emission)
+    case = SituationCase(
+        "",
+        options,
+        SituationQuery((), ()),
+        columns,
+        tuple(name for name in SCHEMA if name in read),
+        partition_by,
+        drawn,
+        options.pop("integer_time"),
+        options.pop("possible_asked"),
+    )
+    if case.integer_time:
+        options["ts_unit"] = "s"
+    definitions = tuple(
+        Definition(SYMBOLS[i], condition.holds, **_draw_duration(draw, focus)) for i, condition in enumerate(conditions)
+    )
+    runs = _some_runs(draw, definitions, case) if draw(st.sampled_from([True, True, True, False])) else {}
+    query = SituationQuery(
+        definitions,
+        _draw_constraints(draw, SYMBOLS[:n], runs, focus),
+        within_us=draw(st.sampled_from([None] * 6 + [3, 5, 8, 12])),
+        emission=emission or draw(st.sampled_from(["early", "early", "complete"])),
+        close_at_end=options.get("close_at_end", False),
+    )
+    if query.within_us is not None:
+        query = SituationQuery(
+            definitions, query.constraints, query.within_us * SECOND_US, query.emission, query.close_at_end
+        )
+    written = _write(draw, query, conditions, case)
+    return SituationCase(
+        written,
+        options,
+        query,
+        columns,
+        case.read,
+        partition_by,
+        drawn,
+        case.integer_time,
+        case.possible,
+        tuple(sorted({query.emission, f"{n} situations", *(["within"] if query.within_us else [])})),
+    )
+
+
+def _draw_condition(draw: st.DrawFn, i: int) -> Condition:
+    flag = _flag(i)
+    return draw(st.sampled_from([*flag[:1] * 9, *flag]))
+
+
+def _draw_options(draw: st.DrawFn, close_at_end: bool | None, emission: str | None) -> dict[str, Any]:
+    options: dict[str, Any] = {"ts": "ts"}
+    if draw(st.booleans()):
+        options["sequence"] = "id"
+    closes = draw(st.sampled_from([False] * 5 + [True])) if close_at_end is None else close_at_end
+    if closes:
+        options["close_at_end"] = True
+    options["possible_asked"] = draw(st.sampled_from([False, True]))
+    options["integer_time"] = draw(st.sampled_from([True, True, False]))
+    return options
+
+
+def _draw_duration(draw: st.DrawFn, focus: str | None) -> dict[str, int | None]:
+    kinds = ["none"] * (1 if focus == "durations" else 14) + ["least", "most", "between"]
+    shortest = draw(st.sampled_from([1, 2, 3, 5])) * SECOND_US
+    match draw(st.sampled_from(kinds)):
+        case "least":
+            return {"min_us": shortest}
+        case "most":
+            return {"max_us": shortest + SECOND_US}
+        case "between":
+            return {"min_us": shortest, "max_us": shortest + draw(st.sampled_from([0, 1, 3])) * SECOND_US}
+    return {}
+
+
+def _some_runs(draw: st.DrawFn, definitions: tuple[Definition, ...], case: SituationCase) -> dict[str, Situation]:
+    """One situation of each symbol, all of one partition, as far as there are any."""
+    stream = case.stream()
+    orders = list(partitions(stream).values())
+    hints = draw(st.lists(st.integers(0, 3), min_size=7, max_size=7))
+    if not orders:
+        return {}
+    by_partition = [{d.symbol: derive(d.condition, stream, order) for d in definitions} for order in orders]
+    full = [runs for runs in by_partition if all(runs.values())] or by_partition
+    chosen = full[hints[6] % len(full)]
+    found = {}
+    for hint, (symbol, runs) in zip(hints, chosen.items(), strict=False):
+        ended = [run for run in runs if run.te is not None]
+        if runs:
+            candidates = ended if ended and hint else runs
+            found[symbol] = candidates[hint % len(candidates)]
+    return found
+
+
+def _draw_constraints(
+    draw: st.DrawFn, symbols: str, runs: dict[str, Situation], focus: str | None
+) -> tuple[Constraint, ...]:
+    """Every symbol in one at least; a tree over all of them, pieces that are not connected, or more than a tree."""
+    pairs: list[tuple[str, str]] = []
+    apart = draw(st.sampled_from([False, False, False, True]))
+    for i in range(1, len(symbols)):
+        if apart and i % 2 == 0 and i + 1 < len(symbols):
+            continue
+        other = i - 1 if apart else draw(st.integers(0, i - 1))
+        pairs.append((symbols[other], symbols[i]))
+    free = [(a, b) for i, a in enumerate(symbols) for b in symbols[i + 1 :] if (a, b) not in pairs]
+    if free:
+        pairs += draw(st.lists(st.sampled_from(free), unique=True, max_size=2))
+    made = []
+    for left, right in draw(st.permutations(pairs)):
+        if draw(st.booleans()):
+            left, right = right, left
+        made.append(Constraint(left, right, _draw_relations(draw, runs.get(left), runs.get(right), focus)))
+    return tuple(made)
+
+
+def _draw_relations(
+    draw: st.DrawFn, left: Situation | None, right: Situation | None, focus: str | None
+) -> frozenset[str]:
+    extra = draw(st.lists(st.sampled_from(NAMES), max_size=3, unique=True))
+    group = draw(st.sampled_from(GROUPS))
+    kind = "group" if focus == "prefix" else draw(st.sampled_from(["any", "any", "group"]))
+    if left is not None and right is not None:
+        later = max(left.ts, right.ts, left.te or 0, right.te or 0) + 1
+        ends = [later if run.te is None else run.te for run in (left, right)]
+        (true,) = [name for name in NAMES if holds(name, left.ts, ends[0], right.ts, ends[1])]
+        whole = [g for g in GROUPS if true in g]
+        return frozenset([true, *(whole[0] if whole and kind == "group" else ()), *extra])
+    if kind == "group":
+        return frozenset([*group, *extra])
+    return frozenset(extra or ["before"])
+
+
+def _draw_columns(draw: st.DrawFn, symbols: str, partition_by: tuple[str, ...]) -> tuple[Column, ...]:
+    made: list[Column] = []
+    if draw(st.sampled_from([True, True, False])):
+        made += [Column("start", symbol) for symbol in symbols]
+        made += [Column("end", symbol) for symbol in symbols]
+    for _ in range(draw(st.integers(0 if made else 1, 3))):
+        symbol = draw(st.sampled_from(symbols))
+        function = draw(
+            st.sampled_from(["first", "last", "count", "count", "sum", "avg", "min", "max", "stddev", "start", "end"])
+        )
+        if function in ("start", "end") or (function == "count" and draw(st.booleans())):
+            made.append(Column(function, symbol))
+            continue
+        names = ["x", "y"] if function in ("sum", "avg", "stddev") else ["x", "y", "id", "name"]
+        if function in ("first", "last", "count"):
+            names += ["g", FLAGS[0]]
+        made.append(Column(function, symbol, draw(st.sampled_from(names))))
+    made += [Column(column=name) for name in partition_by if draw(st.booleans())]
+    return tuple(draw(st.permutations(made)))
+
+
+def _write(draw: st.DrawFn, query: SituationQuery, conditions: list[Condition], case: SituationCase) -> str:
+    lines = []
+    if case.partition_by:
+        lines.append(f"PARTITION BY {', '.join(case.partition_by)}")
+    defined = [
+        f"{definition.symbol} AS {condition.text}{_write_duration(definition)}"
+        for definition, condition in zip(query.definitions, conditions, strict=True)
+    ]
+    lines.append("DEFINE " + ",\n       ".join(defined))
+    terms, last = "", ""
+    for constraint in query.constraints:
+        names = draw(st.permutations(sorted(constraint.relations)))
+        # `A starts B before C` is A starts B AND B before C.
+        joined = last == constraint.left and draw(st.booleans())
+        terms += "" if not terms or joined else " AND "
+        terms += f"{'' if joined else constraint.left} {'|'.join(names)} {constraint.right}"
+        last = constraint.right
+    lines.append(f"PATTERN {terms}")
+    if query.within_us is not None:
+        lines.append(f"WITHIN {query.within_us // SECOND_US} seconds")
+    if query.emission == "complete":
+        lines.append("EMIT ON COMPLETE")
+    lines.append("RETURN " + ", ".join(f"{column.text} AS r{i}" for i, column in enumerate(case.columns)))
+    if case.possible:
+        if draw(st.booleans()):
+            lines.append("OPTIONS (possible = true)")
+        else:
+            case.options["possible"] = True
+    return "\n".join(lines)
+
+
+def _write_duration(definition: Definition) -> str:
+    shortest, longest = (
+        None if bound is None else f"{bound // SECOND_US} seconds" for bound in (definition.min_us, definition.max_us)
+    )
+    if shortest and longest:
+        return f" FOR BETWEEN {shortest} AND {longest}"
+    if shortest:
+        return f" FOR AT LEAST {shortest}"
+    return f" FOR AT MOST {longest}" if longest else ""
+
+
+# --- events -----------------------------------------------------------------------------------------------------
+
+_VALUES = {
+    "x": [1, 0, 2, 3, None, -1],
+    "y": [0.0, 1.5, 2.0, -2.25, None, 0.1],
+    "name": ["a", "b", "ab", "é", "", None],
+    "h": ["p", "p", "p", "q"],
+    "k": [7, 7, 7, None],
+}
+
+
+def events(
+    max_events: int,
+    n_flags: int,
+    groups: tuple[Any, ...],
+    starts: tuple[int, ...],
+    read: set[str],
+    partition_by: tuple[str, ...],
+) -> st.SearchStrategy[tuple[dict[str, Any], ...]]:
+    """Events whose flags last for some of them; ties, gaps and NULLs; in order of time, backwards, or in two halves.
+
+    Columns that the query does not read hold nothing.
+    """
+    change = st.sampled_from(
+        ["keep", "flip", "keep", "keep", "flip", "keep", "flip", "keep", "keep", "flip", "keep", "null"]
+    )
+    one = st.fixed_dictionaries(
+        {
+            "ts": st.sampled_from([1, 0, 1, 2, 0, 1, 4]),  # after the one before
+            "changes": st.tuples(*[change] * n_flags),
+            "g": st.sampled_from([*groups[:1] * 3, *groups]) if "g" in read else st.none(),
+            **{name: st.sampled_from(values) if name in read else st.none() for name, values in _VALUES.items()},
+        }
+    )
+    # Hypothesis prefers short lists; full ones have the matches. A failure shrinks by leaving out one after the other.
+    there = st.sampled_from([None] + [one] * 12).flatmap(lambda event: st.none() if event is None else event)
+    lists = st.one_of(
+        *[st.lists(there, min_size=max_events, max_size=max_events)] * 5,
+        st.lists(there, max_size=max_events),
+    )
+    arrivals = st.sampled_from(["in order", "backwards", "halves"])
+
+    def make(drawn: tuple[list[dict[str, Any] | None], int, str]) -> tuple[dict[str, Any], ...]:
+        made, start, arrival = [event for event in drawn[0] if event is not None], *drawn[1:]
+        times = accumulate((event["ts"] for event in made), initial=start)
+        by_partition: dict[tuple[Any, ...], list[bool]] = {}
+        timed = []
+        for i, (event, ts) in enumerate(zip(made, times, strict=False)):
+            key = tuple(event[name] for name in partition_by)
+            on = by_partition.setdefault(key, [j % 2 == 0 for j in range(len(FLAGS))])
+            flags: list[bool | None] = [False] * len(FLAGS)
+            for j, changed in enumerate(event["changes"]):
+                on[j] ^= changed == "flip"
+                flags[j] = None if changed == "null" else on[j]
+            timed.append({**event, "ts": ts, "id": i, "kind": "K", **dict(zip(FLAGS, flags, strict=True))})
+        if arrival == "backwards":
+            timed.reverse()
+        elif arrival == "halves":
+            timed = timed[1::2] + timed[::2]
+        return tuple(timed)
+
+    return st.tuples(lists, st.sampled_from(starts), arrivals).map(make)

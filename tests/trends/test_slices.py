@@ -1,0 +1,236 @@
+"""Slices of time: matrices in place of events, made wherever the events are, give the values of the whole."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import eventide as ev
+from eventide.engines.distribution import GROUPS, RANGES
+from eventide.operators.block import MAX_US, MIN_US, from_bytes, to_bytes
+from eventide.operators.trends.slices import Slicer, is_sliced, make_slicer, slice_tables
+from eventide.plan.physical import Physical
+from tests.micro_batches import SECOND_US, Stream
+from tests.trends.cases import trend_cases
+from tests.trends.compare import TrendCase
+from tests.trends.test_same_values import ON_SPARK, QUICK, SEVERAL, _check_rows, can_be_asked, n_examples
+
+SCHEMA = pa.schema([("ts", pa.int64()), ("kind", pa.string()), ("g", pa.string()), ("x", pa.int64())])
+
+
+def plan_of(text: str, **options: Any) -> Physical:
+    return ev.query(text, **{"ts": "ts", "ts_unit": "s", "type": "kind"} | options).plan(SCHEMA)
+
+
+def plan_case(case: TrendCase) -> Physical:
+    """The plan of a case that can be asked and has slices."""
+    assume(not case.is_ambiguous)
+    try:
+        physical = ev.query(case.text, **case.options).plan(case.table().schema)
+    except ev.EventideError as error:
+        assume(can_be_asked(case, error))
+        raise AssertionError(f"{case}{error}") from error
+    assume(not isinstance(slice_tables(physical.spec), str))  # type: ignore[arg-type]
+    return physical
+
+
+def few(least: int) -> Any:
+    """From so many events on a matrix stands for them."""
+    return patch.object(Slicer, "_least", lambda self, block: least)
+
+
+def few_bytes(n: int) -> Any:
+    """From so many bytes on a DataFrame is large."""
+    return patch("eventide.engines.spark.slices.FEW_BYTES", n)
+
+
+def sliced(physical: Physical, table: pa.Table, borders_us: list[int], disorder: random.Random) -> list[dict[str, Any]]:
+    """The rows of slices between borders, which come together in any order.
+
+    The events at a border lie in the slices on both sides of it, so they stay events.
+    """
+    stream = Stream(physical)
+    block, slicer = stream._block(table), make_slicer(physical.spec)  # type: ignore[arg-type]
+    assert slicer is not None
+    borders = sorted(set(borders_us))
+    shares: list[list[int]] = [[] for _ in range(len(borders) + 1)]
+    for row, us in enumerate(block.column("ts").to_pylist()):
+        near = [
+            k for k in range(len(shares)) if (not k or borders[k - 1] <= us) and (k == len(borders) or us <= borders[k])
+        ]
+        shares[disorder.choice(near)].append(row)
+    made = []
+    for share in shares:
+        made += slicer.combine(block.take(pa.array(share, pa.int64())), [(us, us) for us in borders])
+    disorder.shuffle(made)
+    operator = stream.operator()
+    for each in made:
+        assert list(operator.process(from_bytes(to_bytes(each)), MIN_US)) == []
+    return stream._read(operator.finish())
+
+
+@settings(max_examples=n_examples(300, 6), **QUICK)
+@given(
+    case=trend_cases(groups=SEVERAL, max_events=14, first_origin=False, count_windows=False),
+    borders=st.lists(st.integers(0, 14), max_size=4),
+    least=st.sampled_from([1, 1, 2, 3]),
+    disorder=st.randoms(use_true_random=False),
+)
+def test_slices_give_the_values_of_the_oracle(
+    case: TrendCase, borders: list[int], least: int, disorder: random.Random
+) -> None:
+    physical = plan_case(case)
+    start = min((event["ts"] for event in case.events), default=0)
+    with few(least):
+        rows = sliced(physical, case.table(), [(start + border) * SECOND_US for border in borders], disorder)
+    _check_rows(case, rows)
+
+
+@settings(max_examples=n_examples(200, 4), **QUICK)
+@given(
+    case=trend_cases(focus="negation", max_events=12, first_origin=False, count_windows=False),
+    borders=st.lists(st.integers(0, 14), max_size=4),
+    disorder=st.randoms(use_true_random=False),
+)
+def test_negation_reaches_across_slices(case: TrendCase, borders: list[int], disorder: random.Random) -> None:
+    physical = plan_case(case)
+    start = min((event["ts"] for event in case.events), default=0)
+    with few(1):
+        rows = sliced(physical, case.table(), [(start + border) * SECOND_US for border in borders], disorder)
+    _check_rows(case, rows)
+
+
+@settings(max_examples=n_examples(250, 5), **QUICK)
+@given(
+    case=trend_cases(groups=SEVERAL, max_events=14, windowed=True, first_origin=False, count_windows=False),
+    borders=st.lists(st.integers(0, 13), max_size=8),
+    delay=st.sampled_from([1, 3]),
+    least=st.sampled_from([1, 2]),
+    disorder=st.randoms(use_true_random=False),
+)
+def test_micro_batches_that_leave_matrices_give_the_values_of_the_oracle(
+    case: TrendCase, borders: list[int], delay: int, least: int, disorder: random.Random
+) -> None:
+    stream = Stream(plan_case(case))
+    times = [event["ts"] for event in case.events]
+    order = sorted(range(len(times)), key=lambda i: times[i] + disorder.randrange(delay))
+    table = case.table().take(pa.array(order, pa.int64()))
+    with few(least), patch("eventide.operators.trends.operator.LEAST_FOLD", 1):
+        stream.play(table, [times[i] * SECOND_US for i in order], borders, delay * SECOND_US)
+    _check_rows(case, stream.rows)
+
+
+def held(stream: Stream) -> tuple[int, int]:
+    """Events and matrices in the state."""
+    operator: Any = stream.operator()
+    return operator._buffer.count(MAX_US), operator._slices.count(MAX_US)
+
+
+def test_the_state_of_a_stream_follows_the_panes_not_the_events() -> None:
+    text = "PATTERN (SEQ(A+, B))+ WITHIN 1 hour SLIDE 30 minutes RETURN COUNT(*)"
+    stream = Stream(plan_of(text, counts="log2"))
+    most_events, most_matrices, most_bytes = 0, 0, 0
+    for batch in range(40):
+        times = [batch * 300 + i // 10 for i in range(3000)]
+        kinds = ["AAB"[i % 3] for i in range(3000)]
+        table = pa.table({"ts": times, "kind": kinds, "g": [""] * 3000, "x": times}, schema=SCHEMA)
+        stream.step(table, (times[-1] - 1) * SECOND_US)
+        events, matrices = held(stream)
+        most_events, most_matrices = max(most_events, events), max(most_matrices, matrices)
+        most_bytes = max(most_bytes, stream.operator().memory_bytes())
+    # A matrix is made of each micro-batch, in six of which a pane lies; the last instants wait for the watermark.
+    assert most_events <= 20
+    assert most_matrices <= 20
+    assert most_bytes < 10_000
+    assert len(stream.rows) == 6
+    whole = ev.query(
+        "PATTERN (SEQ(A+, B))+ WITHIN 1 hour SLIDE 30 minutes RETURN COUNT(*)", ts_unit="s", type="kind", counts="log2"
+    )
+    times = [batch * 300 + i // 10 for batch in range(40) for i in range(3000)]
+    expected = whole.run(pa.table({"ts": times, "kind": ["AAB"[i % 3] for i in range(len(times))]})).to_pylist()
+    assert [row["window_start"] for row in stream.rows] == [row["window_start"] for row in expected[: len(stream.rows)]]
+    for row, other in zip(stream.rows, expected, strict=False):
+        assert row["count"] == pytest.approx(other["count"])
+
+
+def test_matrices_of_one_pane_become_one() -> None:
+    stream = Stream(plan_of("PATTERN A+ GROUP BY g WITHIN 1 hour RETURN g, COUNT(*), MIN(A.x), SUM(A.x)"))
+    with few(1), patch("eventide.operators.trends.operator.LEAST_FOLD", 2):
+        for second in range(30):
+            table = pa.table({"ts": [second] * 2, "kind": ["A"] * 2, "g": ["p", "q"], "x": [50 - second, second]})
+            stream.step(table.cast(SCHEMA), second * SECOND_US)
+            assert held(stream)[1] <= 4
+    rows = {row["g"]: row for row in stream.finish()}
+    assert int(rows["p"]["count"]) == 2**30 - 1
+    assert (rows["p"]["min_A_x"], rows["q"]["min_A_x"]) == (21, 0)
+    assert int(rows["q"]["sum_A_x"]) == sum(range(30)) * 2**29
+
+
+def test_a_pattern_that_needs_its_events_has_no_slices_and_says_why() -> None:
+    def reason(text: str, **options: Any) -> Any:
+        return slice_tables(plan_of(text, **options).spec)  # type: ignore[arg-type]
+
+    assert "adjacent" in reason("PATTERN A+ WHERE A.x < NEXT(A).x RETURN COUNT(*)")
+    assert "window of events" in reason("PATTERN A+ WITHIN 5 EVENTS RETURN COUNT(*)")
+    assert "follow one another" in reason("PATTERN A+ RETURN COUNT(*)", ties="sequence")
+    assert "states" in reason("PATTERN A{2,40} RETURN COUNT(*)")
+    assert "bound in several ways" in reason("PATTERN SEQ(A x, A y+) RETURN COUNT(x)")
+
+
+def test_few_events_stay_events() -> None:
+    """Two of p in the pane take less room than a matrix, a hundred of q take more."""
+    physical = plan_of("PATTERN A+ GROUP BY g WITHIN 1 hour RETURN g, COUNT(*)")
+    groups = ["p", "p", *["q"] * 100]
+    table = pa.table({"ts": range(102), "kind": ["A"] * 102, "g": groups, "x": range(102)}).cast(SCHEMA)
+    slicer = make_slicer(physical.spec)  # type: ignore[arg-type]
+    assert slicer is not None
+    events, matrices = slicer.combine(Stream(physical)._block(table))
+    assert (events.num_rows, matrices.num_rows) == (2, 1)
+    assert not is_sliced(events) and is_sliced(matrices)
+
+
+# --- on Spark -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spark
+@settings(max_examples=5, **ON_SPARK)
+@given(case=trend_cases(groups=SEVERAL, max_events=14, first_origin=False, count_windows=False))
+def test_slices_of_a_dataframe_give_the_values_of_the_oracle(spark: Any, case: TrendCase) -> None:
+    plan_case(case)
+    assume(case.expected)
+    query = ev.query(case.text, **case.options)
+    with few_bytes(0), patch("eventide.engines.spark.slices.hot", lambda top, n: "asked for"):
+        result = query.run(spark.createDataFrame(case.table())).toArrow()
+    assert "by time" in query.last_run.reason
+    case.check(result)
+
+
+@pytest.mark.spark
+@settings(max_examples=5, **ON_SPARK)
+@given(case=trend_cases(groups=SEVERAL, max_events=14, first_origin=False, count_windows=False))
+def test_slices_of_files_give_the_values_of_the_oracle(spark: Any, tmp_path_factory: Any, case: TrendCase) -> None:
+    """In order of time row groups share no more than an instant; in any other order events are exchanged."""
+    plan_case(case)
+    assume(case.expected)
+    query = ev.query(case.text, **case.options)
+    folder = tmp_path_factory.mktemp("events")
+    in_order = case.table().sort_by("ts")
+    for name, table, way in (("in order", in_order, GROUPS), ("not", in_order, RANGES)):
+        if way == RANGES:
+            table = table.take(pa.array([*range(0, table.num_rows, 2), *range(1, table.num_rows, 2)]))
+        pq.write_table(table, folder / f"{name}.parquet", row_group_size=3)
+        with (
+            patch("eventide.engines.spark.run.FEW_ROWS", 0),
+            patch("eventide.engines.distribution.hot", lambda top, n: "asked for"),
+            patch("eventide.engines.distribution.MOST_SHARED", 1.0 if way == GROUPS else -1.0),
+        ):
+            result = query.run(folder / f"{name}.parquet", engine="spark", spark=spark).toArrow()
+        assert "by time" in query.last_run.reason or table.num_rows <= 3, query.last_run.reason
+        case.check(result)

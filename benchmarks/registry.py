@@ -24,6 +24,7 @@ MODULES = (
     "benchmarks.scale",
     "benchmarks.trends",
     "benchmarks.intervals",
+    "benchmarks.situations",
 )
 
 

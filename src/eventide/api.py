@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
+from eventide.engines.distribution import describe_files
 from eventide.engines.local import run as local
 from eventide.engines.local.diagnosis.events import diagnose_events
 from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
@@ -15,7 +17,7 @@ from eventide.engines.local.sources import Source, is_local, open_source, open_s
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
 from eventide.lang import AnyQuery, SituationQuery, parse, write
-from eventide.plan.explain import explain
+from eventide.plan.explain import explain, explain_situations
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.prepare import prepare
@@ -75,16 +77,30 @@ class Query:
     def explain(self, events: Any = None, *, engine: str | None = None, **inputs: Any) -> str:
         """The query as understood, the plan, the chosen operator and distribution, and why."""
         if events is None and not inputs:
-            return explain(self.tree, self.options, None, engine=engine or "local")
+            return self._explain(self.options, None, engine or "local")
         self._check_inputs(events, inputs, engine)
         if all(is_local(value) for value in (events, *inputs.values())):
             source, options = self._open(events, inputs)
-            return explain(self.tree, options, source.schema, engine=engine or "local", n_rows=source.n_rows)
+            return self._explain(options, source.schema, engine or "local", source.n_rows, source.files)
         from eventide.engines.spark.types import input_schema
 
         frame, options = self._frame(events, inputs)
         name = "spark stream" if frame.isStreaming else "spark"
-        return explain(self.tree, options, input_schema(frame), engine=name)
+        return self._explain(options, input_schema(frame), name)
+
+    def _explain(
+        self,
+        options: Options,
+        schema: pa.Schema | None,
+        engine: str,
+        n_rows: int | None = None,
+        files: tuple[str, ...] = (),
+    ) -> str:
+        if isinstance(self.tree, SituationQuery):
+            observed = getattr(self.last_run, "program", None)
+            return explain_situations(self.tree, options, schema, engine=engine, n_rows=n_rows, observed=observed)
+        choose = partial(describe_files, files) if engine == "spark" else None
+        return explain(self.tree, options, schema, engine=engine, n_rows=n_rows, choose=choose)
 
     def diagnose(self, events: Any = None, *, partitions: int = 1000, **inputs: Any) -> Diagnosis:
         """Why there is no match: per partition the longest partial match, and what failed behind it.
@@ -135,7 +151,8 @@ class Query:
         """What the last run counted; empty before a run.
 
         Embedded: `events` (where their number is known without reading), `relevant_events`, `dropped_events`,
-        `matches`, `spilled_bytes`. On Spark only with `on_bad_event="drop"`: `events` and `dropped_events` of the
+        `matches`, `spilled_bytes`, and of aggregates over trends `overflows`, the NULLs in place of numbers past their
+        range. On Spark only with `on_bad_event="drop"`: `events` and `dropped_events` of the
         first action on the result, empty before it; a stream has them in `observedMetrics` of its progress.
         """
         return self.last_run.metrics() if self.last_run is not None else {}
@@ -214,7 +231,11 @@ def typed_by_input(options: Options) -> Options:
 
 
 def stream_metrics(checkpoint: str | os.PathLike[str], spark: Any) -> dict[str, int]:
-    """What a stream has counted since its first start, read from its checkpoint: late events, held segments."""
+    """What a stream has counted since its first start, read from its checkpoint.
+
+    `late_events`, `held_segments`, `buckets`, and of aggregates over trends `overflows`, the NULLs in place of numbers
+    past their range.
+    """
     from eventide.engines.spark.state import read_counters
 
     return read_counters(os.fspath(checkpoint), spark)

@@ -173,9 +173,10 @@ class Pattern:
     ) -> Diagnosis:
         """Why there is no match: per partition the longest partial match, and what failed behind it.
 
-        A partial match is a match of the first steps, its last step with as few events as it must take. The longest has
-        the most steps; of several it is the one that begins first. A step that repeats counts for each event that it
-        must take, also inside groups. So many `partitions` without a match are looked at for the reason.
+        A partial match is a match of the first steps, its last step with as few events as it must take, or with those
+        that the failed condition was tried with. The longest has the most steps; of several it is the one that begins
+        first. A step that repeats counts for each event that it must take, also inside groups. So many `partitions`
+        without a match are looked at for the reason.
 
         >>> rise = Pattern.begin("a").next("b", "x > a.x").next("c", "x > b.x + 1")
         >>> print(rise.diagnose([{"ts": ts, "x": x} for ts, x in enumerate([1, 2, 3])], ts_unit="s"))

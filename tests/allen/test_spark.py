@@ -118,15 +118,16 @@ def run_stream(result: Any, base: Path) -> list[dict[str, Any]]:
     return found
 
 
-def streams(spark: Any, base: Path, case: Case, n_files: tuple[int, int] = (4, 3), times: bool = True) -> list[Any]:
+def streams(spark: Any, base: Path, case: Case, n_files: tuple[int, int] = (3, 2), times: bool = True) -> list[Any]:
     tables = [with_times(table) if times else table for table in case.tables()]
     sides = zip(("left", "right"), tables, (case.times[0][1], case.times[1][1]), n_files, strict=True)
     return [write_stream(spark, base / name, table, end, n) for name, table, end, n in sides]
 
 
 def decided(case: Case) -> Any:
-    """The pairs up to the final watermark: the end of the side that ends first."""
-    last = min(max(row[times[1]] for row in rows) for rows, times in zip((case.left, case.right), case.times, strict=True))
+    """The pairs up to the final watermark: a second before the last end of the side that ends first."""
+    ends = [[row[times[1]] for row in rows] for rows, times in zip((case.left, case.right), case.times, strict=True)]
+    last = min(map(max, ends)) - 1
     rows = Case(
         tuple(row for row in case.left if row[case.times[0][1]] <= last),
         tuple(row for row in case.right if row[case.times[1][1]] <= last),
@@ -143,24 +144,24 @@ def test_streams_give_the_oracles_pairs_that_are_decided(
     spark: Any, tmp_path: Path, make: Callable[[], Case]
 ) -> None:
     case = make()
-    result = case.run(*streams(spark, tmp_path, case))
+    result = case.run(*streams(spark, tmp_path, case), allowed_lateness="1 second")
     assert result.isStreaming
     assert found(in_seconds(run_stream(result, tmp_path))) == decided(case)
 
 
 def test_streams_with_integer_times_have_a_watermark_of_each_side(spark: Any, tmp_path: Path) -> None:
     case = random_case(8)
-    result = case.run(*streams(spark, tmp_path, case, (2, 5), times=False), ts_unit="s")
+    result = case.run(*streams(spark, tmp_path, case, (2, 3), times=False), ts_unit="s", allowed_lateness="1 second")
     assert found(run_stream(result, tmp_path)) == decided(case)
 
 
 def test_watermarks_of_the_users_own_are_kept(spark: Any, tmp_path: Path) -> None:
     case = random_case(9)
     left, right = streams(spark, tmp_path, case)
-    result = case.run(left.withWatermark("to", "0 seconds"), right.withWatermark("until", "0 seconds"))
+    result = case.run(left.withWatermark("to", "1 second"), right.withWatermark("until", "1 second"))
     assert found(in_seconds(run_stream(result, tmp_path))) == decided(case)
     with pytest.raises(InputError, match="watermark on 'from', but its intervals come by their end, 'to'"):
-        case.run(left.withWatermark("from", "0 seconds"), right)
+        case.run(left.withWatermark("from", "1 second"), right)
 
 
 def test_the_result_of_a_stream_has_the_composite_end_as_its_event_time(spark: Any, tmp_path: Path) -> None:

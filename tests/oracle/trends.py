@@ -7,7 +7,7 @@ seed 002. A trend is a sequence of events: the strategy applies to sequences, ho
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
@@ -16,7 +16,7 @@ from tests.oracle.chains import Search, by_binding, by_sequence, find, is_whole
 from tests.oracle.conjuncts import Entries
 from tests.oracle.events import Event
 from tests.oracle.pattern import And, Pattern, Type, branches, nodes, symbols
-from tests.oracle.query import Bound, KleeneAggregate, Query, check_query, has_conjunction
+from tests.oracle.query import Bound, KleeneAggregate, Local, Query, check_query, has_conjunction, has_type
 from tests.oracle.scope import Scope, scopes
 
 Window = tuple[int | None, int | None]
@@ -53,6 +53,7 @@ class AggregateRow:
     window_start: int | None
     window_end: int | None
     values: tuple[Any, ...]
+    detected_at: int | None = field(default=None, compare=False, repr=False)
 
 
 def trends(query: Query, events: Sequence[Event]) -> list[Trend]:
@@ -93,6 +94,9 @@ def aggregate(
 ) -> list[AggregateRow]:
     """The aggregates over all trends, per group and window; no row where there is no trend.
 
+    A window of time detects them at its end; else it is the last event, of the partitions with a trend, that a symbol
+    of the pattern takes.
+
     >>> from tests.oracle.events import stream
     >>> from tests.oracle.pattern import plus
     >>> returns = [Aggregate("COUNT"), Aggregate("COUNT", "A")]
@@ -107,15 +111,34 @@ def aggregate(
         replace(event, partition=(*event.partition, *(event[column] for column in group_by))) for event in events
     ]
     counted: dict[tuple[tuple[Any, ...], Window], list[list[list[Event]]]] = {}
+    wanted: dict[tuple[tuple[Any, ...], Window], int] = {}
     for scope in scopes(query, grouped):
         group = scope.partition[len(scope.partition) - len(group_by) :]
         for occurrences in _occurrences(query, scope, returns):
             columns = [[scope.events[position] for position in positions] for positions in occurrences]
             counted.setdefault((group, _window(scope)), []).append(columns)
+            last = max(event.ts for event in scope.events.values() if _is_wanted(query, event))
+            wanted[group, _window(scope)] = max(last, wanted.get((group, _window(scope)), last))
     return [
-        AggregateRow(group, *window, tuple(_value(what, i, found) for i, what in enumerate(returns)))
+        AggregateRow(
+            group,
+            *window,
+            tuple(_value(what, i, found) for i, what in enumerate(returns)),
+            window[1] if query.within is not None else wanted[group, window],
+        )
         for (group, window), found in counted.items()
     ]
+
+
+def _is_wanted(query: Query, event: Event) -> bool:
+    """Whether the event is of some step's type and meets the conditions on its symbol, in NOT or not."""
+    local = [predicate for predicate in query.predicates if isinstance(predicate, Local)]
+    return any(
+        has_type(query, event, step.type)
+        and all(predicate.fn(event) for predicate in local if predicate.symbol == step.symbol)
+        for step in nodes(query.pattern, negated=True)
+        if isinstance(step, Type)
+    )
 
 
 def _window(scope: Scope) -> Window:

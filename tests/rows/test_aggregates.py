@@ -143,6 +143,15 @@ def test_the_average_of_decimals_is_exact_in_conditions() -> None:
     assert ev.sql(text, t=cents).to_pylist() == [{"a": Decimal("0.200000")}]
 
 
+@pytest.mark.parametrize("text", ["collect_union(tags)", "collect_union(DISTINCT tags)", "collect_union(u.tags)"])
+def test_a_union_of_arrays_has_its_items_in_the_order_of_rows(text: str) -> None:
+    tags = [["z", None, "q"], None, ["m", "z"], ["z", "a", "q"], [], ["b", "m"], ["z", None, "q"]]
+    rows = pa.table({"i": range(len(tags)), "tags": tags})
+    pattern = "PATTERN (A B+) SUBSET u = (A, B)"
+    text = f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i MEASURES {text} AS m {pattern} DEFINE B AS i > 0)"
+    assert ev.sql(text, t=rows).to_pylist() == [{"m": ["z", "q", "m", "a", "b"]}]
+
+
 def test_an_average_is_rounded_half_up_away_from_zero() -> None:
     for scale, sign in ((2, 1), (2, -1), (20, -1)):
         values = [Decimal(sign * n).scaleb(-scale) for n in (1, 1, 0)]

@@ -71,6 +71,32 @@ def test_options_count() -> None:
     assert "rows of the last 5 seconds" in ev.explain_sql(text, ticks=TICKS, ts_unit="s")
 
 
+@pytest.mark.parametrize(
+    ("change", "options", "problem"),
+    [
+        (("ORDER BY ts", ""), {}, "a stream needs ORDER BY a time, ascending; write ORDER BY ts"),
+        (("ORDER BY ts", "ORDER BY ts DESC"), {}, "a stream needs ORDER BY a time, ascending; write ORDER BY ts"),
+        (("", ""), {}, "a stream: 'ts' holds integers, and nothing says their unit; give ts_unit='s', 'ms' or 'us'"),
+        (
+            ("ORDER BY ts", "ORDER BY symbol"),
+            {"ts_unit": "s"},
+            "a stream measures 'symbol', the first column of ORDER BY, which is string; "
+            "order by a timestamp, a date, or an integer with ts_unit",
+        ),
+    ],
+)
+def test_what_a_stream_asks_of_the_order_is_told(change: tuple[str, str], options: dict[str, Any], problem: str) -> None:
+    text = FALLS.replace("DOWN+)", "DOWN)").replace(*change)
+    lines = ["  On a stream it keeps", f"    a stream cannot run it: {problem}"]
+    assert "\n".join(lines) in ev.explain_sql(text, ticks=TICKS, **options)
+
+
+def test_all_that_keeps_a_stream_from_running_is_told() -> None:
+    text = FALLS.replace("ORDER BY ts", "").replace("DOWN+)", "DOWN+ $)")
+    assert ev.explain_sql(text, ticks=TICKS).count("a stream cannot run it: ") == 3
+    assert "cannot run" not in ev.explain_sql(FALLS.replace("DOWN+)", "DOWN)"), ticks=TICKS, ts_unit="s")
+
+
 @pytest.mark.spark
 def test_spark_tells_the_same_clause(spark: Any) -> None:
     text = ev.explain_sql(FALLS, ticks=spark.createDataFrame(TICKS))

@@ -6,7 +6,7 @@ Three of four queries ask for what is true of some situations among the events, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -24,6 +24,7 @@ GROUPS = (
     ("after", "met-by"),
 )
 _PARTITIONS = [(), (), (), ("g",), ("h",), ("g", "h"), ("h", "k", "g")]
+_WITHIN = {None: [None] * 6 + [3, 5, 8, 12], True: [3, 8, 12, 20], False: [None]}
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,13 @@ def situation_cases(
     emission: str | None = None,
     partitioned: bool | None = None,
     close_at_end: bool | None = None,
+    windowed: bool | None = None,
     starts: tuple[int, ...] = (0, 1, 100, -5),
 ) -> SituationCase:
-    """A query of any shape; `focus` is "durations" or "prefix"; `groups` are the values of the column g."""
+    """A query of any shape; `focus` is "durations" or "prefix"; `groups` are the values of the column g.
+
+    `partitioned` and `windowed`, True or False, fix whether the query has PARTITION BY and WITHIN.
+    """
     n = draw(st.integers(*symbols)) if focus else draw(st.sampled_from([2, 2, 3, 3, 4, 5, 6, 3]))
     n = max(symbols[0], min(n, symbols[1]))
     partition_by = draw(st.sampled_from([p for p in _PARTITIONS if partitioned is None or bool(p) == partitioned]))
@@ -75,7 +80,7 @@ def situation_cases(
     read = {name for condition in conditions for name in condition.columns}
     read |= {column.column for column in columns if column.column is not None} | set(partition_by)
     drawn = draw(events(max_events, n, groups, starts, read, partition_by))
-    options = _draw_options(draw, close_at_end, emission)
+    options = _draw_options(draw, close_at_end)
     case = SituationCase(
         "",
         options,
@@ -84,8 +89,8 @@ def situation_cases(
         tuple(name for name in SCHEMA if name in read),
         partition_by,
         drawn,
-        options.pop("integer_time"),
-        options.pop("possible_asked"),
+        integer_time=draw(st.sampled_from([True, True, False])),
+        possible=draw(st.booleans()),
     )
     if case.integer_time:
         options["ts_unit"] = "s"
@@ -93,30 +98,15 @@ def situation_cases(
         Definition(SYMBOLS[i], condition.holds, **_draw_duration(draw, focus)) for i, condition in enumerate(conditions)
     )
     runs = _some_runs(draw, definitions, case) if draw(st.sampled_from([True, True, True, False])) else {}
+    within = draw(st.sampled_from(_WITHIN[windowed]))
     query = SituationQuery(
         definitions,
         _draw_constraints(draw, SYMBOLS[:n], runs, focus),
-        within_us=draw(st.sampled_from([None] * 6 + [3, 5, 8, 12])),
-        emission=emission or draw(st.sampled_from(["early", "early", "complete"])),
-        close_at_end=options.get("close_at_end", False),
+        None if within is None else within * SECOND_US,
+        emission or draw(st.sampled_from(["early", "early", "complete"])),
+        options.get("close_at_end", False),
     )
-    if query.within_us is not None:
-        query = SituationQuery(
-            definitions, query.constraints, query.within_us * SECOND_US, query.emission, query.close_at_end
-        )
-    written = _write(draw, query, conditions, case)
-    return SituationCase(
-        written,
-        options,
-        query,
-        columns,
-        case.read,
-        partition_by,
-        drawn,
-        case.integer_time,
-        case.possible,
-        tuple(sorted({query.emission, f"{n} situations", *(["within"] if query.within_us else [])})),
-    )
+    return replace(case, text=_write(draw, query, conditions, case), oracle=query)
 
 
 def _draw_condition(draw: st.DrawFn, i: int) -> Condition:
@@ -124,15 +114,13 @@ def _draw_condition(draw: st.DrawFn, i: int) -> Condition:
     return draw(st.sampled_from([*flag[:1] * 9, *flag]))
 
 
-def _draw_options(draw: st.DrawFn, close_at_end: bool | None, emission: str | None) -> dict[str, Any]:
+def _draw_options(draw: st.DrawFn, close_at_end: bool | None) -> dict[str, Any]:
     options: dict[str, Any] = {"ts": "ts"}
     if draw(st.booleans()):
         options["sequence"] = "id"
     closes = draw(st.sampled_from([False] * 5 + [True])) if close_at_end is None else close_at_end
     if closes:
         options["close_at_end"] = True
-    options["possible_asked"] = draw(st.sampled_from([False, True]))
-    options["integer_time"] = draw(st.sampled_from([True, True, False]))
     return options
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -90,7 +90,6 @@ class SituationCase:
     events: tuple[dict[str, Any], ...]  # ts in seconds
     integer_time: bool = True
     possible: bool = False
-    features: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         shown = list(dict.fromkeys(["ts", "id", *self.partition_by, *self.read]))

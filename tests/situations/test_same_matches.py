@@ -97,6 +97,19 @@ def test_a_file_in_pieces_gives_the_same_matches(tmp_path_factory: Any, case: Si
     case.check(run(case, path))
 
 
+@settings(max_examples=n_examples(150, 6), **QUICK)
+@given(situation_cases(groups=SEVERAL))
+def test_shares_of_threads_and_chunks_of_time_give_the_same_matches(case: SituationCase) -> None:
+    """Partitions and stretches of time on threads, orders that follow what was seen, room for one match at first."""
+    with (
+        patch("eventide.operators.situations.operator._EVENTS_PER_SHARE", 1),
+        patch("eventide.operators.situations.matcher._RUNS_PER_CHUNK", 2),
+        patch("eventide.operators.situations.matcher._ROOM", 1),
+        patch("os.cpu_count", lambda: 3),
+    ):
+        case.check(run(case))
+
+
 # --- in micro-batches -------------------------------------------------------------------------------------------
 
 
@@ -160,7 +173,7 @@ def test_files_read_by_spark_tasks_give_the_matches_of_the_oracle(
 @settings(max_examples=3, **ON_SPARK)
 @given(
     # Spark's watermark begins at the epoch: what is not after it is late.
-    case=situation_cases(groups=SEVERAL, close_at_end=False, starts=(100, 1_600_000_000)),
+    case=situation_cases(groups=SEVERAL, close_at_end=False, windowed=True, starts=(100, 1_600_000_000)),
     borders=st.lists(st.integers(1, 13), max_size=3),
     disorder=st.randoms(use_true_random=False),
 )

@@ -65,7 +65,9 @@ def large(seed: int = 7) -> Chart:
         match(int(s), None if i % 5 == 0 else int(s) + 9_000, int(s) + int(rng.integers(1, 9_000)), i=str(i))
         for i, s in enumerate(starts)
     )
-    return Chart("Everything at once", tuple(lanes), (Line("walk", ts, rng.normal(size=ts.size).cumsum()),), ts, matches)
+    return Chart(
+        "Everything at once", tuple(lanes), (Line("walk", ts, rng.normal(size=ts.size).cumsum()),), ts, matches
+    )
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ class TrendCase:
 
     @cached_property
     def expected(self) -> list[Row]:
-        """Per group and window: the RETURN columns, exactly, and the window's borders, times in microseconds."""
+        """Per group and window: the RETURN columns, exactly, the window's borders and `detected_at`, in microseconds."""
         assert self._outcome is not None, "ambiguous"
         return self._outcome
 
@@ -149,7 +149,7 @@ class TrendCase:
                     shown.append(row.group[self._groups.index(str(column.group))])
                 else:
                     shown.append(_as_counted(next(values), column.aggregate, self.counts))
-            rows.append((*shown, row.window_start, row.window_end))
+            rows.append((*shown, row.window_start, row.window_end, row.detected_at))
         return rows
 
     @property
@@ -182,6 +182,7 @@ class TrendCase:
         """The product's rows in the form of the expected ones."""
         columns = [result.column(f"r{i}").to_pylist() for i in range(len(self.columns))]
         columns += [self._places(result, name) for name in ("window_start", "window_end")]
+        columns.append(self._times(result, "detected_at"))
         return list(zip(*columns, strict=True))
 
     def _places(self, result: pa.Table, name: str) -> list[int | None]:
@@ -191,6 +192,10 @@ class TrendCase:
         if self.oracle.within_events is not None:
             assert pa.types.is_integer(column.type), f"{self}{name} is {column.type}"
             return column.to_pylist()  # type: ignore[no-any-return]
+        return self._times(result, name)
+
+    def _times(self, result: pa.Table, name: str) -> list[int | None]:
+        column = result.column(name)
         if self.integer_time:
             assert column.type == pa.int64(), f"{self}{name} is {column.type}"
             return [time * SECOND_US for time in column.to_pylist()]

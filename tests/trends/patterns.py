@@ -73,7 +73,7 @@ def patterns(draw: st.DrawFn, *, negations: bool = True, conjunction: bool = Fal
     kinds = [*PLAIN, "not"] if negations else PLAIN
     if conjunction:
         names.left = draw(st.sampled_from([2, 3, 4]))
-        n_sides = draw(st.sampled_from([2, 2, 2, 3]))
+        n_sides = draw(st.sampled_from([2, 2, 3, 3, 4]))
         return And(tuple(_draw(draw, names, 2, kinds, False) for _ in range(n_sides)))
     match draw(st.sampled_from(["seq", "rounds", "loop", "seq", "or", "some"])):
         case "seq":

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
+from tests.micro_batches import Stream
 from tests.trends.recurrences import loop, rounds, windows
 
 LARGEST = 10**38 - 1
@@ -135,6 +136,26 @@ def test_more_than_38_digits_are_null_where_that_is_wanted(n: int) -> None:
     events = pa.concat_tables([far(10, "cold"), far(n, "hot")])
     rows = run(GROUPED, events, on_overflow="null")
     assert sorted(rows) == [("cold", 2**10 - 1, 5000, 10000), ("hot", None, 5000, 10000)]
+
+
+def test_nulls_in_place_of_numbers_past_their_range_are_counted() -> None:
+    text = "PATTERN A+ GROUP BY g WITHIN 5000 seconds RETURN g, COUNT(*), COUNT(A), MIN(A.ts)"
+    query = ev.query(text, ts_unit="s", type="kind", on_overflow="null")
+    query.run(pa.concat_tables([far(10, "cold"), far(125, "warm"), far(130, "hot")]))
+    assert query.metrics()["overflows"] == 3
+    query.run(far(10, "cold"))
+    assert query.metrics()["overflows"] == 0
+
+
+def test_nulls_of_micro_batches_are_counted_across_restarts() -> None:
+    text = "PATTERN A+ WITHIN 1000 seconds RETURN COUNT(*)"
+    stream = Stream(ev.query(text, ts="ts", ts_unit="s", type="kind", on_overflow="null").plan(many(1).schema))
+    stream.step(many(130), 1_000_000_000)
+    stream.step(far(10, "").drop_columns(["g"]), 6_000_000_000)
+    assert [row["count"] for row in stream.rows] == [None, 2**10 - 1]
+    assert stream.operator().overflows() == 1
+    stream.step(far(130, "").drop_columns(["g"]), 6_000_000_001)
+    assert stream.operator().overflows() == 1
 
 
 def test_only_the_aggregate_that_is_too_large_is_null() -> None:

@@ -67,6 +67,22 @@ def test_pairs_are_unordered_and_of_distinct_trends() -> None:
     assert count("AND(A+, A+)", "a1 a2") == [3]
 
 
+def test_three_sides_take_three_different_trends() -> None:
+    assert count("AND(A X, A Y, A Z)", "a1 a2 a3 a4") == [4]
+    assert count("AND(A X, A Y, B)", "a1 a2 a3 b4 b5") == [6]
+    # c1 is a trend of the first two, b2 of the last two: a set of three needs one more of them.
+    assert count("AND(OR(A, C), OR(C X, B), B Y)", "c1 b2") == []
+    assert count("AND(OR(A, C), OR(C X, B), B Y)", "c1 b2 b3") == [1]
+    assert count("AND(OR(A, C), OR(C X, B), B Y)", "a1 c1 b2 b3") == [4]
+    assert count("AND(A X+, A Y+, A Z+)", "a1 a2 a3") == [35]
+    assert count("AND(A X+, A Y+, A Z+)", "a1 a2 a3", "MIN LENGTH 7") == [3]
+
+
+def test_sets_of_trends_count_their_events() -> None:
+    text = "PATTERN AND(A, A, A) RETURN COUNT(*), COUNT(A), SUM(A.x), MAX(A.x)"
+    assert values(text, stream("a1 a2 a3 a4", x=[1, 2, 4, 8])) == [(4, 12, 45, 8)]
+
+
 def test_a_pair_is_as_long_as_its_trends_together() -> None:
     assert count("AND(A+, B)", "a1 b2 a3", "MIN LENGTH 3") == [1]
     assert count("AND(A+, A+)", "a1 a2", "MIN LENGTH 3") == [2]
@@ -339,6 +355,18 @@ def test_null_is_a_group_of_its_own() -> None:
 def test_a_group_column_need_not_be_returned() -> None:
     events = stream("a1 a2 a3", g=["x", None, "x"])
     assert values("PATTERN A+ GROUP BY g RETURN COUNT(*)", events) == [(1,), (3,)]
+
+
+@pytest.mark.parametrize("strategy", ["any", "next", "contiguous"])
+@pytest.mark.parametrize("more", ["", "WHERE A.x < NEXT(A).x", "PARTITION BY g", "WITHIN 5 EVENTS"])
+def test_without_a_window_of_time_results_are_detected_at_the_last_event_that_a_symbol_takes(
+    strategy: str, more: str
+) -> None:
+    """Also one in a NOT; c5 and d9 are none, and a2 and b4 are not in the same trend."""
+    text = f"PATTERN SEQ(A+, NOT B) {more} SEMANTICS {strategy} RETURN COUNT(*)"
+    events = stream("a1 a2 c3 a3 b3 c5 d9", x=[1, 2, 3, 3, 4, 5, 6], g=[1] * 7)
+    (row,) = ev.query(text, ts_unit="s", type="kind").run(events).to_pylist()
+    assert row["detected_at"] == 3
 
 
 def test_no_events_give_no_rows() -> None:

@@ -5,6 +5,7 @@ What decides is read from the footers of the files, and from a sample of the eve
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -22,6 +23,8 @@ from eventide.operators.factory import make_combiner, needs_events
 from eventide.operators.partitions import encode_partitions
 from eventide.plan.physical import Physical
 
+# An exchange takes half a second, whatever it moves; a core takes less for this many events.
+FEW_ROWS = 2_000_000
 ROWS_PER_SLICE = 2_000_000  # that a task holds at once
 SAMPLE_ROWS = 250_000
 MOST_SHARED = 0.1  # of the events, that lie in times of several tasks and so stay events
@@ -88,6 +91,16 @@ def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int) -
         return Choice(GROUPS, reason, tuple(tuple(share) for share in shares), shared)
     reason = f"{why}; the row groups overlap in time, so events are exchanged by it"
     return Choice(RANGES, reason, bounds=_bounds(groups, n_slices))
+
+
+def describe_files(files: Sequence[str], physical: Physical) -> str | None:
+    """For `explain`: how Parquet files would be shared out over the tasks of this machine's cores."""
+    if not files:
+        return None
+    if sum(pq.read_metadata(file).num_rows for file in files) <= FEW_ROWS:
+        return "one task reads the files, because there are few events"
+    keys = ", ".join(name for block, name in physical.intake.names if block in physical.intake.layout.distribution)
+    return choose_for_files(files, physical, 2 * (os.cpu_count() or 1)).describe(keys)
 
 
 def hot(top: float, n_buckets: int) -> str | None:

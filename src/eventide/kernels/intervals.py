@@ -2,25 +2,24 @@
 
 Goes in: events in an order that is right inside each partition, and what is open, by the slot of its partition.
 Comes out: closed intervals, as rows of their first and last event, with their aggregates. One pass, one state a slot.
+Conditions and aggregates are written into the loops: as functions of arrays they took twenty times as long.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np  # noqa: F401 (for generated code)
+import numpy as np  # noqa: F401 (generated code uses it)
 from numba import njit
 
 from eventide.kernels.arrays import IntArray
 
 # What is open in a slot: rows of its first and last event, and how many events it has; 0: nothing is open.
 FIRST, LAST, COUNT = 0, 1, 2
-# A closed interval has these three, and behind them its slot.
-SLOT = 3
 # The limits of a run: how many events, and how far apart two of them may be.
 MINIMUM, MAXIMUM, GAP_US = 0, 1, 2
-# The way of a thread: the slots from LOW up to HIGH, the next POSITION, and a slot of its own for what is not sure yet.
-LOW, HIGH, POSITION, TRIAL, N_WAY = 0, 1, 2, 3, 4
+# The way of a thread: the slots from LOW up to HIGH, and the next POSITION.
+LOW, HIGH, POSITION, N_WAY = 0, 1, 2, 3
 # Bits of the mask: of a run whether the event alone allows it; of a span what the event does.
 ALLOWED = 1
 STARTS, ENDS, EXCLUDED = 1, 2, ~3
@@ -28,26 +27,7 @@ STARTS, ENDS, EXCLUDED = 1, 2, ~3
 # Room that one event may need: it closes an interval, and begins another that closes at once.
 ROOM_PER_EVENT = 2
 
-
-# <generated: run>
-@njit(cache=True, nogil=True)
-def fold(row: int, before: int, after: int, kept: Any, cols: Any) -> None:
-    """Aggregates of slot `before`, -1: of nothing, and the event's, into slot `after`."""
-    return
-
-
-@njit(cache=True, nogil=True)
-def begins(row: int, slot: int, kept: Any, cols: Any) -> bool:
-    """Whether an event that is allowed can be the first of a run whose aggregates are in the slot."""
-    return True
-
-
-@njit(cache=True, nogil=True)
-def goes_on(row: int, first: int, prev: int, slot: int, kept: Any, cols: Any) -> bool:
-    """Whether an event that is allowed continues a run; the slot's aggregates include it."""
-    return True
-
-
+# <generated: functions>
 # </generated>
 
 
@@ -61,7 +41,9 @@ def derive_runs(
     is 0, 1, 2, ... Stops when there is no room, and goes on from `way[POSITION]` when it is called again.
     """
     slots, order, base, ts_us, mask = events
-    low, high, trial = way[LOW], way[HIGH], way[TRIAL]
+    kept_integers, kept_doubles, kept_counts, kept_rows = kept
+    integers, doubles, valid = cols
+    low, high = way[LOW], way[HIGH]
     minimum, maximum, gap_us = limits[MINIMUM], limits[MAXIMUM], limits[GAP_US]
     n_out = 0
     for position in range(way[POSITION], slots.size):
@@ -77,20 +59,34 @@ def derive_runs(
         count = opened[slot, COUNT]
         if count > 0:
             last = opened[slot, LAST]
-            if allowed and ts_us[row] - ts_us[last] < gap_us:
-                fold(row, slot, trial, kept, cols)
-                if goes_on(row, opened[slot, FIRST], last, trial, kept, cols):
-                    _copy(kept, trial, kept, slot)
-                    opened[slot, LAST] = row
-                    opened[slot, COUNT] = count + 1
-                    if count + 1 >= maximum:
-                        n_out = _close(slot, minimum, opened, kept, out, out_kept, n_out)
-                    continue
+            holds = allowed and ts_us[row] - ts_us[last] < gap_us
+            if holds:
+                first = opened[slot, FIRST]
+                # <generated: fold>
+                # </generated>
+                # <generated: goes_on>
+                # </generated>
+            if holds:
+                # <generated: keep>
+                # </generated>
+                opened[slot, LAST] = row
+                opened[slot, COUNT] = count + 1
+                if count + 1 >= maximum:
+                    n_out = _close(slot, minimum, opened, kept, out, out_kept, n_out)
+                continue
             n_out = _close(slot, minimum, opened, kept, out, out_kept, n_out)
         if allowed:
-            fold(row, -1, trial, kept, cols)
-            if begins(row, trial, kept, cols):
-                _open(row, slot, trial, opened, kept)
+            holds = True
+            # <generated: fold_first>
+            # </generated>
+            # <generated: begins>
+            # </generated>
+            if holds:
+                # <generated: keep>
+                # </generated>
+                opened[slot, FIRST] = row
+                opened[slot, LAST] = row
+                opened[slot, COUNT] = 1
                 if maximum <= 1:
                     n_out = _close(slot, minimum, opened, kept, out, out_kept, n_out)
     way[POSITION] = slots.size
@@ -103,7 +99,9 @@ def derive_spans(
 ) -> int:
     """Spans from the earliest open start to the next end; an excluded event discards what is open. As `derive_runs`."""
     slots, order, base, _, mask = events
-    low, high, trial = way[LOW], way[HIGH], way[TRIAL]
+    kept_integers, kept_doubles, kept_counts, kept_rows = kept
+    integers, doubles, valid = cols
+    low, high = way[LOW], way[HIGH]
     n_out = 0
     for position in range(way[POSITION], slots.size):
         at = order[position] if order.size else position
@@ -118,24 +116,24 @@ def derive_spans(
         if bits & EXCLUDED:
             opened[slot, COUNT] = 0
         elif opened[slot, COUNT] > 0:
-            fold(row, slot, slot, kept, cols)
+            # <generated: fold>
+            # </generated>
+            # <generated: keep>
+            # </generated>
             opened[slot, LAST] = row
             opened[slot, COUNT] += 1
             if bits & ENDS:
                 n_out = _close(slot, 1, opened, kept, out, out_kept, n_out)
         elif bits & STARTS:
-            fold(row, -1, trial, kept, cols)
-            _open(row, slot, trial, opened, kept)
+            # <generated: fold_first>
+            # </generated>
+            # <generated: keep>
+            # </generated>
+            opened[slot, FIRST] = row
+            opened[slot, LAST] = row
+            opened[slot, COUNT] = 1
     way[POSITION] = slots.size
     return n_out
-
-
-@njit(cache=True, nogil=True)
-def _open(row: int, slot: int, trial: int, opened: IntArray, kept: Any) -> None:
-    _copy(kept, trial, kept, slot)
-    opened[slot, FIRST] = row
-    opened[slot, LAST] = row
-    opened[slot, COUNT] = 1
 
 
 @njit(cache=True, nogil=True)
@@ -148,18 +146,12 @@ def _close(slot: int, minimum: int, opened: IntArray, kept: Any, out: IntArray, 
     out[n_out, FIRST] = opened[slot, FIRST]
     out[n_out, LAST] = opened[slot, LAST]
     out[n_out, COUNT] = count
-    out[n_out, SLOT] = slot
-    _copy(kept, slot, out_kept, n_out)
+    for k in range(kept[0].shape[1]):
+        out_kept[0][n_out, k] = kept[0][slot, k]
+    for k in range(kept[1].shape[1]):
+        out_kept[1][n_out, k] = kept[1][slot, k]
+    for k in range(kept[2].shape[1]):
+        out_kept[2][n_out, k] = kept[2][slot, k]
+    for k in range(kept[3].shape[1]):
+        out_kept[3][n_out, k] = kept[3][slot, k]
     return n_out + 1
-
-
-@njit(cache=True, nogil=True)
-def _copy(source: Any, a: int, target: Any, b: int) -> None:
-    for k in range(source[0].shape[1]):
-        target[0][b, k] = source[0][a, k]
-    for k in range(source[1].shape[1]):
-        target[1][b, k] = source[1][a, k]
-    for k in range(source[2].shape[1]):
-        target[2][b, k] = source[2][a, k]
-    for k in range(source[3].shape[1]):
-        target[3][b, k] = source[3][a, k]

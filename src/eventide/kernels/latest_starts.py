@@ -23,70 +23,6 @@ FIND = types.void(
 )
 
 
-@njit(FIND, cache=True, nogil=True)
-def find_latest_starts(
-    number: int,
-    runs: IntArray,
-    events: Any,
-    program: Any,
-    index: Any,
-    relate: Any,
-    cols: Any,
-    within: IntArray,
-    memory: Any,
-    out: Any,
-) -> None:
-    """Fill the row of negation `number` in `cols[0]`, and `out[number]` for what has ended when each run ends.
-
-    `events` are (tie, ts_us, mask), `within` (row of the events' ranks in `cols[0]`, those of the negations follow;
-    the length of windows or -1). `program` is (symbols of the positions; steps into each: first, from, tests, kind,
-    first node of its tree; starts of each position: first, negations that must not have ended; the same of ends,
-    negations that must not begin behind them). `index` is by kind (place of each event, what it may extend, whether
-    that is one place only, number of places). `memory` is (by event of a run and position the latest start; by position
-    the events that have one, how many, the latest of all; nodes of trees, -1).
-    """
-    tie, _, mask = events
-    symbol, start_lo, start_not, end_lo, end_not = program[0], program[6], program[7], program[8], program[9]
-    starts, held, n_held, best, _ = memory
-    ints, base = cols[0], within[0]
-    for run in range(runs.shape[0]):
-        first, stop = runs[run, 0], runs[run, 1]
-        n_held[:] = 0
-        best[:] = -1
-        latest = -1
-        floor = tie[first]
-        row = first
-        while row < stop:
-            behind = row + 1
-            while behind < stop and tie[behind] == tie[row]:
-                behind += 1
-            ended = latest
-            for r in range(row, behind):
-                ints[base + 1 + number, r] = latest - floor if latest >= 0 else -1
-                for p in range(symbol.size):
-                    found = -1
-                    if mask[r] >> symbol[p] & 1:
-                        if _is_free(start_lo[p], start_lo[p + 1], start_not, number, ints[base + 1 :, r], -1):
-                            found = tie[r]
-                        else:
-                            found = _extend(r, p, first, events, program, index, relate, cols, within, memory)
-                    starts[r - first, p] = found
-                    if found > ended and _is_free(
-                        end_lo[p], end_lo[p + 1], end_not, number, out[:, run], tie[r] - floor
-                    ):
-                        ended = found
-            for r in range(row, behind):
-                for p in range(symbol.size):
-                    if starts[r - first, p] >= 0:
-                        held[p, n_held[p]] = r
-                        n_held[p] += 1
-                        best[p] = max(best[p], starts[r - first, p])
-                        _insert(r, p, starts[r - first, p], program, index, memory)
-            latest = ended
-            row = behind
-        out[number, run] = latest - floor if latest >= 0 else -1
-
-
 @njit(cache=True, nogil=True)
 def _is_free(first: int, stop: int, absent: IntArray, number: int, latest: Any, up_to: int) -> bool:
     """Whether one of the ways has no negation that began later."""
@@ -160,3 +96,67 @@ def _insert(r: int, p: int, start: int, program: Any, index: Any, memory: Any) -
         while node <= n_places[edge_kind[e]]:
             nodes[edge_first[e] + node - 1] = max(nodes[edge_first[e] + node - 1], start)
             node += node & -node
+
+
+@njit(FIND, cache=True, nogil=True)
+def find_latest_starts(
+    number: int,
+    runs: IntArray,
+    events: Any,
+    program: Any,
+    index: Any,
+    relate: Any,
+    cols: Any,
+    within: IntArray,
+    memory: Any,
+    out: Any,
+) -> None:
+    """Fill the row of negation `number` in `cols[0]`, and `out[number]` for what has ended when each run ends.
+
+    `events` are (tie, ts_us, mask), `within` (row of the events' ranks in `cols[0]`, those of the negations follow;
+    the length of windows or -1). `program` is (symbols of the positions; steps into each: first, from, tests, kind,
+    first node of its tree; starts of each position: first, negations that must not have ended; the same of ends,
+    negations that must not begin behind them). `index` is by kind (place of each event, what it may extend, whether
+    that is one place only, number of places). `memory` is (by event of a run and position the latest start; by position
+    the events that have one, how many, the latest of all; nodes of trees, -1).
+    """
+    tie, _, mask = events
+    symbol, start_lo, start_not, end_lo, end_not = program[0], program[6], program[7], program[8], program[9]
+    starts, held, n_held, best, _ = memory
+    ints, base = cols[0], within[0]
+    for run in range(runs.shape[0]):
+        first, stop = runs[run, 0], runs[run, 1]
+        n_held[:] = 0
+        best[:] = -1
+        latest = -1
+        floor = tie[first]
+        row = first
+        while row < stop:
+            behind = row + 1
+            while behind < stop and tie[behind] == tie[row]:
+                behind += 1
+            ended = latest
+            for r in range(row, behind):
+                ints[base + 1 + number, r] = latest - floor if latest >= 0 else -1
+                for p in range(symbol.size):
+                    found = -1
+                    if mask[r] >> symbol[p] & 1:
+                        if _is_free(start_lo[p], start_lo[p + 1], start_not, number, ints[base + 1 :, r], -1):
+                            found = tie[r]
+                        else:
+                            found = _extend(r, p, first, events, program, index, relate, cols, within, memory)
+                    starts[r - first, p] = found
+                    if found > ended and _is_free(
+                        end_lo[p], end_lo[p + 1], end_not, number, out[:, run], tie[r] - floor
+                    ):
+                        ended = found
+            for r in range(row, behind):
+                for p in range(symbol.size):
+                    if starts[r - first, p] >= 0:
+                        held[p, n_held[p]] = r
+                        n_held[p] += 1
+                        best[p] = max(best[p], starts[r - first, p])
+                        _insert(r, p, starts[r - first, p], program, index, memory)
+            latest = ended
+            row = behind
+        out[number, run] = latest - floor if latest >= 0 else -1

@@ -49,7 +49,7 @@ def _first_from(values: IntArray, lo: int, hi: int, bound: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _ranges(start: IntArray, end: IntArray, lo: int, hi: int, b: int, mask: int, out: IntArray) -> int:
+def find_ranges(start: IntArray, end: IntArray, lo: int, hi: int, b: int, mask: int, out: IntArray) -> int:
     """Where runs of [lo, hi) stand that may have a relation of `mask` to run b; how many they are."""
     left = _first_from(end, lo, hi, start[b])
     inside = _first_from(start, left, hi, start[b] + 1)
@@ -249,7 +249,7 @@ def _open(
     for d in range(depth):
         other = orders[k, d]
         if masks[symbol, other]:
-            n = _ranges(start, end, lo, hi, bound[other], masks[symbol, other], trial)
+            n = find_ranges(start, end, lo, hi, bound[other], masks[symbol, other], trial)
             if fewest < 0 or n < fewest:
                 fewest, chosen = n, other
                 for r in range(2 * _RANGES):

@@ -13,12 +13,13 @@ import os
 import re
 import sys
 import tempfile
+import textwrap
 import threading
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-_REGION = re.compile(r"^# <generated: (\w+)>\n(.*?)^# </generated>$", re.MULTILINE | re.DOTALL)
+_REGION = re.compile(r"^( *)# <generated: (\w+)>\n(.*?)^ *# </generated>$", re.MULTILINE | re.DOTALL)
 _LOCK = threading.RLock()
 
 
@@ -53,7 +54,7 @@ def load_specialized(kernel: ModuleType, replacements: dict[str, str]) -> Module
 
 
 def specialize(kernel_source: str, replacements: dict[str, str]) -> str:
-    """A kernel's source with the bodies of its generated regions replaced.
+    """A kernel's source with the bodies of its generated regions replaced; they take a region's indentation.
 
     >>> text = "x = 1\\n# <generated: holds>\\nold = 1\\n# </generated>\\ny = 2\\n"
     >>> print(specialize(text, {"holds": "new = 1"}))
@@ -63,14 +64,15 @@ def specialize(kernel_source: str, replacements: dict[str, str]) -> str:
     # </generated>
     y = 2
     """
-    unused = set(replacements) - {match[1] for match in _REGION.finditer(kernel_source)}
+    unused = set(replacements) - {match[2] for match in _REGION.finditer(kernel_source)}
     if unused:
         raise ValueError(f"the kernel has no region named {', '.join(sorted(unused))}")
 
     def replace(match: re.Match[str]) -> str:
-        if match[1] not in replacements:
+        if match[2] not in replacements:
             return match[0]
-        return f"# <generated: {match[1]}>\n{replacements[match[1]].rstrip()}\n# </generated>"
+        text = f"# <generated: {match[2]}>\n{replacements[match[2]].rstrip()}\n# </generated>"
+        return textwrap.indent(text, match[1])
 
     return _REGION.sub(replace, kernel_source)
 

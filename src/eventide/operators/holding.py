@@ -42,6 +42,9 @@ class HoldingOperator:
     def memory_bytes(self) -> int:
         return self._buffer.memory_bytes()
 
+    def overflows(self) -> int | None:
+        return None
+
     def _counters(self) -> dict[str, Any]:
         """What the head says besides the query."""
         return {}

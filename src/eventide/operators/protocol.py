@@ -48,6 +48,9 @@ class Operator(Protocol):
     def late_events(self) -> int:
         """How many events came after the watermark had passed them, and were dropped."""
 
+    def overflows(self) -> int | None:
+        """How many aggregates left their range and are NULL; None where no aggregate can."""
+
     def pending_us(self) -> int | None:
         """The earliest time at which a watermark would decide something more; None when nothing waits."""
 

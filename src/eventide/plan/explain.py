@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 
 import pyarrow as pa
 from sqlglot import exp
 
 from eventide.lang import write
 from eventide.lang.durations import write_length
-from eventide.lang.tree import EventQuery, Length, Span, Strategy
+from eventide.lang.tree import EventQuery, Length, SituationQuery, Span, Strategy
 from eventide.operators.sequence import SequenceSpec
+from eventide.operators.situations.program import Program
+from eventide.operators.situations.spec import SituationSpec
 from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.assumed import assumed_schema
 from eventide.plan.bind import bind
@@ -23,6 +27,10 @@ from eventide.plan.physical import Physical
 from eventide.plan.prepare import check_shape, lower, not_there_yet
 from eventide.plan.rules import rewrite
 from eventide.plan.sequence import place_tests, sequence_steps
+from eventide.plan.situations.bind import bind_situations
+from eventide.plan.situations.explanation import decision_lines, distribution_line, logical_lines, order_lines
+from eventide.plan.situations.explanation import operator_lines as situation_operator_lines
+from eventide.plan.situations.lower import lower_situations
 from eventide.plan.trends.explanation import trend_distribution, trend_lines, trend_operator_lines
 from eventide.plan.trends.lower import split_adjacent
 
@@ -33,10 +41,50 @@ _MEANING = {
 }
 
 
-def explain(
-    query: EventQuery, options: Options, schema: pa.Schema | None, *, engine: str, n_rows: int | None = None
+def explain_situations(
+    query: SituationQuery,
+    options: Options,
+    schema: pa.Schema | None,
+    *,
+    engine: str,
+    n_rows: int | None = None,
+    observed: Program | None = None,
 ) -> str:
-    """The text; without a schema, the query as understood and whether it can run."""
+    """The same for a situation query; `observed` is what a run has learned."""
+    sections = [_section("Query", write(query).splitlines())]
+    if schema is None:
+        assumed = assumed_schema(replace(query.events, returns=query.returns), options)
+        bind_situations(query, options, assumed)
+        sections.append(_section("Plan", ["needs the events' columns: pass the events to explain"]))
+        return "\n".join(sections)
+    plan = bind_situations(query, options, schema)
+    spec = lower_situations(query, plan, "local" if engine == "local" else "spark").spec
+    assert isinstance(spec, SituationSpec)
+    sections.append(_section("Logical plan", logical_lines(query, plan)))
+    program = decision_lines(query, spec) + order_lines(
+        Program.of(spec), "order of evaluation, before anything is seen:"
+    )
+    if observed is not None:
+        program += order_lines(observed, f"as the last run left it ({observed.n_plans} plans):")
+    sections.append(_section("Program", program))
+    sections.append(_section("Operator", situation_operator_lines(spec)))
+    sections.append(_section("Distribution", [distribution_line(spec, plan, engine, n_rows)]))
+    return "\n".join(sections)
+
+
+def explain(
+    query: EventQuery,
+    options: Options,
+    schema: pa.Schema | None,
+    *,
+    engine: str,
+    n_rows: int | None = None,
+    choose: Callable[[Physical], str | None] | None = None,
+) -> str:
+    """The text; without a schema, the query as understood and whether it can run.
+
+    `choose` is the engine's word on how these events are shared out.
+    """
     sections = [_section("Query", write(query).splitlines())]
     plan = rewrite(bind(query, options, assumed_schema(query, options) if schema is None else schema))
     if schema is not None:
@@ -57,7 +105,9 @@ def explain(
         tests = [_text(plan, test.source.span) for test in split_adjacent(plan).tests]
         sections.append(_section("Program", trend_lines(physical.spec, tests)))
         sections.append(_section("Operator", trend_operator_lines(plan, physical)))
-        sections.append(_section("Distribution", [trend_distribution(physical.spec, engine, n_rows)]))
+        chosen = None if choose is None else choose(physical)
+        distribution = trend_distribution(physical.spec, engine, n_rows, chosen)
+        sections.append(_section("Distribution", [distribution]))
         return "\n".join(sections)
     is_sequence = isinstance(physical.spec, SequenceSpec)
     sections.append(_section("Program", (_program if is_sequence else program_lines)(plan)))

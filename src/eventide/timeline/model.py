@@ -22,6 +22,7 @@ class Lane:
     end_us: Times
     is_open: NDArray[np.bool_]
     notes: tuple[str, ...] = ()  # per interval, for the hover text; empty for none
+    detail: str = ""  # for the hover text of the name
 
 
 @dataclass(frozen=True, slots=True)

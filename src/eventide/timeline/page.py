@@ -79,6 +79,11 @@ class Timeline:
         return f'<iframe title="timeline" style="{style}" srcdoc="{html.escape(self.html)}"></iframe>'
 
     def __repr__(self) -> str:
-        chart = self.chart
-        n_matches = "" if chart.matches is None else f", {len(chart.matches):,} matches"
-        return f"<Timeline {chart.title!r}: {len(chart.lanes)} lanes{n_matches}>"
+        parts = [_count(len(self.chart.lanes), "lane", "lanes")]
+        if self.chart.matches is not None:
+            parts.append(_count(len(self.chart.matches), "match", "matches"))
+        return f"<Timeline {self.chart.title!r}: {', '.join(parts)}>"
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n:,} {one if n == 1 else many}"

@@ -34,8 +34,8 @@ def draw(chart: Chart) -> Picture:
 
     >>> import numpy as np
     >>> picture = draw(Chart("two events", events_us=np.array([0, 1_000_000]), unit="s"))
-    >>> picture.svg[:4], picture.svg.count('class="event"')
-    ('<svg', 3)
+    >>> picture.svg[:4], picture.svg.count("event at")
+    ('<svg', 2)
     """
     picture = _draw(chart, is_tall=False)
     return picture if picture.height <= _TALL else _draw(chart, is_tall=True)
@@ -62,7 +62,9 @@ def _draw(chart: Chart, *, is_tall: bool) -> Picture:
         draw_matches(canvas, chart.matches, top)
     bottom = canvas.y
     axis = _axis(canvas.axis, top, bottom, [labels_above, bottom + 17] if is_tall else [bottom + 17])
-    canvas.fixed.append(text(MARGIN, bottom + 17, chart.zone or canvas.axis.caption, "soft"))
+    caption = chart.zone or canvas.axis.caption
+    if caption:
+        canvas.fixed.append(text(MARGIN, bottom + 17, caption, "soft"))
     canvas.y += 38
     _foot(canvas)
     return Picture(_assemble(canvas, chart, axis, (top, bottom)), int(canvas.y))

@@ -33,7 +33,7 @@ function* multiples(from, to, step, offset) {
 function ticks(from, to, width, unit) {
   const perPx = (to - from) / width, found = [];
   if (unit) {
-    const room = (numberText(to, unit).length * 7 + 22) * perPx / UNITS[unit];
+    const room = Math.max(60, numberText(to, unit).length * 8 + 18) * perPx / UNITS[unit];
     let power = 1;
     while (power * 5 < room) power *= 10;
     const step = Math.max(1, [1, 2, 5].map(n => n * power).find(n => n >= room)) * UNITS[unit];
@@ -41,7 +41,7 @@ function ticks(from, to, width, unit) {
     return found;
   }
   const step = STEPS.find(n => n / perPx >= (n < 1e3 ? 120 : n < 1e6 ? 104 : 92));
-  if (step === undefined) return months(from, to, 92 * perPx);
+  if (step === undefined) return months(from, to, 72 * perPx);
   let before = "";
   for (const us of multiples(from, to, step, step >= 7 * DAY ? 4 * DAY : 0)) {
     const [day, clock] = parts(us);

@@ -36,7 +36,7 @@ class Situations:
     def title(self) -> str:
         """PATTERN as it is written."""
         first, last = self.tree.pattern[0].span, self.tree.pattern[-1].span
-        return " ".join(self.tree.text[first.start : last.end].split())
+        return _one_line(self.tree.text[first.start : last.end])
 
     def lanes(self, rows: pa.Table, clock: Clock) -> tuple[Lane, ...]:
         """One for each symbol, named by it and its condition."""
@@ -44,13 +44,11 @@ class Situations:
         return tuple(self._lane(symbol, found, clock) for symbol in self.tree.symbols)
 
     def _lane(self, symbol: str, found: pa.Table, clock: Clock) -> Lane:
-        own = found.filter(pc.equal(found.column("symbol"), symbol)).select(["start", "end"])
-        return lane_of(self._name(symbol), own, "start", "end", clock)
-
-    def _name(self, symbol: str) -> str:
         definition = next(each for each in self.tree.define if each.name.text == symbol)
-        condition = self.tree.text[definition.condition.span.start : definition.span.end]
-        return f"{symbol}: {' '.join(condition.split())}"
+        text, condition, end = self.tree.text, definition.condition.span, definition.span.end
+        own = found.filter(pc.equal(found.column("symbol"), symbol)).select(["start", "end"])
+        lane = lane_of(f"{symbol}: {_one_line(text[condition.start : condition.end])}", own, "start", "end", clock)
+        return replace(lane, detail=f"{symbol}: {_one_line(text[condition.start : end])}")
 
     def matches(
         self, rows: pa.Table, lanes: tuple[Lane, ...], result: pa.Table | None, clock: Clock
@@ -59,8 +57,10 @@ class Situations:
         found = self._run(rows)
         if result is not None:
             found = found.filter(pa.array(_held(found, result, clock), pa.bool_()))
-        starts = [clock.read(found, f"{_START}{i}").to_pylist() for i in range(len(lanes))]
-        shown = found.drop_columns([name for name in found.column_names if name.startswith(_START)])
+        added = [f"{_START}{i}" for i in range(len(lanes))]
+        names = added if self.tree.returns else [f"{symbol}_start" for symbol in self.tree.symbols]
+        starts = [clock.read(found, name).to_pylist() for name in names]
+        shown = found.drop_columns(added) if self.tree.returns else found
         detected = clock.read(shown, DETECTED_AT).to_pylist()
         values = texts_of(shown.drop_columns([DETECTED_AT])) or [()] * found.num_rows
         ends = [_ends(lane) for lane in lanes]
@@ -70,9 +70,15 @@ class Situations:
         )
 
     def _run(self, rows: pa.Table) -> pa.Table:
-        """The result, with the start of every situation of a match."""
+        """The result, with the start of every situation of a match; without RETURN it has that anyway."""
+        if not self.tree.returns:
+            return self.query.run(rows)
         tree = replace(self.tree, returns=(*self.tree.returns, *_starts(self.tree.symbols)))
         return replace(self.query, tree=tree).run(rows)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _starts(symbols: tuple[str, ...]) -> tuple[ReturnItem, ...]:

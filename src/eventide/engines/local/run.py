@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
@@ -28,8 +28,10 @@ from eventide.engines.raw_columns import coded_for, raw_columns
 from eventide.errors import EventideError, InputError
 from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
 from eventide.operators.factory import make_operator
-from eventide.operators.protocol import Results
+from eventide.operators.protocol import Operator, Results
 from eventide.operators.situations.listing import situations_of
+from eventide.operators.situations.operator import SituationOperator
+from eventide.operators.situations.program import Program
 from eventide.operators.situations.spec import SituationSpec
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.sequence import with_origin
@@ -47,10 +49,25 @@ class Run:
     dropped_events: int = 0
     matches: int = 0
     spilled_bytes: int = 0
+    overflows: int | None = None  # only aggregates over trends have some
+    program: Program | None = None  # of a situation query, with what it has learned
 
     def metrics(self) -> dict[str, int]:
         """The counters by name."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        counters = [name for name in self.__slots__ if name != "program"]
+        return {name: value for name in counters if (value := getattr(self, name)) is not None}
+
+    def count(self, operator: Operator) -> None:
+        """Add what the operator has counted; called when it has finished."""
+        n_overflows = operator.overflows()
+        if n_overflows is not None:
+            self.overflows = (self.overflows or 0) + n_overflows
+
+    def watch(self, operator: Operator) -> Operator:
+        """Keep what the operator learns."""
+        if isinstance(operator, SituationOperator):
+            self.program = operator.program
+        return operator
 
 
 def run(physical: Physical, source: Source, memory_limit_bytes: int | None = None) -> tuple[pa.Table, Run]:
@@ -81,12 +98,13 @@ def run_batches(
         yield from _run_in_time_order(physical, source, seen, coded_for(physical, files))
         return
     for block in _blocks(physical, source, seen, limit):
-        operator = make_operator(physical.spec, os.cpu_count() or 1, add_computed)
+        operator = seen.watch(make_operator(physical.spec, os.cpu_count() or 1, add_computed))
         for _ in operator.process(block, MIN_US):
             raise AssertionError("nothing is decided before the first event")
         for matches in operator.finish():
             seen.matches += matches.num_rows
             yield _project(source, physical, add_computed(matches, physical.computed))
+        seen.count(operator)
 
 
 def list_situations(physical: Physical, source: Source) -> pa.Table:
@@ -107,7 +125,7 @@ def list_situations(physical: Physical, source: Source) -> pa.Table:
 
 def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: list[str]) -> Iterator[pa.RecordBatch]:
     """A piece of the files after the other: what is held follows the windows that are open, not the events."""
-    operator = make_operator(physical.spec, os.cpu_count() or 1, add_computed)
+    operator = seen.watch(make_operator(physical.spec, os.cpu_count() or 1, add_computed))
 
     def results(found: Results) -> Iterator[pa.RecordBatch]:
         for matches in found:
@@ -120,6 +138,7 @@ def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: lis
             # Events with the newest time may go on in the next piece.
             yield from results(operator.process(block, pc.max(block.column(TS)).as_py() - 1))
     yield from results(operator.finish())
+    seen.count(operator)
 
 
 def _take_in(raw: pa.Table, physical: Physical, seen: Run) -> pa.Table:

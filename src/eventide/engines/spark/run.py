@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
-from eventide.engines.distribution import KEYS, choose_for_files
+from eventide.engines.distribution import FEW_ROWS, KEYS, choose_for_files
 from eventide.engines.local.sources import ARROW, expand_path, file_format, no_columns
 from eventide.engines.raw_columns import coded_for
 from eventide.engines.spark import batch, stream
@@ -34,8 +34,6 @@ from eventide.plan.physical import Physical
 from eventide.plan.sequence import with_origin
 
 Plan = Callable[[pa.Schema], Physical]
-# An exchange takes half a second, whatever it moves; a core takes less for this many events.
-FEW_ROWS = 2_000_000
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from eventide.errors import InputError
 
 
 def read_counters(checkpoint: str, spark: SparkSession) -> dict[str, int]:
-    """Late events and held segments, summed over the buckets, as of the last committed micro-batch."""
+    """Late events, held segments, aggregates past their range, summed over the buckets, as of the last committed micro-batch."""
     try:
         heads = spark.read.format("statestore").option("stateVarName", "head").load(checkpoint)
         rows = heads.select("value.engine", "value.operator").collect()
@@ -20,8 +20,11 @@ def read_counters(checkpoint: str, spark: SparkSession) -> dict[str, int]:
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"'{checkpoint}' is not the checkpoint of an Eventide stream: {reason}") from error
     engines, operators = [json.loads(row[0]) for row in rows], [json.loads(bytes(row[1])) for row in rows]
-    return {
+    counters = {
         "late_events": sum(operator["late"] for operator in operators),
         "held_segments": sum(len(engine["segments"]) for engine in engines),
         "buckets": len(rows),
     }
+    if any("overflows" in operator for operator in operators):
+        counters["overflows"] = sum(operator.get("overflows", 0) for operator in operators)
+    return counters

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from eventide.errors import InputError
 from eventide.kernels import intervals as plain_kernel
 from eventide.kernels.arrays import IntArray
-from eventide.kernels.intervals import COUNT, FIRST, HIGH, LAST, LOW, N_WAY, POSITION, TRIAL
+from eventide.kernels.intervals import COUNT, FIRST, HIGH, LAST, LOW, N_WAY, POSITION
 from eventide.kernels.order import is_sorted, meets_equal
 from eventide.operators.block import MASK, MAX_US, MIN_US, TS, concatenate, numpy_int64
 from eventide.operators.encode import encode_columns
@@ -34,8 +34,6 @@ from eventide.operators.threads import share_among_threads
 
 ROOM = 1 << 16  # intervals that a thread closes in one call
 _WORTH_A_THREAD = 1 << 16
-# Slots of different threads must not lie side by side in memory.
-_APART = 16
 _AS_THEY_ARE = np.empty(0, dtype=np.int64)
 
 
@@ -103,20 +101,16 @@ class IntervalOperator(WatermarkOperator):
         slots = _frozen(codes[base:].astype(np.int64, copy=False))
         ts_us = _frozen(numpy_int64(block.column(TS)))
         shares = self._shares(slots, n_codes)
-        n_slots = n_codes + _APART * (len(shares) + 1)
-        opened = np.zeros((n_slots, 3), dtype=np.int64)
-        kept = empty_kept(spec, n_slots)
+        opened = np.zeros((n_codes, 3), dtype=np.int64)
+        kept = empty_kept(spec, n_codes)
         cols = encode_columns(block, spec.encodings)
         before.load(spec, slots_of(codes, before, spec), cols, opened, kept)
         mask = _frozen(numpy_int64(block.column(MASK)) if spec.is_masked else _AS_THEY_ARE)
         given = (slots, self._order(events, slots, n_codes, ts_us[base:]), base, ts_us, mask)
-        walks = [
-            _Walk(self._derive, spec, given, opened, kept, cols, share, n_codes + _APART * (i + 1))
-            for i, share in enumerate(shares)
-        ]
+        walks = [_Walk(self._derive, spec, given, opened, kept, cols, share) for share in shares]
         for closed in _walk_together(walks):
             yield from rows_of(spec, block, ts_us, closed)
-        left = np.flatnonzero(opened[:n_codes, COUNT])
+        left = np.flatnonzero(opened[:, COUNT])
         over = self._over(ts_us[opened[left, LAST]], watermark_us)
         if spec.kind == RUNS:
             long = left[over & (opened[left, COUNT] >= spec.minimum)]
@@ -165,14 +159,13 @@ class _Walk:
         kept: Kept,
         cols: Any,
         share: tuple[int, int],
-        trial: int,
     ) -> None:
         self._derive = derive
         self._n_events = events[0].size
         self._way = np.zeros(N_WAY, dtype=np.int64)
-        self._way[LOW], self._way[HIGH], self._way[TRIAL] = *share, trial
+        self._way[LOW], self._way[HIGH] = share
         room = min(ROOM, events[0].size + plain_kernel.ROOM_PER_EVENT)
-        self._out = np.empty((room, 4), dtype=np.int64)
+        self._out = np.empty((room, 3), dtype=np.int64)
         self._out_kept = empty_kept(spec, room)
         self._given = (events, limits_of(spec), self._way, opened, kept, cols, self._out, self._out_kept)
 
@@ -226,8 +219,8 @@ def limits_of(spec: IntervalSpec) -> IntArray:
 def load_derive(spec: IntervalSpec) -> Callable[..., int]:
     """The kernel, with the conditions and aggregates compiled in."""
     kernel: ModuleType = plain_kernel
-    if spec.source is not None:
-        kernel = load_specialized(plain_kernel, {"run": spec.source})
+    if spec.source:
+        kernel = load_specialized(plain_kernel, dict(spec.source))
     made: Callable[..., int] = kernel.derive_runs if spec.kind == RUNS else kernel.derive_spans
     return made
 
@@ -237,4 +230,4 @@ def warm(spec: IntervalSpec) -> None:
     nothing = _frozen(_AS_THEY_ARE)
     events = (nothing, _AS_THEY_ARE, 0, nothing, nothing)
     cols = (np.empty((0, 0), np.int64), np.empty((0, 0)), np.empty((0, 0), np.bool_))
-    _Walk(load_derive(spec), spec, events, np.zeros((1, 3), np.int64), empty_kept(spec, 1), cols, (0, 0), 0).step()
+    _Walk(load_derive(spec), spec, events, np.zeros((1, 3), np.int64), empty_kept(spec, 1), cols, (0, 0)).step()

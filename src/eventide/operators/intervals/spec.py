@@ -51,8 +51,8 @@ class Folded:
 class IntervalSpec:
     """One derivation over blocks of a layout. Of each open interval its first and last event and aggregates are kept.
 
-    `source` is that of the kernel's `fold`, `begins` and `goes_on`, over `encodings`; `sizes` says how many integers,
-    doubles, counts and rows of extreme values they keep.
+    `source` has the text of the kernel's generated regions, over `encodings`; `sizes` says how many integers, doubles,
+    counts and rows of extreme values they keep.
     """
 
     query: str
@@ -66,7 +66,7 @@ class IntervalSpec:
     gap_us: int | None = None
     is_masked: bool = True  # whether the mask says something
     encodings: tuple[Encoding, ...] = ()
-    source: str | None = None
+    source: tuple[tuple[str, str], ...] = ()
     sizes: tuple[int, int, int, int] = (0, 0, 0, 0)
     extremes: tuple[Extreme, ...] = ()
     taken: tuple[Taken, ...] = ()

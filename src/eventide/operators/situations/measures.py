@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from eventide.errors import InputError
 from eventide.kernels import situation_measures as kernel
 from eventide.kernels.arrays import IntArray
+from eventide.operators.rearrange import rearrange
 from eventide.operators.situations.runs import Input, Runs
 from eventide.operators.situations.spec import Measure, SituationSpec
 
@@ -80,16 +81,18 @@ def _parts(measure: Measure) -> list[pa.DataType]:
 class Measures:
     """The aggregates over one block."""
 
-    def __init__(self, spec: SituationSpec, block: pa.Table, known: pa.Table, given: Input) -> None:
+    def __init__(self, spec: SituationSpec, block: pa.Table, known: pa.Table, given: Input, n_threads: int = 1) -> None:
         self._spec = spec
-        self._block = block.take(pa.array(given.order)) if spec.measures else block
+        names = dict.fromkeys(measure.column for measure in spec.measures if measure.column is not None)
+        self._n_events = block.num_rows
+        self._columns = {name: _column_of(block, name, given, n_threads) for name in names}
         self._known = known.take(pa.array(given.known_order)) if spec.measures else known
 
     def fold(self, i: int, runs: Runs, requests: Requests) -> list[pa.Array]:
         """The parts of measure i for each request."""
         measure = self._spec.measures[i]
         places = (requests.run, requests.to, runs.lo, runs.origin)
-        n, n_events = requests.run.size, self._block.num_rows
+        n, n_events = requests.run.size, self._n_events
         if measure.function == "COUNT" or measure.function in ("SUM", "AVG"):
             count = np.empty(n, dtype=np.int64)
             valid = np.ones(n_events, np.bool_) if measure.column is None else _valid(self._column(measure))
@@ -136,15 +139,23 @@ class Measures:
         return _one(column.take(pa.array(at, mask=at < 0)))
 
     def _carried(self, name: str, dtype: Any) -> Any:
-        return self._known.column(name).to_numpy().astype(dtype, copy=False)
+        return pc.fill_null(self._known.column(name), 0).to_numpy().astype(dtype, copy=False)
 
     def _column(self, measure: Measure) -> pa.ChunkedArray:
-        assert measure.column is not None
-        column = self._block.column(measure.column)
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        assert measure.dtype is not None
+        assert measure.column is not None and measure.dtype is not None
+        column = self._columns[measure.column]
         return column if column.type == measure.dtype else column.cast(measure.dtype)
+
+
+def _column_of(block: pa.Table, name: str, given: Input, n_threads: int) -> pa.ChunkedArray:
+    """A column in the order of the events."""
+    column = block.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    is_plain = pa.types.is_integer(column.type) or pa.types.is_float64(column.type) or pa.types.is_float32(column.type)
+    if is_plain and not column.null_count:
+        return pa.chunked_array([pa.array(rearrange(column.to_numpy(), given.order, n_threads))])
+    return column.take(pa.array(given.order))
 
 
 def finish(measure: Measure, parts: list[pa.Array]) -> pa.Array:
@@ -197,13 +208,15 @@ def _valid(column: pa.ChunkedArray) -> Any:
 
 
 def _doubles(column: pa.ChunkedArray) -> Any:
-    return pc.fill_null(column.cast(pa.float64()), 0.0).to_numpy()
+    values = column.cast(pa.float64())
+    return (pc.fill_null(values, 0.0) if values.null_count else values).to_numpy()
 
 
 def _unscaled(column: pa.ChunkedArray) -> Any:
     """Whole numbers, or decimals without their point."""
     if pa.types.is_integer(column.type):
-        return pc.fill_null(column.cast(pa.int64()), 0).to_numpy()
+        values = column.cast(pa.int64())
+        return (pc.fill_null(values, 0) if values.null_count else values).to_numpy()
     whole = pa.decimal128(column.type.precision, 0)
     parts = [pa.Array.from_buffers(whole, len(c), c.buffers(), offset=c.offset) for c in column.chunks]
     return pc.fill_null(pa.chunked_array(parts, whole).cast(pa.int64()), 0).to_numpy()

@@ -105,13 +105,14 @@ class SituationOperator(WatermarkOperator):
         given = read_input(block, known, self.spec, self._n_threads)
         n_shares = max(1, min(self._n_threads, block.num_rows // _EVENTS_PER_SHARE))
         shares = given.share(n_shares)
-        measures = Measures(self.spec, block, known, given)
+        measures = Measures(self.spec, block, known, given, self._n_threads)
         times = (newer_than_us, min(watermark_us, OPEN - 1))
         # Partitions on threads of their own, or, where they are few, stretches of time.
         inner = self._n_threads if len(shares) == 1 and n_shares > 1 else 1
 
         def work(share: tuple[int, int]) -> tuple[pa.Table, pa.Table | None]:
             runs = derive(given, self.spec, share, closes)
+            runs.drop_alone(self.program.masks)
             found = find_matches(runs, self.program, times, inner)
             rows = self._rows(found, runs, given, measures, block, known)
             kept = None if ends else self._keep(runs, given, measures, block, known)

@@ -130,6 +130,7 @@ class Program:
     orders: IntArray = field(init=False)
     n_plans: int = 0
     _based_on: Estimates = field(init=False)
+    _is_fixed: bool = False
 
     def __post_init__(self) -> None:
         self._plan()
@@ -148,8 +149,15 @@ class Program:
     def learn(self, stats: IntArray) -> None:
         """Take in what was seen, and choose other orders where they may be better now."""
         self.estimates.learn(stats)
-        if self.estimates.differs(self._based_on):
+        if not self._is_fixed and self.estimates.differs(self._based_on):
             self._plan()
+
+    def fix(self, order: Sequence[int]) -> None:
+        """Bind in this order, whatever is seen; each symbol that decides comes before the others."""
+        n = len(self.spec.symbols)
+        ordered = [(first, *(symbol for symbol in order if symbol != first)) for first in range(n)]
+        self.orders = np.array(ordered, dtype=np.int64).reshape(n, n)
+        self._is_fixed = True
 
     def tables(self) -> tuple[Any, ...]:
         return self.masks, self.groups, self.triggers, self.orders, self.spec.complete

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from eventide.kernels import situations as kernel
 from eventide.kernels.arrays import IntArray
 from eventide.kernels.order import is_sorted
+from eventide.kernels.situation_partners import drop_alone
 from eventide.operators.block import MASK, TS, numpy_int64
 from eventide.operators.by_code import order_by_code
 from eventide.operators.partitions import encode_partitions
@@ -36,7 +37,7 @@ class Input:
     known_order: IntArray  # rows of what is known
     known: tuple[IntArray, ...]  # symbol, start, end, ready, first of each partition
     last_us: IntArray
-    sample: IntArray  # of each partition a row: first those of what is known, then those of the block
+    sample: IntArray  # of each partition a row: of what is known, and behind those of the block
 
     def share(self, n_shares: int) -> list[tuple[int, int]]:
         """Ranges of partitions with about the same number of events each."""
@@ -57,6 +58,11 @@ class Runs:
     hi: IntArray
     origin: IntArray
     borders: IntArray
+
+    def drop_alone(self, masks: IntArray) -> None:
+        """Forget ended runs that no match can hold, for want of a partner."""
+        arrays = (self.start, self.end, self.ready, self.lo, self.hi, self.origin)
+        drop_alone(arrays, self.borders, masks)
 
     def places(self) -> tuple[IntArray, IntArray, IntArray]:
         """Of all runs: place, symbol, partition."""
@@ -93,7 +99,9 @@ def read_input(block: pa.Table, known: pa.Table, spec: SituationSpec, n_threads:
     last_us = np.zeros(n_codes, dtype=np.int64)
     last_us[known_codes[known_order]] = last
     sample = np.zeros(n_codes, dtype=np.int64)
-    sample[codes[::-1]] = np.arange(codes.size - 1, -1, -1)
+    sample[known_codes] = np.arange(n_known)
+    has_events = offsets[1:] > offsets[:-1]
+    sample[has_events] = n_known + order[offsets[:-1][has_events]]
     return Input(
         n_codes, order, offsets, sorted_ts, mask, known_order, (symbol, start, end, ready, first_known), last_us, sample
     )

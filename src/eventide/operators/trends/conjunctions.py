@@ -1,11 +1,16 @@
-"""Totals per side of a pattern to totals of the pattern; and of partitions to those of their group.
+"""Totals per role of a trend to totals of the pattern; and of partitions to those of their group.
 
-AND counts unordered pairs of distinct trends: with p and q trends on its sides and r on both, p*q - (r*r + r)/2.
+AND counts unordered sets of distinct trends, one of each side: a trend's role is the set of the sides that it belongs
+to, and how many trends there are of each role says how many sets there are.
 """
 
 from __future__ import annotations
 
-from itertools import product
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from itertools import combinations_with_replacement, permutations
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -16,13 +21,13 @@ from eventide.kernels.scaled_numbers import LARGE
 from eventide.kernels.trend_records import NONE
 from eventide.operators.trends.inputs import Inputs
 from eventide.operators.trends.outputs import Totals, totals_of
-from eventide.operators.trends.spec import TrendSpec
+from eventide.operators.trends.spec import TrendSpec, n_roles
 
 
 def combine(records: Any, is_ambiguous: Any, inputs: Inputs, spec: TrendSpec) -> Totals:
     """The totals of every scope from the kernel's records: scope by scope, in each by role and length."""
     n_sides, n_lengths = len(spec.sides), spec.n_lengths
-    n_sets = 1 if n_sides == 1 else (n_sides + 1) * n_lengths
+    n_sets = n_roles(n_sides) * n_lengths
     widths = (1, len(inputs.weights), len(inputs.sums), len(inputs.extremes))
     each = [
         totals_of(tuple(_set(a, k, n_sets, w) for a, w in zip(records, widths, strict=True)), inputs, spec.counts)
@@ -30,11 +35,10 @@ def combine(records: Any, is_ambiguous: Any, inputs: Inputs, spec: TrendSpec) ->
     ]
     if n_sides == 1:
         return each[0]
-    sides = [each[k * n_lengths : (k + 1) * n_lengths] for k in range(n_sides)]
-    made = _pairs(sides, each[n_sides * n_lengths :], spec)
+    made = _sets(each, spec)
     if spec.counted:
-        has_pairs = np.array([not _is_zero(n) for n in made.counts], dtype=np.bool_)
-        if is_ambiguous.reshape(-1, n_sets)[has_pairs].any():
+        has_sets = np.array([not _is_zero(n) for n in made.counts], dtype=np.bool_)
+        if is_ambiguous.reshape(-1, n_sets)[has_sets].any():
             raise ambiguous()
     return made
 
@@ -66,44 +70,56 @@ def _set(array: Any, k: int, n_sets: int, width: int) -> Any:
     return np.ascontiguousarray(shaped.reshape(-1, *array.shape[1:]))
 
 
-def _pairs(sides: list[list[Totals]], shared: list[Totals], spec: TrendSpec) -> Totals:
-    """One trend of each side, together as long as wanted; `sides` and `shared` by length."""
-    lengths = range(1, spec.n_lengths + 1)
+def _sets(each: list[Totals], spec: TrendSpec) -> Totals:
+    """One trend of each side, together as long as wanted; `each` by role and length."""
+    n_sides, counts = len(spec.sides), spec.counts
     least = spec.min_length if spec.n_lengths > 1 else 0
-    chosen = [
-        [side[length - 1] for side, length in zip(sides, each, strict=True)]
-        for each in product(lengths, repeat=len(sides))
-        if sum(each) >= least
-    ]
-    n_scopes = len(sides[0][0].counts)
+    n_scopes = len(each[0].counts)
     made = Totals(
-        [_zero(spec.counts)] * n_scopes,
-        {weight: [_zero(spec.counts)] * n_scopes for weight in sides[0][0].weights},
-        {key: [0.0] * n_scopes for key in sides[0][0].sums},
-        {key: [NONE] * n_scopes for key in sides[0][0].extremes},
+        [_zero(counts)] * n_scopes,
+        {weight: [_zero(counts)] * n_scopes for weight in each[0].weights},
+        {key: [0.0] * n_scopes for key in each[0].sums},
+        {key: [NONE] * n_scopes for key in each[0].extremes},
     )
     for i in range(n_scopes):
-        for together in chosen:
-            _add_product(made, together, i, spec.counts)
-        if any(not _is_zero(totals.counts[i]) for totals in shared):
-            if len(sides) > 2:
-                raise InputError(
-                    "AND of more than two patterns is counted only where no trend belongs to two of them",
-                    hint="use AND of two patterns, or types or conditions that exclude one another",
-                )
-            _take_twice(made, shared, i, least, spec.counts)
+        there = tuple(k for k, totals in enumerate(each) if not _is_zero(totals.counts[i]))
+        for chosen in _choices(there, n_sides, spec.n_lengths, least):
+            _add_sets(made, [(each[k], n) for k, n in chosen], i, counts)
     return made
 
 
-def _add_product(made: Totals, together: list[Totals], i: int, counts: str) -> None:
-    """The pairs of trends of one length each."""
-    numbers = [totals.counts[i] for totals in together]
-    n_pairs = _multiply(numbers, counts)
-    if _is_zero(n_pairs):
+@cache
+def _choices(there: tuple[int, ...], n_sides: int, n_lengths: int, least: int) -> list[list[tuple[int, int]]]:
+    """How many trends of each kind, of those that are there, a set may have: a kind is a role and a length."""
+    found = []
+    for kinds in combinations_with_replacement(there, n_sides):
+        roles = [kind // n_lengths + 1 for kind in kinds]
+        if sum(kind % n_lengths + 1 for kind in kinds) >= least and _can_be_assigned(roles):
+            found.append(sorted(Counter(kinds).items()))
+    return found
+
+
+def _can_be_assigned(roles: Sequence[int]) -> bool:
+    """Whether each can have a side of its own; roles are bits of sides."""
+    return any(all(role >> side & 1 for role, side in zip(roles, sides, strict=True)) for sides in _orders(len(roles)))
+
+
+@cache
+def _orders(n: int) -> list[tuple[int, ...]]:
+    return list(permutations(range(n)))
+
+
+def _add_sets(made: Totals, chosen: list[tuple[Totals, int]], i: int, counts: str) -> None:
+    """The sets with so many trends of each kind."""
+    ways = [_choose(totals.counts[i], n, counts) for totals, n in chosen]
+    n_sets = _multiply(ways, counts)
+    if _is_zero(n_sets):
         return
-    made.counts[i] = _sum([made.counts[i], n_pairs], counts)
-    for k, totals in enumerate(together):
-        others = _multiply(numbers[:k] + numbers[k + 1 :], counts)
+    made.counts[i] = _sum([made.counts[i], n_sets], counts)
+    for k, (totals, n) in enumerate(chosen):
+        # The sets that one trend of this kind is in.
+        rest = _choose(_less_one(totals.counts[i], counts), n - 1, counts)
+        others = _multiply([rest, *ways[:k], *ways[k + 1 :]], counts)
         for weight, values in made.weights.items():
             values[i] = _sum([values[i], _multiply([totals.weights[weight][i], others], counts)], counts)
         for key, sums in made.sums.items():
@@ -113,44 +129,35 @@ def _add_product(made: Totals, together: list[Totals], i: int, counts: str) -> N
             ranks[i] = min(ranks[i], totals.extremes[each][i])
 
 
-def _take_twice(made: Totals, shared: list[Totals], i: int, least: int, counts: str) -> None:
-    """Take away what trends on both sides add too much: with themselves, and in both orders with one another."""
-    many = [totals.counts[i] for totals in shared]
-    pairs = [(a, b) for a in range(len(many)) for b in range(len(many)) if a + b + 2 >= least]
-
-    def half(with_others: list[Any], with_themselves: list[Any]) -> Any:
-        both = _sum(with_others + with_themselves, counts)
-        if both is None or counts == "double":
-            return None if both is None else both / 2
-        return (both[0] / 2, both[1]) if counts == "log2" else both // 2
-
-    def twice(each: list[Any], ends: int) -> Any:
-        """`each` is the number or weight of trends by length; a trend with itself has it `ends` times."""
-        crossed = [_multiply([each[a], many[b]], counts) for a, b in pairs]
-        if ends == 2:
-            crossed += [_multiply([many[a], each[b]], counts) for a, b in pairs]
-        return half(crossed, [each[a] for a, b in pairs if a == b for _ in range(ends)])
-
-    made.counts[i] = _less(made.counts[i], twice(many, 1), counts)
-    for weight, values in made.weights.items():
-        values[i] = _less(values[i], twice([totals.weights[weight][i] for totals in shared], 2), counts)
-    for key, sums in made.sums.items():
-        each = [totals.sums[key][i] for totals in shared]
-        numbers = [float(number) if not isinstance(number, tuple) else 0.0 for number in many]
-        crossed = sum(each[a] * numbers[b] + numbers[a] * each[b] for a, b in pairs)
-        sums[i] -= (crossed + sum(2 * each[a] for a, b in pairs if a == b)) / 2
-
-
-def _less(number: Any, other: Any, counts: str) -> Any:
-    if number is None or other is None:
+def _choose(number: Any, n: int, counts: str) -> Any:
+    """How many ways there are to choose n of so many."""
+    made = _one(counts)
+    left = number
+    for _ in range(n):
+        made = _multiply([made, left], counts)
+        left = _less_one(left, counts)
+    if made is None:
         return None
+    ways = factorial(n)
     if counts == "log2":
-        return number[0] - other[0] * LARGE ** (other[1] - number[1]), number[1]
-    return number - other
+        return made[0] / ways, made[1]
+    return made // ways if counts == "exact" else made / ways
+
+
+def _less_one(number: Any, counts: str) -> Any:
+    if number is None or _is_zero(number):
+        return number
+    if counts == "log2":
+        return (number[0] - 1.0, number[1]) if number[1] == 0.0 else number
+    return number - 1
 
 
 def _zero(counts: str) -> Any:
     return (0.0, 0.0) if counts == "log2" else 0 if counts == "exact" else 0.0
+
+
+def _one(counts: str) -> Any:
+    return (1.0, 0.0) if counts == "log2" else 1 if counts == "exact" else 1.0
 
 
 def _multiply(numbers: list[Any], counts: str) -> Any:

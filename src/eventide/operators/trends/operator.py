@@ -47,6 +47,7 @@ class TrendOperator(WatermarkOperator):
         self._slicer = make_slicer(spec)
         self._slices = EventBuffer()
         self._n_left = 0  # events that were too few for matrices when it was last tried
+        self._n_overflows = 0
         self._n_compact = 0  # matrices when they were last multiplied
 
     def process(self, block: pa.Table | None, watermark_us: int) -> Results:
@@ -78,12 +79,16 @@ class TrendOperator(WatermarkOperator):
     def memory_bytes(self) -> int:
         return super().memory_bytes() + self._slices.memory_bytes()
 
+    def overflows(self) -> int:
+        return self._n_overflows
+
     def _counters(self) -> dict[str, Any]:
-        slices = {"next_slice": self._slices.next_number, "left": self._n_left, "compact": self._n_compact}
+        slices = {"overflows": self._n_overflows, "next_slice": self._slices.next_number, "left": self._n_left, "compact": self._n_compact}
         return super()._counters() | slices
 
     def _take_counters(self, head: dict[str, Any]) -> None:
         super()._take_counters(head)
+        self._n_overflows = head.get("overflows", 0)
         self._n_left, self._n_compact = head.get("left", 0), head.get("compact", 0)
 
     def _fold(self) -> None:
@@ -201,6 +206,7 @@ class TrendOperator(WatermarkOperator):
                 made, beyond = column_of(measure, totals, ranked, spec.counts, finite.get(measure.column or "", True))
             if beyond and spec.on_overflow != "null":
                 raise self._overflow(measure, block, counted, int(at[beyond[0]]))
+            self._n_overflows += len(beyond)
             columns[f"a{i}"] = made
         start, end = counted.start[at], counted.end[at]
         if spec.slide is not None:

@@ -202,6 +202,10 @@ class PaneWalk:
             first[0], last[0] = 0, line.key.size - 1
         else:
             find_ends(line.key, first, last)
+        if slide is None:
+            # Where results are detected: the last event that a symbol takes.
+            wanted = np.flatnonzero(line.letter >= 0)
+            last[line.key[wanted]] = wanted
         rows = first[key] if line.order is None else line.order[first[key]]
         start = window * 0 if slide is None else slide.origin_us + window * slide.slide_us
         end = start if slide is None else start + slide.length_us

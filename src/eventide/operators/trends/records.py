@@ -16,7 +16,8 @@ from eventide.operators.trends.kernel import Kernel
 class Counted:
     """What was counted in every window of every partition.
 
-    `rows` is a block row of each one's partition, `last_us` the time of its last event, `records` one record per side
+    `rows` is a block row of each one's partition, `last_us` the time of its last event that a symbol
+    takes, `records` one record per side
     of the pattern, `ambiguous` whether one has an ambiguous binding, `distinct` the values that extremes are ranks of.
     """
 

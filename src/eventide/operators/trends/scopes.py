@@ -66,12 +66,16 @@ def count_windows(ordered: Ordered, windows: CountWindows) -> Scopes:
 
 
 def _rows(ordered: Ordered, owner: IntArray, start: IntArray, end: IntArray, ts_us: IntArray) -> Scopes:
-    """The rows of each window, found by a search over (partition, time)."""
-    lo, hi = np.empty(owner.size, np.int64), np.empty(owner.size, np.int64)
-    borders = np.searchsorted(owner, np.arange(ordered.n_partitions + 1))
-    for p in np.unique(owner).tolist():
-        a, b = ordered.offsets[p], ordered.offsets[p + 1]
-        mine = slice(borders[p], borders[p + 1])
-        lo[mine] = a + np.searchsorted(ts_us[a:b], start[mine])
-        hi[mine] = a + np.searchsorted(ts_us[a:b], end[mine])
-    return Scopes(lo, hi, start, end)
+    """The rows of each window, in those of its partition."""
+    first, behind = ordered.offsets[owner], ordered.offsets[owner + 1]
+    return Scopes(_search(ts_us, first, behind, start), _search(ts_us, first, behind, end), start, end)
+
+
+def _search(ts_us: IntArray, lo: IntArray, hi: IntArray, times: IntArray) -> IntArray:
+    """The first row of each range that is not before a time, by halving all ranges at once."""
+    while (is_open := lo < hi).any():
+        middle = (lo + hi) // 2
+        # A range that is closed may stand behind the last row.
+        is_before = ts_us[np.minimum(middle, ts_us.size - 1)] < times
+        lo, hi = np.where(is_open & is_before, middle + 1, lo), np.where(is_open & ~is_before, middle, hi)
+    return lo

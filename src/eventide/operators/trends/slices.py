@@ -106,9 +106,10 @@ class Slicer:
 
     def _least(self, block: pa.Table) -> int:
         """From how many events on their matrix takes less room."""
-        n = self.tables.n_states
-        sums = len(self.inputs.weights) + len(self.inputs.sums) + len(self.inputs.extremes)
-        return max(2, int(16 * n * n * (1 + sums) * block.num_rows // max(block.nbytes, 1)))
+        n_each = 1 + len(self.inputs.weights) + len(self.inputs.sums) + len(self.inputs.extremes)
+        # A number has two words; two times stand beside them.
+        matrix_bytes = 16 * (self.tables.n_states**2 * n_each + 1)
+        return max(2, int(-(-matrix_bytes * block.num_rows // max(block.nbytes, 1))))
 
     def _frequent(self, block: pa.Table, line: Timeline, panes: Panes) -> Any:
         """Of every event whether a matrix would stand for it."""
@@ -145,7 +146,7 @@ class Slicer:
         key, pane, records = walk.run(n_rows=n, n_each=n * n)
         times = np.empty(key.size, np.int64), np.empty(key.size, np.int64)
         ends = np.full(line.n_keys, -1), np.full(line.n_keys, -1)
-        find_times(panes.rows, (line.key, line.ts_us), (key, pane), ends, times)
+        find_times(panes.rows, (line.key, line.ts_us, line.letter), (key, pane), ends, times)
         find_ends(line.key, *ends)
         rows = ends[0][key] if line.order is None else line.order[ends[0][key]]
         columns = {name: block.column(name).take(pa.array(rows)) for name in self.spec.layout.partition}
@@ -170,8 +171,7 @@ class Slicer:
         made = product.runs(borders, records)
         first = slices.take(pa.array(borders[:-1]))
         columns = {name: first.column(name) for name in [*self.spec.layout.partition, TS]}
-        # In order of time the last one is the latest.
-        columns[LAST] = slices.column(LAST).take(pa.array(borders[1:] - 1))
+        columns[LAST] = pa.array(np.maximum.reduceat(numpy_int64(slices.column(LAST)), borders[:-1]))
         columns |= write_matrices(made, borders.size - 1, self.inputs, distinct)
         for i in range(len(self.inputs.sums)):
             finite = np.asarray(slices.column(finite_name(i)))

@@ -14,6 +14,14 @@ from eventide.operators.trends.absences import Absence
 from eventide.operators.windows import Slide
 
 
+MAX_SIDES = 6  # of an AND
+
+
+def n_roles(n_sides: int) -> int:
+    """How many sets of sides a trend may belong to; as bits they are the numbers from 1 on."""
+    return (1 << n_sides) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """One aggregate: COUNT, SUM, MIN, MAX or AVG of a block column over the events of some symbols.

@@ -13,6 +13,7 @@ import numpy as np
 
 from eventide.errors import EventideError
 from eventide.kernels.arrays import IntArray
+from eventide.operators.trends.spec import n_roles
 from eventide.operators.trends.standings import Group
 from eventide.operators.trends.states import CHAIN, State, States, Step, Tagged
 
@@ -44,7 +45,7 @@ def make_tables(
 ) -> Tables:
     """The tables over the letters and groups that occur.
 
-    Trends are told apart by role: the side of an AND that they belong to, and behind the sides those of several.
+    Trends are told apart by role: the set of the sides of an AND that they belong to.
     """
     return _Maker(states, letters, groups, max_states).make()
 
@@ -215,17 +216,16 @@ class _Maker:
         width = max(1, max(len(rest) for rest in rests))
         rest, rest_places = _transition(rests, n_states, width, n_classes)
         verdicts = [self._states.verdict(state) for state in self._found]
-        n_roles = 1 if self._n_sides == 1 else self._n_sides + 1
-        counts = np.zeros((n_roles * self._n_lengths, n_states), dtype=np.int64)
-        places = np.full((n_roles * self._n_lengths, n_states), -1, dtype=np.int64)
+        n_sets = n_roles(self._n_sides) * self._n_lengths
+        counts = np.zeros((n_sets, n_states), dtype=np.int64)
+        places = np.full((n_sets, n_states), -1, dtype=np.int64)
         for number, verdict in enumerate(verdicts):
             length = min(max(self._found[number].length, 1), self._n_lengths)
-            for role in range(n_roles):
-                k = role * self._n_lengths + length - 1
-                is_side = role < self._n_sides
-                counts[k, number] = verdict.sides >> role & 1 if is_side else verdict.sides.bit_count() > 1
-                same = verdict.sides.bit_count() == self._n_sides and len(set(verdict.classes)) == 1
-                block = verdict.classes[role] if is_side else verdict.classes[0] if same else None
+            if verdict.sides:
+                k = (verdict.sides - 1) * self._n_lengths + length - 1
+                counts[k, number] = 1
+                mine = {block for side, block in enumerate(verdict.classes) if verdict.sides >> side & 1}
+                block = mine.pop() if len(mine) == 1 else None
                 if block is not None:
                     places[k, number] = self._classes[number][block]
         is_identity = all(

@@ -43,7 +43,9 @@ def count_by_walks(
     values, distinct = event_values(block, rows.order, inputs, kernel.numbers.WEIGHT)
     walk = ScopeWalk(rows.scopes, letters, tables, inputs, values, cols)
     records, ambiguous = count_by_index(walk, spec, kernel, n_threads) or _scan(walk, spec, kernel, n_threads)
-    first, last = ordered.order[scopes.lo], ordered.ts_us[scopes.hi - 1]
+    # The last event of each scope that a symbol takes; where there is none, there is no trend.
+    wanted = np.maximum.accumulate(np.where(ordered.mask != 0, np.arange(ordered.mask.size), 0))[scopes.hi - 1]
+    first, last = ordered.order[scopes.lo], ordered.ts_us[wanted]
     return Counted(first, scopes.start, scopes.end, last, records, ambiguous, distinct)
 
 

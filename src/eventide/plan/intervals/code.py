@@ -1,4 +1,4 @@
-"""Conditions and aggregates as source text of the kernel's `fold`, `begins` and `goes_on`.
+"""Conditions and aggregates as source text that is written into the loops of the kernel.
 
 Goes in: conjuncts that relate an event to its interval, and aggregates that values read. Comes out: `Code`: the source,
 the encodings of what it reads, and where each aggregate is kept.
@@ -20,12 +20,14 @@ from eventide.plan.expressions.split import EventValue, is_simple_cast
 from eventide.plan.expressions.typecheck import bind
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
 from eventide.plan.expressions.types import kind, type_name
-from eventide.plan.expressions.write_code import DECORATOR
+from eventide.plan.expressions.write_code import TestWriter
 from eventide.plan.intervals.expressions import FIRST, PREV, SQUARES
-from eventide.plan.rows.define import NavigatingWriter, event_value, merge_current
+from eventide.plan.rows.define import event_value, merge_current
 from eventide.plan.rows.leaves import FoldLeaf, Leaf, Resolved, Slot, ValueLeaf, leaf_type
 
-_ROWS = {Slot(): "row", PREV: "prev", FIRST: "first"}
+_ROWS = {Slot(): "row", PREV: "last", FIRST: "first"}
+_COLUMNS = ("integers", "doubles")
+_KEPT = ("kept_integers", "kept_doubles", "kept_counts")
 _NUMBERS = ("integer", "float", "double", "decimal", "null")
 _ORDERED = (*_NUMBERS, "timestamp", "date", "boolean")
 INTEGERS, DOUBLES, COUNTS = 0, 1, 2
@@ -54,9 +56,9 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What the kernel runs."""
+    """What the kernel runs; `source` has the text of each generated region that is not empty."""
 
-    source: str | None
+    source: tuple[tuple[str, str], ...]
     encodings: tuple[Encoding, ...]
     sizes: tuple[int, int, int, int]
     extremes: tuple[Extreme, ...]
@@ -205,19 +207,15 @@ class IntervalCode:
             return Typed("cast", (inner,), typed.dtype, typed.value, typed.span)
         assert isinstance(leaf, FoldLeaf)
         fold = self.fold(leaf, source, in_condition=True)
-        count = f"kept[2][slot, {fold.number}]"
         if leaf.function == "COUNT":
-            return Typed("code", (), pa.int64(), (count, "False"))
+            return Typed("code", (), pa.int64(), (f"n{fold.number}", "False"))
         truth = " != 0" if typed.dtype == pa.bool_() else ""
-        read_kept = f"kept[{fold.array}][slot, {fold.place}]{truth}"
-        return Typed("code", (), typed.dtype, (read_kept, f"{count} == 0"))
+        return Typed("code", (), typed.dtype, (f"x{fold.number}{truth}", f"n{fold.number} == 0"))
 
     # --- the source -----------------------------------------------------------------------------------------
 
     def write(self, columns: Sequence[str]) -> Code:
         """The code; value i is read from the block's column `columns[i]`."""
-        if not self._tests and not self.folds:
-            return Code(None, (), (0, 0, 0, 0), ())
         spaces = CodeSpaces([typed for _, typed, _ in self._tests])
         encodings = tuple(
             Encoding(columns[i], "string", space=-2 - i, ordered=True)
@@ -226,22 +224,24 @@ class IntervalCode:
             for i, value in enumerate(self.values)
         )
         places = {i: (*place(encodings, i), i) for i in range(len(self.values))}
-        called: set[str] = {"add_int"} if self.folds else set()
-        texts, at_first, always = [], [], []
+        called: set[str] = {"add_int"} if any(fold.function == "SUM" for fold in self.folds) else set()
+        begins, goes_on = [], []
         for k, (relation, typed, slots) in enumerate(self._tests):
-            writer = _RelationWriter(spaces, places, relation.source, called)
-            texts.append(writer.relation_function(f"test_{k}", typed, slots))
+            text = _RelationWriter(spaces, places, relation.source, called).relation(f"t{k}_", typed, slots)
+            goes_on.append(text)
             if relation.at_first:
-                at_first.append(f"test_{k}(row, row, -1, slot, kept, cols)")
-            always.append(f"test_{k}(row, first, prev, slot, kept, cols)")
-        library = [text for name, text in library_functions().items() if name in called]
-        functions = [
-            self._fold_source(encodings),
-            _all("begins(row, slot, kept, cols)", at_first),
-            _all("goes_on(row, first, prev, slot, kept, cols)", always),
-        ]
+                begins.append(text)
+        parts = {
+            "functions": [text for name, text in library_functions().items() if name in called],
+            "fold": [_fold_text(fold, encodings, is_first=False) for fold in self.folds],
+            "fold_first": [_fold_text(fold, encodings, is_first=True) for fold in self.folds],
+            "goes_on": goes_on,
+            "begins": begins,
+            "keep": [_keep_text(fold) for fold in self.folds],
+        }
         sizes = (*self._sizes, len(self.folds), self._n_extremes)
-        return Code("\n\n".join([*library, *texts, *functions]), encodings, sizes, self._extremes())
+        source = tuple((name, "\n".join(texts)) for name, texts in parts.items() if texts)
+        return Code(source, encodings, sizes, self._extremes())
 
     def _extremes(self) -> tuple[Extreme, ...]:
         return tuple(
@@ -250,60 +250,59 @@ class IntervalCode:
             if fold.extreme >= 0
         )
 
-    def _fold_source(self, encodings: tuple[Encoding, ...]) -> str:
-        lines = [f"{DECORATOR}def fold(row, before, after, kept, cols):"]
-        for fold in self.folds:
-            lines += _fold_lines(fold, encodings)
-        return "\n".join([*lines, "    return"]) + "\n"
 
-
-def _fold_lines(fold: Fold, encodings: tuple[Encoding, ...]) -> list[str]:
-    k, array, at = fold.number, fold.array, fold.place
-    n, x, y, m = f"n{k}", f"x{k}", f"y{k}", f"m{k}"
-    lines = [f"    {n} = kept[2][before, {k}] if before >= 0 else 0"]
+def _fold_text(fold: Fold, encodings: tuple[Encoding, ...], *, is_first: bool) -> str:
+    """The aggregate with the event in it, as local variables: n, its count of values, x itself, r the extreme's row."""
+    k, kept = fold.number, _KEPT[fold.array]
+    n, x, y, m, r = f"n{k}", f"x{k}", f"y{k}", f"m{k}", f"r{k}"
+    lines = [f"{n} = 0" if is_first else f"{n} = kept_counts[slot, {k}]"]
     if fold.value is None:
-        return [*lines, f"    kept[2][after, {k}] = {n} + 1"]
-    source, row = place(encodings, fold.value)
-    present = f"    if cols[2][{fold.value}, row]:"
-    if array == COUNTS:
-        return [*lines, present, f"        {n} += 1", f"    kept[2][after, {k}] = {n}"]
-    zero = "0.0" if array == DOUBLES else "0"
-    lines.append(f"    {x} = kept[{array}][before, {at}] if before >= 0 else {zero}")
+        return "\n".join([*lines, f"{n} += 1"])
+    source, at = place(encodings, fold.value)
+    present = f"if valid[{fold.value}, row]:"
+    if fold.array == COUNTS:
+        return "\n".join([*lines, present, f"    {n} += 1"])
+    zero = "0.0" if fold.array == DOUBLES else "0"
+    lines.append(f"{x} = {zero}" if is_first else f"{x} = {kept}[slot, {fold.place}]")
     if fold.function == SQUARES:
-        lines.append(f"    {m} = kept[{array}][before, {at - 1}] if before >= 0 else {zero}")
+        lines.append(f"{m} = {zero}" if is_first else f"{m} = {kept}[slot, {fold.place - 1}]")
     if fold.extreme >= 0:
-        lines.append(f"    r{k} = kept[3][before, {fold.extreme}] if before >= 0 else row")
-    lines += [present, f"        {y} = cols[{source}][{row}, row]"]
+        lines.append(f"{r} = row" if is_first else f"{r} = kept_rows[slot, {fold.extreme}]")
+    lines += [present, f"    {y} = {_COLUMNS[source]}[{at}, row]"]
     if fold.function == "SUM":
-        added = f"{x} + {y}" if array == DOUBLES else f"add_int({x}, {y})"
-        lines += [f"        {x} = {added} if {n} > 0 else {y}", f"        {n} += 1"]
+        added = f"{x} + {y}" if fold.array == DOUBLES else f"add_int({x}, {y})"
+        lines += [f"    {x} = {added} if {n} > 0 else {y}", f"    {n} += 1"]
     elif fold.function == SQUARES:
         # Welford's: no large squares are subtracted from one another.
         lines += [
-            f"        {n} += 1",
-            f"        d{k} = {y} - {m}",
-            f"        {m} += d{k} / {n}",
-            f"        {x} += d{k} * ({y} - {m})",
+            f"    {n} += 1",
+            f"    d{k} = {y} - {m}",
+            f"    {m} += d{k} / {n}",
+            f"    {x} += d{k} * ({y} - {m})",
         ]
     else:
         # NaN is the greatest, as Spark has it.
         better = {"MIN": f"{y} < {x} or ({x} != {x} and {y} == {y})", "MAX": f"{y} > {x} or ({y} != {y} and {x} == {x})"}
         lines += [
-            f"        if {n} == 0 or {better[fold.function]}:",
-            f"            {x} = {y}",
-            f"            r{k} = row",
-            f"        {n} += 1",
+            f"    if {n} == 0 or {better[fold.function]}:",
+            f"        {x} = {y}",
+            f"        {r} = row",
+            f"    {n} += 1",
         ]
-    lines += [f"    kept[{array}][after, {at}] = {x}", f"    kept[2][after, {k}] = {n}"]
+    return "\n".join(lines)
+
+
+def _keep_text(fold: Fold) -> str:
+    """The local variables of an aggregate back to where it is kept."""
+    k, kept = fold.number, _KEPT[fold.array]
+    lines = [f"kept_counts[slot, {k}] = n{k}"]
+    if fold.array != COUNTS:
+        lines.append(f"{kept}[slot, {fold.place}] = x{k}")
     if fold.function == SQUARES:
-        lines.append(f"    kept[{array}][after, {at - 1}] = {m}")
+        lines.append(f"{kept}[slot, {fold.place - 1}] = m{k}")
     if fold.extreme >= 0:
-        lines.append(f"    kept[3][after, {fold.extreme}] = r{k}")
-    return lines
-
-
-def _all(signature: str, calls: Sequence[str]) -> str:
-    return f"{DECORATOR}def {signature}:\n    return {' and '.join(calls) or 'True'}\n"
+        lines.append(f"kept_rows[slot, {fold.extreme}] = r{k}")
+    return "\n".join(lines)
 
 
 def check_boolean(typed: Typed, source: Source) -> None:
@@ -313,19 +312,32 @@ def check_boolean(typed: Typed, source: Source) -> None:
         raise source.error(message, typed.span, "compare it with something")
 
 
-class _RelationWriter(NavigatingWriter):
-    """Reads the event that comes, the one before it and the first of the interval, and what is kept in a slot."""
+class _RelationWriter(TestWriter):
+    """Writes a conjunct into the loop: reads the event, the one before it, the first of the run, and aggregates."""
 
-    def relation_function(self, name: str, typed: Typed, slots: Sequence[Slot]) -> str:
-        """The source of the function."""
+    def relation(self, prefix: str, typed: Typed, slots: Sequence[Slot]) -> str:
+        """Lines that leave `holds` true only where the conjunct is; `prefix` keeps its variables apart from others'."""
         cause = off_the_list(typed)
         if cause is not None:
             raise self._unsupported(cause)
-        for i, slot in enumerate(slots):
-            self.line(f"row_{i} = {_ROWS[slot]}")
-        value, null = self.write(typed)
-        self.line(f"return {value} and not {null}")
-        return f"{DECORATOR}def {name}(row, first, prev, slot, kept, cols):\n" + "\n".join(self.lines) + "\n"
+        self._prefix = prefix
+        self._slots = slots
+        self.line(f"holds = {' and not '.join(self.write(typed))}")
+        return "\n".join(["if holds:", *self.lines])
+
+    def variables(self) -> tuple[str, str]:
+        x, n = super().variables()
+        return self._prefix + x, self._prefix + n
+
+    def _value(self, typed: Typed) -> tuple[str, str]:
+        slot, i = typed.value
+        array, at, valid_at = self.places[i]
+        event = _ROWS[self._slots[slot]]
+        x, n = self.variables()
+        truth = " != 0" if typed.dtype == pa.bool_() else ""
+        self.line(f"{x} = {_COLUMNS[array]}[{at}, {event}]{truth}")
+        self.line(f"{n} = not valid[{valid_at}, {event}]")
+        return x, n
 
     def _code(self, typed: Typed) -> tuple[str, str]:
         text, null = typed.value

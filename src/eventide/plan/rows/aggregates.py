@@ -139,6 +139,15 @@ def _ordered(expression: str) -> Write:
     return write
 
 
+def _union(use: Use) -> str:
+    """Each item at its first place in the order of the rows; NULL is none."""
+    by = " ORDER BY i" if use.distinct else ""
+    flat = f"SELECT flatten(list(x{by})) AS v FROM {{rows}} WHERE x IS NOT NULL"
+    items = f"SELECT unnest(v) AS e, generate_subscripts(v, 1) AS k FROM ({flat})"
+    first = f"SELECT e, min(k) AS k FROM ({items}) WHERE e IS NOT NULL GROUP BY e"
+    return f"SELECT coalesce(list(e ORDER BY k), []) FROM ({first})"
+
+
 def _joined(use: Use) -> str:
     separator = quote_duckdb_text(use.constants[0] if use.constants else "")
     by = ", ".join(f"k{i} {how}" for i, how in enumerate(use.order)) or ("i" if use.distinct else "")
@@ -306,12 +315,7 @@ AGGREGATES: dict[str, Aggregate] = {
     "LAST_VALUE": _one_value("last(x{by})"),
     "ARRAY_AGG": Aggregate("(x)", ("any",), _list, _ordered("coalesce(list(x{by}), [])"), nulls="ignored"),
     "COLLECT_SET": Aggregate("(x)", ("any",), _list, _ordered("coalesce(list(x{by}), [])"), nulls="ignored"),
-    "COLLECT_UNION": Aggregate(
-        "(array)",
-        ("array",),
-        _first,
-        _plain("coalesce(list_distinct(flatten(list(x))), [])", "x IS NOT NULL"),
-    ),
+    "COLLECT_UNION": Aggregate("(array)", ("array",), _first, _union),
     "STRING_AGG": Aggregate(
         "(x [, separator]) [WITHIN GROUP (ORDER BY y)]", ("string", TEXT), _STRING, _joined, optional=1, keys=(0, 9)
     ),

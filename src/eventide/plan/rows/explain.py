@@ -17,7 +17,7 @@ def explain_rows(query: RowQuery, physical: Physical) -> str:
         "Clause": write_clause(query),
         "Program": spec.program.dump(),
         "Conditions": _conditions(spec),
-        "On a stream it keeps": "\n".join(memory_lines(spec)),
+        "On a stream it keeps": "\n".join(memory_lines(spec, physical.stream_refusal)),
     }
     return "\n\n".join(f"{title}\n{_indented(text)}" for title, text in sections.items())
 

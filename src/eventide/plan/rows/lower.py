@@ -173,7 +173,7 @@ class _Lowering:
         code = ConditionCode(compiled, len(self.labels), self.schema)
         value_columns = [self.columns.of_value(value) for value in code.values]
         order = self._order()
-        time_type, ts = self._time()
+        time_type, ts = self._time(on_stream=self.on_stream)
         measures = [self.outputs.over(self._resolve(measure.value)) for measure in query.measures]
         shown = self._shown()
         ties = self._tie_columns()
@@ -245,6 +245,7 @@ class _Lowering:
             output_schema=self._output_schema(shown),
             computed=tuple(self.outputs.computed.values()),
             allowed_lateness_us=self.options.allowed_lateness,
+            stream_refusal=self._stream_refusal(),
         )
 
     def _members(self, name: str) -> tuple[int, ...]:
@@ -261,7 +262,15 @@ class _Lowering:
             keys.append(RowOrder(self.columns.of_column(column), item.descending, first))
         return tuple(keys)
 
-    def _time(self) -> tuple[TimeType, tuple[str, SqlColumn]]:
+    def _stream_refusal(self) -> str | None:
+        """Why a stream could not order its rows."""
+        try:
+            self._time(on_stream=True)
+        except QueryError as error:
+            return f"{error.message}; {error.hint}"
+        return None
+
+    def _time(self, *, on_stream: bool) -> tuple[TimeType, tuple[str, SqlColumn]]:
         """The time, which is the first ORDER BY column, where something asks for it."""
         query, within = self.query, self.query.within
         if within is not None and within.in_events:
@@ -271,7 +280,7 @@ class _Lowering:
             what, place = "WITHIN", within.span
         elif self.options.state_ttl is not None:
             what, place = "state_ttl", query.pattern.span
-        elif self.on_stream:
+        elif on_stream:
             what, place = "a stream", query.pattern.span
         else:
             return _NO_TIME, ("", SqlColumn(TS, "0L", "CAST(0 AS BIGINT)", addends=()))

@@ -54,15 +54,18 @@ def check_stream(query: RowQuery, spec: RowsSpec) -> None:
         )
 
 
-def memory_lines(spec: RowsSpec) -> list[str]:
-    """What a stream keeps, in words."""
-    lines = []
+def memory_lines(spec: RowsSpec, refusal: str | None = None) -> list[str]:
+    """What a stream keeps, in words, or all that keeps it from running; `refusal`: what it misses besides the spec."""
+    problems = [refusal] if refusal else []
     if spec.ttl_us is None and any(op == END for op, _, _ in spec.program.instructions):
-        return ["a stream cannot run it: $ waits for the end of a partition; state_ttl would end it"]
+        problems.append("$ waits for the end of a partition; state_ttl would end it")
+    if not spec.is_timed and spec.program.is_endless:
+        problems.append("nothing bounds how long a match may be")
+    if problems:
+        return [f"a stream cannot run it: {problem}" for problem in problems]
+    lines = []
     if spec.is_timed:
         lines.append(f"rows of the last {write_length(Length(spec.span_us))} at which a match may have begun")
-    elif spec.program.is_endless:
-        return ["a stream cannot run it: nothing bounds how long a match may be"]
     else:
         lines.append("rows at which a match may have begun: at most as many per partition as a match has rows")
     if spec.n_kept:

@@ -26,7 +26,7 @@ def alphabet_of(plan: Bound, steps: Sequence[Step], parts: Split) -> tuple[int, 
     return find_alphabet([[value.expression for value in each] for each in conditions_of(plan, steps, parts)])
 
 
-def find_alphabet(conditions: Sequence[Sequence[exp.Expression]]) -> tuple[int, ...] | None:
+def find_alphabet(conditions: Sequence[Sequence[exp.Expr]]) -> tuple[int, ...] | None:
     """The masks that can occur, 0 left out, bit k where all conditions of symbol k hold; None: too many to look at.
 
     A column has one value at a time. Other conditions that are written differently may hold in any combination.
@@ -56,7 +56,7 @@ def _values(atoms: dict[Atom, str]) -> list[list[tuple[Atom, ...]]]:
     for atom, value in atoms.items():
         if atom[1] is not None:
             alike.setdefault(atom[0], {}).setdefault(value, []).append(atom)
-    found = []
+    found: list[list[tuple[Atom, ...]]] = []
     for by_value in alike.values():
         found.append([()])
         for each in by_value.values():
@@ -64,7 +64,7 @@ def _values(atoms: dict[Atom, str]) -> list[list[tuple[Atom, ...]]]:
     return found
 
 
-def _test(tree: exp.Expression, atoms: dict[Atom, str]) -> Callable[[set[Atom]], bool]:
+def _test(tree: exp.Expr, atoms: dict[Atom, str]) -> Callable[[set[Atom]], bool]:
     """Whether a condition holds in a case. What AND and OR join holds as soon as its parts do: NULL plays no part."""
     match tree:
         case exp.Paren():
@@ -84,7 +84,7 @@ def _test(tree: exp.Expression, atoms: dict[Atom, str]) -> Callable[[set[Atom]],
     return lambda case: atom in case
 
 
-def _equality(tree: exp.Expression) -> tuple[Atom, str] | None:
+def _equality(tree: exp.Expr) -> tuple[Atom, str] | None:
     """A column that is equal to a string or number, and what collations and roundings leave of the literal."""
     if not isinstance(tree, exp.EQ):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
+from eventide.operators.trends.slices import slice_tables
 from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.bound import Bound
 from eventide.plan.physical import Physical
@@ -72,23 +73,34 @@ def trend_operator_lines(plan: Bound, physical: Physical) -> list[str]:
     return lines
 
 
-def trend_distribution(spec: TrendSpec, engine: str, n_rows: int | None) -> str:
-    """Where it runs: time is shared out in this process, groups on Spark."""
+def trend_distribution(spec: TrendSpec, engine: str, n_rows: int | None, chosen: str | None = None) -> str:
+    """Where it runs: by time where slices of it can be put together, by group elsewhere; `chosen` for these events."""
     seen = "" if n_rows is None else f" ({n_rows:,} events)"
     keys = ", ".join(spec.user_groups)
+    tables = slice_tables(spec)
+    why_not = tables if isinstance(tables, str) else None
     if engine == "local":
         if spec.tests or spec.count_windows is not None or spec.ties_follow:
             return f"local{seen}: windows of partitions are shared out over all cores"
         return f"local{seen}: time is shared out over all cores, whatever the partitions"
-    if engine == "spark stream" and spec.slide is None:
-        return "spark stream: refused, because nothing can be forgotten: add WITHIN 1 hour, or state_ttl='1 hour'"
-    if not keys:
-        where = "one task" if engine == "spark" else "one bucket"
-        return f"{engine}{seen}: {where}, because there is no group: GROUP BY a column to share out its groups"
     if engine == "spark stream":
+        if spec.slide is None:
+            return "spark stream: refused, because nothing can be forgotten: add WITHIN 1 hour, or state_ttl='1 hour'"
+        if not keys:
+            return (
+                f"spark stream{seen}: one bucket, because there is no group: GROUP BY a column to share out its groups"
+            )
         return f"spark stream: hash of {keys} to buckets, one operator with its own state per bucket"
-    few = "; few events in files: one task, no exchange"
-    return f"spark{seen}: hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket{few}"
+    if chosen is not None:
+        return f"spark{seen}: {chosen}"
+    if not keys:
+        if why_not is not None:
+            return f"spark{seen}: one task, because there is no group and no slices of time: {why_not}"
+        return f"spark{seen}: slices of time in parallel tasks, then multiplied; few events: one task"
+    by_key = f"spark{seen}: hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket"
+    if why_not is not None:
+        return f"{by_key}; no slices of time: {why_not}"
+    return f"{by_key}; slices of time where a sample shows a hot key"
 
 
 _NUMBERS = {
@@ -122,4 +134,7 @@ def _memory(spec: TrendSpec) -> str:
     if spec.slide is None:
         return "all relevant events: without WITHIN on time nothing can be forgotten"
     length = write_length(Length(spec.slide.length_us))
-    return f"the relevant events of the windows that are open, {length} each; on bounded input those of a block"
+    held = f"the relevant events of the windows that are open, {length} each; on bounded input those of a block"
+    if isinstance(slice_tables(spec), str):
+        return held
+    return f"{held}; on a stream a matrix a group and pane stands for those that the watermark has passed"

@@ -11,7 +11,7 @@ from eventide.lang.tree import Strategy
 from eventide.operators.block import SEQUENCE
 from eventide.operators.patterns.program import PatternProgram
 from eventide.operators.trends.absences import Absence, find_absences
-from eventide.operators.trends.spec import CountWindows, TrendSpec
+from eventide.operators.trends.spec import MAX_SIDES, CountWindows, TrendSpec
 from eventide.operators.windows import Slide
 from eventide.plan.bound import Bound
 from eventide.plan.columns import MAX_STEPS, Columns, mask_column, read_columns
@@ -152,6 +152,9 @@ def trend_program(plan: Bound, parts: Split) -> tuple[PatternProgram, tuple[tupl
             hint = "write PATTERN AND(P, Q), or return the events instead of aggregates"
             raise error_at(plan.query, clause_span(plan.query, "PATTERN"), message, hint)
         sides = only.sides
+        if len(sides) > MAX_SIDES:
+            message = f"AND beside aggregates over trends has at most {MAX_SIDES} patterns, not {len(sides)}"
+            raise error_at(plan.query, clause_span(plan.query, "PATTERN"), message, "join some of them with OR or SEQ")
     _check_next(plan, parts, program)
     return program, sides
 

@@ -2,7 +2,7 @@
 
 The longest beginning that a partition has a match of is found by bisection, for all partitions at once. Behind it the
 next step is tried with more and more of what is asked of it: any later event, the conjuncts of its condition one by
-one, the time, how it follows, what must not occur before it.
+one, the time, how it follows, what must not occur before it. The events that the last try took are those shown.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from eventide.plan.physical import Physical
 from eventide.plan.references import is_orderable
 from eventide.plan.rows.define import conjuncts
 
-_ROW = "eventide_row"
+_ROW, _US = "eventide_row", "eventide_us"
 
 
 def diagnose_pattern(tree: EventPattern, options: DetectionOptions, source: Source, partitions: int) -> Diagnosis:
@@ -84,6 +84,10 @@ class _PatternDiagnosis:
         self._hints: dict[str, str | None] = {}
         self._time = known[(physical.intake.ts_column or str(options.sequence)).lower()]
         self._times_of_all = _joined(table.column(self._time))
+        if tree.is_bounded:
+            times_us = microseconds(table.column(self._time), physical.intake)
+            self._table = self._table.append_column(_US, times_us)
+            self._times_us = times_us.to_numpy()
         self._codes, _ = encode_partitions(table, self._partition)
         codes, first = np.unique(self._codes, return_index=True)
         self._first = dict(zip(codes.tolist(), first.tolist(), strict=True))
@@ -127,7 +131,8 @@ class _PatternDiagnosis:
     def _reach(self, number: int, codes: Sequence[int]) -> Found:
         """The partitions that have a match of a beginning, which becomes their witness."""
         steps = self._beginnings[number].steps
-        found = self._run(replace(self._tree, steps=steps), codes) if codes else {}
+        # That the whole pattern has no match is known.
+        found = self._run(replace(self._tree, steps=steps), codes) if steps != self._tree.steps else {}
         for code, match in found.items():
             self._witnesses[code] = _Witness(number, *self._events(match, steps))
         return found
@@ -136,6 +141,8 @@ class _PatternDiagnosis:
         self, tree: EventPattern, codes: Sequence[int], values: Sequence[str] = (), *, to_end: bool = False
     ) -> Found:
         """The first match of every partition that has one; `values` are measured, too."""
+        if not codes:
+            return {}
         names = _taking(tree.steps)
         select = [(f"rows {i}", f"array_agg({_quoted(name)}.{_ROW})") for i, name in enumerate(names)]
         select += [(f"value {k}", text) for k, text in enumerate(values)]
@@ -152,6 +159,43 @@ class _PatternDiagnosis:
             rows = [_row_numbers(matches.column(name)) for name in names]
             matches = pa.table({f"rows {i}": each for i, each in enumerate(rows)})
         return self._first_of_each(matches, len(names))
+
+    def _try(self, steps: tuple[Step, ...], codes: Sequence[int], values: Sequence[str] = ()) -> Found:
+        """As `_run`, but where no match is in time, one whose last event comes too late."""
+        found = self._run(replace(self._tree, steps=steps), codes, values)
+        late = [code for code in codes if code not in found]
+        if late and self._tree.is_bounded:
+            untimed = self._run(EventPattern(steps), late, values)
+            astray = [code for code, match in untimed.items() if not self._is_in_time(_rows(match)[:-1])]
+            timed = (*self._timed(steps[:-1]), steps[-1])
+            found |= untimed | self._run(EventPattern(timed), astray, values)
+        return found
+
+    def _is_in_time(self, rows: Sequence[int]) -> bool:
+        times, window_us, gap_us = self._times_us[list(rows)], self._tree.window_us, self._tree.gap_us
+        if window_us is not None and rows and times[-1] - times[0] >= window_us:
+            return False
+        return gap_us is None or not (np.diff(times) >= gap_us).any()
+
+    def _timed(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """The steps with conditions that keep their events in time."""
+        bounds = (("FIRST", self._tree.window_us), ("LAST", self._tree.gap_us))
+        asked = [f"{_US} - coalesce({of}({_US}), {_US}) < {us}" for of, us in bounds if us is not None]
+        made = []
+        for step in steps:
+            if step.group:
+                step = replace(step, group=self._timed(step.group))
+            elif not step.link.is_negative:
+                own = [] if step.condition is None else [f"({step.condition})"]
+                step = replace(step, condition=" AND ".join([*own, *asked]))
+            made.append(step)
+        return tuple(made)
+
+    def _show(self, code: int, match: dict[str, Any], steps: tuple[Step, ...], n_failed: int = 1) -> None:
+        """What a condition was tried with is what was found: a match without its last events, which failed."""
+        rows, names = self._events(match, steps)
+        witness = self._witnesses[code]
+        witness.rows, witness.steps = rows[:-n_failed], names[:-n_failed]
 
     def _first_of_each(self, matches: pa.Table, n_steps: int) -> Found:
         """Of every partition the match that begins first."""
@@ -196,6 +240,7 @@ class _PatternDiagnosis:
         for code in codes:
             if code in found:
                 values = _written(reads, found[code])
+                self._show(code, found[code], steps)
                 yield code, Failure(step.name, "absence", text, values, self._at(found[code]))
             elif step.link is Link.NOT_NEXT:
                 yield code, Failure(step.name, "no event", None, "no event follows")
@@ -208,38 +253,41 @@ class _PatternDiagnosis:
         step, name = needed.step, needed.step.name
         asked = self._conjuncts(step, before)
         link = Link.FOLLOWED_BY_ANY if before else Link.BEGIN
-        plain = EventPattern(())
+        steps = (*before, Step(link, name, step.condition))
         left = codes
         last: Found = {}
         for k in range(len(asked) + 1):
             condition = " AND ".join(f"({each.text})" for each in asked[:k]) or None
-            steps = (*before, Step(link, name, condition))
-            found = self._run(replace(plain, steps=steps), left, asked[k].reads if k < len(asked) else ())
+            tried = (*before, Step(link, name, condition))
+            found = self._try(tried, left, asked[k].reads if k < len(asked) else ())
             for code in left:
                 if code not in found:
                     yield code, self._unmet(name, asked[k - 1] if k else None, last.get(code))
+                else:
+                    self._show(code, found[code], steps)
             left, last = [code for code in left if code in found], found
-        condition = step.condition
-        in_time = replace(self._tree, steps=(*before, Step(link, name, condition)))
-        found = self._run(in_time, left)
+        in_time = left
+        if self._tree.is_bounded:
+            in_time = [code for code in left if self._is_in_time(_rows(last[code]))]
         for code in left:
-            if code not in found:
+            if code not in in_time:
                 yield code, self._too_late(name, last[code])
-        left = [code for code in left if code in found]
-        direct = replace(self._tree, steps=(*before, Step(step.link if before else Link.BEGIN, name, condition)))
-        found = self._run(direct, left)
-        for code in left:
+        direct = (*before, Step(step.link if before else Link.BEGIN, name, step.condition))
+        found = self._run(replace(self._tree, steps=direct), in_time)
+        for code in in_time:
             if code not in found:
                 text = f"{step.link.value}('{name}')"
                 yield code, Failure(name, "contiguity", text, None, self._at(last[code]))
-        left = [code for code in left if code in found]
+        left = [code for code in in_time if code in found]
         for absent in needed.nots:
             between = (*before, Step(Link.FOLLOWED_BY_ANY, absent.name, absent.condition))
-            seen = self._run(replace(in_time, steps=(*between, Step(Link.FOLLOWED_BY_ANY, name, condition))), left)
+            excluded = (*between, Step(Link.FOLLOWED_BY_ANY, name, step.condition))
+            seen = self._run(replace(self._tree, steps=excluded), left)
             for code in left:
                 if code in seen:
                     time = self._times([_rows(seen[code])[-2]])[0]
                     values = f"{absent.name} at {shown(time)}"
+                    self._show(code, seen[code], excluded, n_failed=2)
                     yield code, Failure(name, "absence", f"not {absent.name}", values, self._at(seen[code]))
             left = [code for code in left if code not in seen]
         yield from ((code, Failure(name, "strategy", event=self._at(last[code]))) for code in left)

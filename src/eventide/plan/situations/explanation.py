@@ -1,0 +1,103 @@
+"""`explain` of situation queries: durations, what decides a match, the order of evaluation and its estimates."""
+
+from __future__ import annotations
+
+from eventide.lang.relations import inverse, names_of
+from eventide.lang.tree import SituationQuery
+from eventide.lang.write import write_constraint, write_duration
+from eventide.operators.situations.program import Estimates, Program, cost, whole_groups
+from eventide.operators.situations.spec import SituationSpec
+from eventide.plan.bound import Bound
+from eventide.plan.expressions.types import type_name
+
+
+def logical_lines(query: SituationQuery, plan: Bound) -> list[str]:
+    """The query as bound."""
+    unit = f", integers in {plan.time_type.unit}" if plan.time_type.unit else ""
+    order = f"the order of {plan.sequence}" if plan.sequence else "the order of the columns that are read"
+    lines = [
+        f"time        {plan.ts} ({type_name(plan.time_type.arrow)}{unit}); tied events in {order}",
+        f"partition   {', '.join(plan.partition) or 'none: all events together'}",
+    ]
+    for each in query.define:
+        lasts = write_duration(each).lower()
+        lines.append(f"situation   {each.name.text}: {each.condition.text}" + (f", for {lasts}" if lasts else ""))
+    lines += [f"relation    {write_constraint(each)}" for each in query.pattern]
+    return lines
+
+
+def decision_lines(query: SituationQuery, spec: SituationSpec) -> list[str]:
+    """When each constraint is certain, and which instants are looked at."""
+    if spec.complete:
+        return ["a match is returned when all its situations have ended"]
+    lines = ["a match is returned at the earliest instant at which it is certain:"]
+    for constraint, related in zip(query.pattern, spec.related, strict=True):
+        groups = whole_groups(related.mask)
+        early = names_of(groups | related.mask & _apart())
+        late = names_of(related.mask & ~groups & ~_apart())
+        parts = [f"{', '.join(early)} when both have begun"] if early else []
+        parts += [f"{', '.join(late)} when one has ended"] if late else []
+        lines.append(f"  {constraint.left.text} and {constraint.right.text}: {'; '.join(parts)}")
+    for name, (least, most) in zip(spec.symbols, spec.durations, strict=True):
+        if most is not None:
+            lines.append(f"  {name}: not before its end, which decides how long it lasted")
+        elif least:
+            lines.append(f"  {name}: not before the first event at which it has lasted {least / 1e6:g} s")
+    return lines
+
+
+def _apart() -> int:
+    before = 0b11  # before, meets
+    return before | inverse(before)
+
+
+def order_lines(program: Program, title: str) -> list[str]:
+    """For each situation whose instants are looked at: the order in which the others are bound to it."""
+    names, estimates = program.spec.symbols, program.estimates
+    lines = [title]
+    for k, name in enumerate(names):
+        moments = [word for word, on in zip(("begin", "end"), program.triggers[k].tolist(), strict=True) if on]
+        if not moments:
+            continue
+        order = program.orders[k].tolist()
+        path = " -> ".join(names[symbol] for symbol in order)
+        lines.append(
+            f"  {' and '.join(moments)} of {name}: {path}  (about {cost(order, estimates):.3g} partial matches)"
+        )
+    lines += [f"  {line}" for line in estimate_lines(program.spec, estimates)]
+    return lines
+
+
+def estimate_lines(spec: SituationSpec, estimates: Estimates) -> list[str]:
+    """Situations in reach and shares of pairs that fit."""
+    sizes = ", ".join(f"{name} {size:.3g}" for name, size in zip(spec.symbols, estimates.sizes, strict=True))
+    lines = [f"in reach: {sizes}"]
+    for each in spec.related:
+        share = estimates.shares[each.left, each.right]
+        lines.append(f"share that fits: {spec.symbols[each.left]}, {spec.symbols[each.right]} {share:.3g}")
+    return lines
+
+
+def operator_lines(spec: SituationSpec) -> list[str]:
+    """What is kept."""
+    n = len(spec.measures)
+    kept = "situations that began within the window" if spec.within_us is not None else "all situations: add WITHIN"
+    return [
+        f"situation matcher, {len(spec.symbols)} situations, {len(spec.related)} relations",
+        f"memory      {kept}, each with {n} aggregate{'' if n == 1 else 's'}; no events of situations",
+    ]
+
+
+def distribution_line(spec: SituationSpec, plan: Bound, engine: str, n_rows: int | None) -> str:
+    """Where the work is done."""
+    seen = "" if n_rows is None else f" ({n_rows:,} events)"
+    if engine == "spark stream" and spec.within_us is None:
+        return "spark stream: refused, because no situation can be forgotten: add WITHIN 1 hour"
+    if not plan.partition:
+        if engine == "local":
+            return f"local{seen}: one pass derives, stretches of time are matched on all cores"
+        return f"{engine}{seen}: one {'task' if engine == 'spark' else 'bucket'}, because there is no partition column"
+    keys = ", ".join(plan.partition)
+    if engine == "local":
+        return f"local{seen}: partitions by {keys} are shared out over all cores"
+    return f"{engine}{seen}: hash of {keys} to buckets, one operator per bucket"

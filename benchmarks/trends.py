@@ -170,7 +170,7 @@ trend_windows.subject("60 overlapping windows")(_windows("SLIDE 1 minute"))
     "trend_slices",
     events=10_000_000,
     summary='`COUNT(*)` of `(SEQ(A+, B))+` in one Parquet file as one partition without windows, `counts="log2"`: '
-    "time slices in parallel, on all cores and on one.",
+    "time slices in parallel, on all cores and on one; on Spark in parallel tasks, and all events in one task.",
 )
 def trend_slices(context: Context) -> Path:
     return typed_file(context)
@@ -190,6 +190,24 @@ def _slices(n_threads: int | None) -> Callable[[Path, Context], Run]:
 
 trend_slices.limit("one core")(_slices(1))
 trend_slices.subject("all cores")(_slices(None))
+
+
+def _spark_slices(one_task: bool) -> Callable[[Path, Context], Run]:
+    def setup(path: Path, context: Context) -> Run:
+        spark = start_session()
+        if one_task:
+            from eventide.engines.distribution import KEYS, Choice
+            from eventide.engines.spark import run
+
+            run.choose_for_files = lambda *_: Choice(KEYS, "asked for")  # type: ignore[attr-defined]
+        asked = query("PATTERN (SEQ(A+, B))+ RETURN COUNT(*) AS n", counts="log2")
+        return lambda: Outcome(round(asked.run(path, engine="spark", spark=spark).toArrow().column("n")[0].as_py()))
+
+    return setup
+
+
+trend_slices.subject("Spark by slices")(_spark_slices(one_task=False))
+trend_slices.limit("Spark in one task")(_spark_slices(one_task=True))
 
 
 @benchmark(

@@ -68,7 +68,7 @@ class Stream:
         found: list[dict[str, Any]] = []
         for rows in results:
             computed = add_computed(rows, self.physical.computed)
-            found += local._project(self.source, self.physical, computed).to_pylist()
+            found += local.project_rows(self.source, self.physical, computed).to_pylist()
         self.rows += found
         return found
 

@@ -13,7 +13,9 @@ from eventide.engines.distribution import describe_files
 from eventide.engines.local import run as local
 from eventide.engines.local.diagnosis.events import diagnose_events
 from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
+from eventide.engines.local.live import Live, default_workers
 from eventide.engines.local.sources import Source, is_local, open_source, open_sources
+from eventide.engines.local.tuning import Tuner
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
 from eventide.lang import AnyQuery, SituationQuery, parse, write
@@ -131,6 +133,33 @@ class Query:
         source, options = self._open(events, inputs)
         # What is returned plays no part; a trend begins as a match does.
         return diagnose_events(replace(self.tree, returns=()), options, source, partitions)
+
+    def live(
+        self,
+        source: Any,
+        *,
+        blocks_per_second: float = 50.0,
+        max_workers: int | None = None,
+        tune_every: float = 1.0,
+    ) -> Live:
+        """Run over input that is still coming, in this process: iterate over the result for tables of rows.
+
+        `source` is an iterator of blocks (tables, DataFrames of pandas or polars, lists of dicts), or a `queue.Queue`
+        of them that None ends. The size of blocks and the number of workers follow the rate of the input: as small as
+        `blocks_per_second` allows, so that results come early, and as few as keep up. `metrics()` of the result has
+        both, and every decision. Events may be late by `allowed_lateness`.
+
+        >>> import eventide as ev
+        >>> q = ev.query("DEFINE Hot AS t > 30, Wet AS rain PATTERN Hot meets Wet WITHIN 1 hour", ts_unit="s")
+        >>> blocks = [[{"ts": 1, "t": 31, "rain": False}], [{"ts": 5, "t": 20, "rain": True}]]
+        >>> [row for table in q.live(blocks) for row in table.to_pylist()]
+        [{'Hot_start': 1, 'Hot_end': 5, 'Wet_start': 5, 'Wet_end': None, 'detected_at': 5}]
+        """
+        for name, value in (("blocks_per_second", blocks_per_second), ("tune_every", tune_every)):
+            if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:
+                raise EventideError(f"{name} is a number above 0, found {value!r}")
+        tuner = Tuner(float(blocks_per_second), max_workers or default_workers(), period_seconds=float(tune_every))
+        return Live(lambda schema: prepare(self.tree, self.options, schema, engine="local"), source, tuner)
 
     def situations(self, events: Any) -> pa.Table:
         """The situations that a situation query derives: partition columns, `symbol`, `start`, `end`.

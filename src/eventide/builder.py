@@ -21,6 +21,7 @@ from eventide.plan.detection.write import write_pattern
 from eventide.plan.options import Options
 
 _BETWEEN = ("match", "events")
+_LENGTHS = "for example within('15 minutes'), within('1.5 hours')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,10 +287,14 @@ def _microseconds(length: object) -> int:
         try:
             parsed = parse_length(length)
         except QueryError as error:
-            raise QueryError(f"within: {error.message}", error.text, error.start, error.end, hint=error.hint) from None
-        amount = 0 if parsed.in_events else parsed.amount
+            # Queries may count events; a builder pattern bounds time only.
+            hint = _LENGTHS if error.hint and "EVENTS" in error.hint else error.hint
+            raise QueryError(f"within: {error.message}", error.text, error.start, error.end, hint=hint) from None
+        if parsed.in_events:
+            _refuse(f"within({length!r}) counts events: a pattern lies in a time", _LENGTHS)
+        amount = parsed.amount
     if amount <= 0:
-        _refuse(f"within({length!r}) is not a duration", "for example within('15 minutes')")
+        _refuse(f"within({length!r}) is not a duration", _LENGTHS)
     return amount
 
 

@@ -1,7 +1,7 @@
 """What users call to derive intervals from point events: `ev.intervals.homogeneous(...)` and its kin (D2IA, section 3).
 
-Every function takes the events first: a Spark DataFrame gives a Spark DataFrame, anything else a pyarrow Table. A row is
-one interval: partition columns, `interval_start`, `interval_end`, `count`, and the values that were asked for.
+Every function takes the events first: a Spark DataFrame gives a Spark DataFrame, anything else a pyarrow Table. A row
+is an interval: partition columns, `interval_start`, `interval_end`, `count`, and the values that were asked for.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def homogeneous(
     """
     minimum, maximum = _occurrences(occurrences)
     runs = Runs(_text("condition", condition, '"temp >= 35"'), minimum, maximum, _gap(within))
-    return _run(events, Deriving(runs, _values(value)), type=type, **options)
+    return _run(events, Deriving(runs, _values(value)), one_type=type, **options)
 
 
 def threshold(events: Any, condition: str, **options: Any) -> Any:
@@ -121,8 +121,8 @@ def heterogeneous(
 ) -> Any:
     """From the earliest open start to the next end, both included; an excluded event discards the open start.
 
-    `start`, `end` and each condition of `exclude` are about one event. `count` and the aggregates of `value` go over all
-    events of the partition from start to end. The options are those of `homogeneous`.
+    `start`, `end` and each condition of `exclude` are about one event. `count` and the aggregates of `value` go over
+    all events of the partition from start to end. The options are those of `homogeneous`.
 
     >>> import eventide as ev
     >>> kinds = ["hot", "hot", "smoke", "hot", "cooling", "smoke"]
@@ -153,12 +153,14 @@ def _frame(name: str, events: Any, text: str, options: Mapping[str, Any], form: 
     condition = text if form is None else form.format(f"({text})")
     runs = Runs(condition, minimum, maximum, _gap(given.get("within")))
     deriving = Deriving(runs, _values(given.get("value")), frame=(name, text))
-    return _run(events, deriving, type=given.get("type"), **rest)
+    return _run(events, deriving, one_type=given.get("type"), **rest)
 
 
 def _text(argument: str, given: object, usage: str) -> str:
-    if not isinstance(given, str) or not given.strip():
+    if not isinstance(given, str):
         raise wrong_argument(argument, "text", given, f"{argument}={usage}")
+    if not given.strip():
+        raise EventideError(f"{argument} is empty", hint=f"write {argument}={usage}")
     return given
 
 
@@ -215,14 +217,22 @@ def _values(value: object) -> tuple[tuple[str, str], ...]:
 
 # --- running ------------------------------------------------------------------------------------------------
 
-_OPTIONS = ("partition_by", "ts", "ts_unit", "sequence", "type", "on_bad_event", "allowed_lateness")
+_OPTIONS = ("partition_by", "ts", "ts_unit", "sequence", "on_bad_event", "allowed_lateness")
 
 
-def _run(events: Any, deriving: Deriving, *, engine: str | None = None, spark: Any = None, **given: Any) -> Any:
+def _run(
+    events: Any,
+    deriving: Deriving,
+    *,
+    one_type: str | None = None,
+    engine: str | None = None,
+    spark: Any = None,
+    **given: Any,
+) -> Any:
     unknown = [name for name in given if name not in _OPTIONS]
     if unknown:
         raise EventideError(f"there is no option '{unknown[0]}'", hint=f"known: {', '.join(_OPTIONS)}")
-    options = Options.of(**given)
+    options = Options.of(type=one_type, **given)
     if engine not in (None, "local", "spark"):
         raise InputError(f"there is no engine '{engine}'", hint="local or spark")
 

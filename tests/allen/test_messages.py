@@ -56,7 +56,9 @@ def test_names_may_be_written_otherwise() -> None:
 
 def test_what_points_cannot_be_is_refused() -> None:
     message = r"'meets' never holds between a point on the left and an interval"
-    with pytest.raises(QueryError, match=rf"{message}(?s:.*)Hint: possible are before, starts, during, equals, after, met-by"):
+    with pytest.raises(
+        QueryError, match=rf"{message}(?s:.*)Hint: possible are before, starts, during, equals, after, met-by"
+    ):
         relate("before | meets", left_times="from")
     with pytest.raises(QueryError, match=r"'starts' never holds between an interval and a point on the right"):
         relate("starts", right_times="from")
@@ -91,7 +93,9 @@ def test_wrong_arguments_are_refused(options: dict[str, Any], message: str) -> N
 
 def test_times_and_partitions_of_the_sides_must_have_one_type() -> None:
     times = pa.table({"room": ["a"], "from": [datetime(2024, 1, 1)], "to": [datetime(2024, 1, 2)]})
-    with pytest.raises(InputError, match=r"time columns .*: 'from' of left is bigint, 'from' of right is timestamp_ntz"):
+    with pytest.raises(
+        InputError, match=r"time columns .*: 'from' of left is bigint, 'from' of right is timestamp_ntz"
+    ):
         relate(right=times)
     rooms = GOOD.set_column(0, "room", [[1]])
     with pytest.raises(InputError, match=r"partition columns .*: 'room' of left is string, 'room' of right is bigint"):
@@ -108,7 +112,11 @@ BAD = {
     "reversed": ([9], [3], "an interval of left ends before it starts in the row with from = 9, to = 3, room = 'a'"),
     "no start": ([None], [3], "an interval of left has no start: 'from' is NULL in the row with to = 3, room = 'a'"),
     "no end": ([9], [None], "an interval of left has no end: 'to' is NULL in the row with from = 9, room = 'a'"),
-    "nothing": ([None], [None], "an interval of left has no start: 'from' is NULL in the row with to = NULL, room = 'a'"),
+    "nothing": (
+        [None],
+        [None],
+        "an interval of left has no start: 'from' is NULL in the row with to = NULL, room = 'a'",
+    ),
 }
 
 

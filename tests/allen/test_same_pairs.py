@@ -43,9 +43,9 @@ def test_long_tables_are_found_alike(relations: tuple[str, ...]) -> None:
     """Long enough that runs of runs of intervals are passed over."""
     random = Random(7)
 
-    def some(n: int, names: tuple[str, str], **more: Any) -> tuple[dict[str, Any], ...]:
+    def some(size: int, names: tuple[str, str], **more: Any) -> tuple[dict[str, Any], ...]:
         rows = []
-        for i in range(n):
+        for i in range(size):
             start = random.randrange(2_000)
             length = random.choice([0, 1, 5, 5, 20, 20, 400])
             rows.append({"key": "a", names[0]: start, names[1]: start + length} | {k: v(i) for k, v in more.items()})

@@ -140,9 +140,7 @@ def decided(case: Case) -> Any:
 
 
 @pytest.mark.parametrize("make", CASES)
-def test_streams_give_the_oracles_pairs_that_are_decided(
-    spark: Any, tmp_path: Path, make: Callable[[], Case]
-) -> None:
+def test_streams_give_the_oracles_pairs_that_are_decided(spark: Any, tmp_path: Path, make: Callable[[], Case]) -> None:
     case = make()
     result = case.run(*streams(spark, tmp_path, case), allowed_lateness="1 second")
     assert result.isStreaming

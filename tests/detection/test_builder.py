@@ -72,7 +72,7 @@ def test_the_program_can_be_read() -> None:
         (lambda: begin("a").next(begin("b").not_followed_by("c")), "a group cannot end in not_followed_by"),
         (lambda: begin("a").not_next(begin("b")), "not a group"),
         (lambda: begin("a").within("5 apples"), "within"),
-        (lambda: begin("a").within("5 events"), "is not a duration"),
+        (lambda: begin("a").within("5 events"), "counts events: a pattern lies in a time"),
         (lambda: begin("a").within("1 s").within("2 s"), "within is given twice"),
         (lambda: begin("a").within("1 s", between="steps"), "between='steps' is not possible"),
         (lambda: begin("a").not_followed_by("b").explain(), "nothing says how long 'b' must not occur"),

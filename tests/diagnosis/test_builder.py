@@ -173,6 +173,28 @@ def test_values_are_those_of_the_events_that_are_shown(
     assert (row["events"], row["length"], row["values"]) == (found, len(found), values)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "letters", "found"),
+    [
+        (begin.followed_by("b", "kind = 'b'"), "caabb", [1, 3]),
+        # The second a is complete first, and the first one afterwards.
+        (begin.followed_by("b", "kind = 'b' AND x > 3 + a.x OR kind = 'c' AND x < 2 + a.x"), "aacb", [1, 2]),
+        (begin.followed_by("b", "kind = 'b' AND x > 3 + a.x OR kind = 'c' AND x < 2 + a.x"), "aacdb", [0, 4]),
+        # The first a has no b that is large enough: what it took does not stand for what the second took.
+        (begin.followed_by("b", "kind = 'b' AND x < a.x + 3"), "accab", [3, 4]),
+        # The first a runs out of time, and the second does not.
+        (begin.followed_by("b", "kind = 'b'").within("3 seconds"), "a  ab", [3, 4]),
+        (begin.not_followed_by("n", "kind = 'n'").within("3 seconds"), "anac  c", [2]),
+        (begin.one_or_more().followed_by("b", "kind = 'b'"), "aab", [0, 1, 2]),
+    ],
+)
+def test_the_first_match_of_a_partition_is_found(pattern: ev.Pattern, letters: str, found: list[int]) -> None:
+    row = diagnosed(pattern, letters)
+    assert (row["matched"], row["events"]) == (True, found)
+    begun = [match["match_start"] for match in ev.detect(events(letters), pattern, ts_unit="s").matches.to_pylist()]
+    assert min(begun) == found[0]
+
+
 def test_partitions_are_told_apart() -> None:
     rows = [event | {"g": event["x"] % 2} for event in events("aabc")]
     why = begin.followed_by("b", "kind = 'b'").diagnose(rows, partition_by="g", ts_unit="s")

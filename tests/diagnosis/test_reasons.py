@@ -104,9 +104,23 @@ def test_under_contiguous_the_event_in_between_is_shown() -> None:
     assert (row["reason"], row["values"], row["event"]) == ("contiguity", "the event at 1 lies between", 2)
 
 
-def test_an_aggregate_shows_the_values_that_it_goes_over() -> None:
-    text = "PATTERN SEQ(a, b+, c) WHERE avg(b.x) > 9"
-    assert cause(text, "abbc") == ("c", "condition", "avg(b.x) > 9", "b.x = [1, 2]", 3)
+@pytest.mark.parametrize(
+    ("condition", "values"),
+    [
+        ("avg(b.x) > 9", "avg(b.x) = 1.5"),
+        ("c.x > 5 * avg(2 * b.x) + count(b)", "c.x = 3, avg(2 * b.x) = 3.0, count(b) = 2"),
+        ("min(b.kind) > 'b'", "min(b.kind) = b"),
+        ("sum(b.x) > a.x + 9", "a.x = 0, sum(b.x) = 3"),
+    ],
+)
+def test_an_aggregate_shows_its_value(condition: str, values: str) -> None:
+    text = f"PATTERN SEQ(a, b+, c) WHERE {condition}"
+    assert cause(text, "abbc")[1:4] == ("condition", condition, values)
+
+
+def test_an_aggregate_at_the_end_shows_its_value() -> None:
+    row = diagnosed("PATTERN SEQ(a, b+) WHERE max(b.x) > 9 SEMANTICS contiguous", events("abb"))
+    assert (row["reason"], row["values"]) == ("condition", "max(b.x) = 2")
 
 
 def test_adjacent_events_show_both_sides_of_next() -> None:

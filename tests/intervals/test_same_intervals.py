@@ -134,7 +134,9 @@ def test_a_stream_gives_the_intervals_that_are_decided(spark: Any, tmp_path_fact
     query = result.writeStream.format("parquet").option("path", str(base / "out"))
     query.option("checkpointLocation", str(base / "checkpoint")).trigger(availableNow=True).start().awaitTermination()
     rows = spark.read.parquet(str(base / "out")).toArrow().to_pylist()
-    whole = Case(**{**{name: getattr(case, name) for name in case.__dataclass_fields__}, "events": (*shifted, *closing)})
+    whole = Case(
+        **{**{name: getattr(case, name) for name in case.__dataclass_fields__}, "events": (*shifted, *closing)}
+    )
     start = case.partition + 1
     expected = [row for row in whole.expected() if row[start] < latest]
     assert found([row for row in rows if row["interval_end"] < latest]) == expected

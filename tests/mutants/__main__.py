@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.mutants.allen import ALLEN
 from tests.mutants.apply import NotAppliedError, apply
 from tests.mutants.detection import DETECTION
 from tests.mutants.diagnosis import DIAGNOSIS
@@ -30,7 +31,9 @@ from tests.mutants.patterns import PATTERNS
 from tests.mutants.reading import READING
 from tests.mutants.rows import ROWS
 from tests.mutants.streams import STREAMS
+from tests.mutants.timeline import TIMELINE
 from tests.mutants.trend_numbers import TREND_NUMBERS
+from tests.mutants.trend_slices import TREND_SLICES
 from tests.mutants.trends import TRENDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,6 +48,9 @@ MUTANTS = (
     *READING,
     *TRENDS,
     *TREND_NUMBERS,
+    *ALLEN,
+    *TREND_SLICES,
+    *TIMELINE,
 )
 QUIET = ("-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=mutants")
 

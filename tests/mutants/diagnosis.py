@@ -8,6 +8,9 @@ BUILDER = ("tests/diagnosis/test_builder.py::test_the_first_demand_that_no_event
 VALUES = ("tests/diagnosis/test_builder.py::test_values_of_earlier_steps_are_shown",)
 REASONS = ("tests/diagnosis/test_reasons.py",)
 LONGEST = ("tests/diagnosis/test_longest.py",)
+SHOWN = ("tests/diagnosis/test_builder.py::test_values_are_those_of_the_events_that_are_shown",)
+FIRST = ("tests/diagnosis/test_builder.py::test_the_first_match_of_a_partition_is_found",)
+DETECTION_KERNEL = "kernels/detection.py"
 DETECTION = "engines/local/diagnosis/detection.py"
 BEGINNINGS = "plan/detection/beginnings.py"
 FAILURE = "engines/local/diagnosis/failure.py"
@@ -67,16 +70,72 @@ DIAGNOSIS = (
     Mutant(
         "diagnose: the time is not asked for",
         DETECTION,
-        "in_time = replace(self._tree, steps=(*before, Step(link, name, condition)))",
-        "in_time = replace(plain, steps=(*before, Step(link, name, condition)))",
+        "in_time = [code for code in left if self._is_in_time(_rows(last[code]))]",
+        "in_time = left",
         BUILDER,
     ),
     Mutant(
         "diagnose: how the event follows is not asked for",
         DETECTION,
-        "Step(step.link if before else Link.BEGIN, name, condition)",
-        "Step(link, name, condition)",
+        "Step(step.link if before else Link.BEGIN, name, step.condition)",
+        "Step(link, name, step.condition)",
         BUILDER,
+    ),
+    Mutant(
+        "diagnose: what is shown has the event that failed in it",
+        DETECTION,
+        "witness.rows, witness.steps = rows[:-n_failed], names[:-n_failed]",
+        "witness.rows, witness.steps = rows, names",
+        SHOWN,
+    ),
+    Mutant(
+        "diagnose: what is shown may be out of time",
+        DETECTION,
+        "found |= untimed | self._run(EventPattern(timed), astray, values)",
+        "found |= untimed",
+        SHOWN,
+    ),
+    Mutant(
+        "diagnose: events out of time come before those in time",
+        DETECTION,
+        "late = [code for code in codes if code not in found]",
+        "late = list(codes)",
+        SHOWN,
+    ),
+    Mutant(
+        "diagnose: the event that stopped a NOT is shown as found",
+        DETECTION,
+        "                self._show(code, found[code], steps)\n                yield",
+        "                yield",
+        SHOWN,
+    ),
+    Mutant(
+        "diagnose: an aggregate goes over the events of all symbols",
+        FAILURE,
+        "rows = partial.of(aggregate.symbol) +",
+        "rows = list(partial.rows) +",
+        REASONS,
+    ),
+    Mutant(
+        "builder: a later match ends the search for the one that begins first",
+        DETECTION_KERNEL,
+        "        if runs[2, i] >= first:\n            break",
+        "        if first < NEVER:\n            break",
+        FIRST,
+    ),
+    Mutant(
+        "builder: partial matches are alike whatever their conditions look back at",
+        "operators/detection/walk.py",
+        "alike[i] &= not any(literal >> 1 in related for term in terms for literal in term)",
+        "pass",
+        FIRST,
+    ),
+    Mutant(
+        "builder: partial matches are alike although their time ends",
+        "operators/detection/walk.py",
+        "np.full(len(states), not spec.is_timed, dtype=np.int32)",
+        "np.ones(len(states), dtype=np.int32)",
+        FIRST,
     ),
     Mutant(
         "diagnose: values are those of the condition before",

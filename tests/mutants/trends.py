@@ -24,11 +24,14 @@ PAIRS = (f"{_RULES}pairs_are_unordered_and_of_distinct_trends",)
 PAIR_LENGTH = (f"{_RULES}a_pair_is_as_long_as_its_trends_together",)
 AMBIGUOUS = (f"{_RULES}an_aggregate_of_an_ambiguous_symbol_is_an_error",)
 SHARED = (f"{_WINDOWS}windows_that_share_events",)
+LANES = (f"{_WINDOWS}windows_that_share_events_with_conditions_on_neighbours",)
 SLICES = (f"{_WINDOWS}slices_of_one_window_give_the_values_of_the_whole",)
 CLOSED = (f"{_WINDOWS}a_window_is_returned_once_when_the_watermark_passes_its_last_instant",)
 
 SCAN = "kernels/trends.py"
 INDEX = "kernels/trend_index.py"
+QUEUES = "kernels/trend_queues.py"
+LANE_RECORDS = "kernels/trend_lanes.py"
 PANES = "kernels/trend_panes.py"
 COUNTS = "kernels/trend_counts.py"
 TWO_STACKS = "kernels/two_stacks.py"
@@ -108,9 +111,79 @@ TRENDS = (
     Mutant(
         "trends: the index keeps the events of the window before",
         INDEX,
-        "n_entries = _forget(-1, index, memory, sizes, n_entries)",
-        "n_entries = 0",
+        "    for tree in range(current.size):\n        current[tree] += 1",
+        "    for tree in range(current.size):\n        current[tree] = 1",
         ANEW,
+    ),
+    Mutant(
+        "trends: the index keeps events that a NOT or another event has passed by",
+        INDEX,
+        "if holds[state] and after[group, state] < 0:",
+        "if False:",
+        LANES,
+    ),
+    Mutant(
+        "trends: an event that waits is extended by one of the tied earliest",
+        INDEX,
+        "not (taken[entry] < 0 or taken[entry] == row)",
+        "not taken[entry] < 0",
+        LANES,
+    ),
+    Mutant(
+        "trends: the event that waits with the greatest value is found first",
+        QUEUES,
+        "while i > 0 and keys[queue, (i - 1) // 2] > key:",
+        "while i > 0 and keys[queue, (i - 1) // 2] < key:",
+        LANES,
+    ),
+    Mutant(
+        "trends: a queue loses an event as it takes one out",
+        QUEUES,
+        "while 2 * i + 1 < n - 1:",
+        "while 2 * i + 1 < n - 2:",
+        ("tests/trends/test_queues.py::test_a_queue_gives_what_is_below_least_first",),
+    ),
+    Mutant(
+        "trends: what is equal to nothing in a batch of windows is equal to the value before",
+        "kernels/trend_ranks.py",
+        "elif latest[run] == reach[row]:",
+        "elif latest[run] >= 0:",
+        (f"{_WINDOWS}a_value_is_equal_to_none_of_another_window",),
+    ),
+    Mutant(
+        "trends: events of other windows have places in a batch",
+        "kernels/trend_ranks.py",
+        "if latest[run] != place[row]:",
+        "if True:",
+        LANES,
+    ),
+    Mutant(
+        "trends: a lane begins with what stood there before",
+        LANE_RECORDS,
+        "for k in range(np.uint64(n_behind)):",
+        "for k in range(np.uint64(0)):",
+        LANES,
+    ),
+    Mutant(
+        "trends: a window is judged one time too late",
+        INDEX,
+        "while a < b and scopes[a, 1] <= row:",
+        "while a < b and scopes[a, 1] < row:",
+        LANES,
+    ),
+    Mutant(
+        "trends: an event is an extreme where no trend takes it",
+        LANE_RECORDS,
+        "                if has(records, count + lane):\n                    extremes",
+        "                if True:\n                    extremes",
+        (f"{_WINDOWS}extremes_of_windows_that_share_events",),
+    ),
+    Mutant(
+        "trends: windows that hold the same events have the rows of others",
+        "operators/trends/scope_walk.py",
+        "at = (batches.of_scope[:, None] * n_sets + np.arange(n_sets)).ravel()",
+        "at = np.arange(len(self.scopes) * n_sets) % (n_scopes * n_sets)",
+        (f"{_WINDOWS}windows_that_hold_the_same_events_give_the_same_row",),
     ),
     # Negation
     Mutant(

@@ -1,7 +1,7 @@
 """Derived intervals by their definitions, event by event in plain Python.
 
-A conjunct is a Python function with one of three kinds: "absolute" of the event; "relative" of the run before the event
-and the event; "aggregate" of the run with the event in it. None is "not satisfied". An interval is the list of its events.
+A conjunct is a Python function of one of three kinds: "absolute" of the event; "relative" of the run before the event
+and the event; "aggregate" of the run with the event in it. None is "not satisfied". An interval is a list of events.
 """
 
 from __future__ import annotations

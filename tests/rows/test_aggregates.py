@@ -226,3 +226,23 @@ def test_a_condition_may_look_into_an_array_of_the_rows_so_far(condition: str, l
 def test_a_pattern_without_labels_has_no_classifier_to_aggregate(measure: str, value: Any) -> None:
     text = f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY x MEASURES {measure} AS n PATTERN (()))"
     assert ev.sql(text, t=[{"x": 1}]).to_pylist() == [{"n": value}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("max(p)", "max cannot order struct<a: int64>: a NULL inside would come last, on Spark it comes first"),
+        (
+            "max_by(i, p)",
+            "max_by cannot order struct<a: int64>: a NULL inside would come last, on Spark it comes first",
+        ),
+        ("min(tags)", "min cannot order list<l: string>: a NULL inside would come last, on Spark it comes first"),
+        ("min(m)", "there is no order for min of map<string, int64>"),
+    ],
+)
+def test_what_engines_order_otherwise_is_refused_with_the_reason(text: str, message: str) -> None:
+    maps = pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))
+    rows = pa.table({"i": [1], "p": [{"a": 1}], "tags": [["a"]], "m": maps})
+    with pytest.raises(ev.QueryError) as caught:
+        ev.sql(f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i MEASURES {text} AS m PATTERN (A+))", t=rows)
+    assert caught.value.message == message

@@ -85,7 +85,9 @@ def test_options_count() -> None:
         ),
     ],
 )
-def test_what_a_stream_asks_of_the_order_is_told(change: tuple[str, str], options: dict[str, Any], problem: str) -> None:
+def test_what_a_stream_asks_of_the_order_is_told(
+    change: tuple[str, str], options: dict[str, Any], problem: str
+) -> None:
     text = FALLS.replace("DOWN+)", "DOWN)").replace(*change)
     lines = ["  On a stream it keeps", f"    a stream cannot run it: {problem}"]
     assert "\n".join(lines) in ev.explain_sql(text, ticks=TICKS, **options)

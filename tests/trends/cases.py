@@ -26,7 +26,7 @@ from tests.trends.patterns import (
 )
 
 _STRATEGIES = ["any", "any", "next", "contiguous"]
-_WINDOWS = [(5, None), (5, 2), (4, 2), (9, 4), (3, 1), (3, 2), (2, 2), (9, None), (6, 4), (1, 1)]
+_WINDOWS = [(5, None), (5, 2), (4, 2), (9, 4), (3, 1), (3, 2), (2, 2), (9, None), (6, 4), (1, 1), (9, 1), (6, 1)]
 _LONG_WINDOWS = [(20, None), (9, 4), (15, 6), (8, None)]
 _COUNT_WINDOWS = [(5, 2), (4, None), (3, 1), (2, 2), (6, 4), (5, 3)]
 _FOCUS = {

@@ -75,12 +75,36 @@ def test_sums_of_long_integers_are_exact() -> None:
     assert one("PATTERN A+ RETURN SUM(A.x)", table) == (sum(-big - i for i in range(50)) * 2**49,)
 
 
-def test_a_sum_whose_parts_are_larger_than_itself() -> None:
-    """Positive and negative values are added up apart: either sum must have 38 digits, or it is an error."""
-    table = many(114, lambda i: 100 if i < 57 else -100)
-    assert one("PATTERN A+ RETURN SUM(A.x)", table) == (0,)
+@pytest.mark.parametrize("n", [114, 116, 118])
+def test_a_sum_fits_although_its_positive_part_does_not(n: int) -> None:
+    """Positive and negative values are added up apart; where either has more than 38 digits, bit by bit."""
+    table = many(n, lambda i: 100 if i < n // 2 else -100)
+    assert one("PATTERN A+ RETURN SUM(A.x), AVG(A.x), COUNT(*)", table) == (0, 0.0, 2**n - 1)
+    table = many(n, lambda i: 2**62 + i % 57 // 56 if i < n // 2 else -(2**62))
+    assert one("PATTERN A+ RETURN SUM(A.x)", table) == (2 ** (n - 1),)
+
+
+def test_a_decimal_sum_fits_although_its_parts_do_not() -> None:
+    n = 60
+    table = many(n, lambda i: Decimal("1" + "0" * 27 + ".25" if i % 2 else "-1" + "0" * 27), pa.decimal128(30, 2))
+    assert one("PATTERN A+ RETURN SUM(A.x)", table) == (Decimal(n // 2) * Decimal("0.25") * 2 ** (n - 1),)
+
+
+def test_a_sum_that_does_not_fit_is_an_error_whatever_its_parts() -> None:
+    table = many(116, lambda i: 100 if i < 90 else -100)
     with pytest.raises(ev.EventideError, match="38 digits"):
-        one("PATTERN A+ RETURN SUM(A.x)", many(116, lambda i: 100 if i < 58 else -100))
+        one("PATTERN A+ RETURN SUM(A.x)", table)
+    assert one("PATTERN A+ RETURN SUM(A.x), AVG(A.x)", table, on_overflow="null") == (None, pytest.approx(6400 / 116))
+
+
+def test_sums_that_cancel_out_in_windows_groups_pairs_and_by_neighbours() -> None:
+    n = 116
+    table = many(n, lambda i: 100 if i < n // 2 else -100, g="u", p=1)
+    for more in ("WITHIN 500 s", "WITHIN 500 s SLIDE 250 s", "WHERE A.ts < NEXT(A).ts", "PARTITION BY p GROUP BY g"):
+        rows = run(f"PATTERN A+ {more} RETURN SUM(A.x)", table)
+        assert {row[0] for row in rows} == {0}, more
+    table = pa.concat_tables([table, table.slice(0, 1).set_column(1, "kind", pa.array(["B"]))])
+    assert one("PATTERN AND(A+, B) RETURN SUM(A.x)", table) == (0,)
 
 
 def test_an_average_of_sums_beyond_38_digits_is_right_or_refused() -> None:

@@ -133,8 +133,10 @@ def test_contiguity_is_broken_by_any_event_of_the_partition() -> None:
     assert values(text, stream("a1 b2 b3", x=[0, 1, 9])) == []
 
 
-def test_rising_trends() -> None:
-    text = "PATTERN A+ WHERE A.x < NEXT(A).x SEMANTICS {} RETURN COUNT(*), MAX(A.x)"
+@pytest.mark.parametrize("condition", ["A.x < NEXT(A).x", "A.x < NEXT(A).x AND A.x <> NEXT(A).x"])
+def test_rising_trends(condition: str) -> None:
+    """One comparison is looked up, two are tried on every event held."""
+    text = f"PATTERN A+ WHERE {condition} SEMANTICS {{}} RETURN COUNT(*), MAX(A.x)"
     events = stream("a1 a2 a3 a4", x=[1, 0, 2, 3])
     assert values(text.format("any"), events) == [(11, 3)]
     assert values(text.format("next"), events) == [(9, 3)]

@@ -87,6 +87,13 @@ def test_conditions_on_adjacent_events_leave_the_trends_of_the_oracle(case: Tren
 
 
 @settings(max_examples=n_examples(300, 6), **QUICK)
+@given(trend_cases(focus="adjacent", windowed=True, count_windows=False), st.sampled_from([(2, 2), (3, 3), (16, 64)]))
+def test_windows_walked_at_once_give_the_values_of_the_oracle(case: TrendCase, lanes: tuple[int, int]) -> None:
+    with patch.multiple("eventide.operators.trends.batches", LEAST_LANES=lanes[0], MOST_LANES=lanes[1]):
+        check(case, run(case))
+
+
+@settings(max_examples=n_examples(300, 6), **QUICK)
 @given(trend_cases(focus="absent neighbours", max_events=11))
 def test_conditions_inside_a_negation_leave_the_trends_of_the_oracle(case: TrendCase) -> None:
     check(case, run(case))

@@ -128,6 +128,95 @@ def test_micro_batches_that_leave_matrices_give_the_values_of_the_oracle(
     _check_rows(case, stream.rows)
 
 
+# --- what can go wrong, one by one ---------------------------------------------------------------------------------
+
+
+def by_share(text: str, *shares: str, shared: tuple[int, ...] = (), **options: Any) -> dict[str, Any]:
+    """The one row of events in shares, such as "a1 b2"; those at the `shared` seconds may lie in several shares."""
+    stream = Stream(plan_of(text, **options))
+    slicer = make_slicer(stream.physical.spec)  # type: ignore[arg-type]
+    operator = stream.operator()
+    assert slicer is not None
+    n_matrices = 0
+    for share in shares:
+        events = [{"kind": word[0].upper(), "ts": int(word[1:]), "g": "", "x": int(word[1:])} for word in share.split()]
+        block = stream._block(pa.Table.from_pylist(events, SCHEMA))
+        with few(1):
+            made = slicer.combine(block, [(second * SECOND_US, second * SECOND_US) for second in shared])
+        for each in made:
+            n_matrices += is_sliced(each)
+            assert list(operator.process(each, MIN_US)) == []
+    assert n_matrices
+    (row,) = stream._read(operator.finish()) or [{}]
+    return row
+
+
+def test_slices_are_multiplied_in_order_of_time() -> None:
+    text = "PATTERN SEQ(A, B, C) RETURN COUNT(*)"
+    assert int(by_share(text, "a1 a2 a3", "b4 b5", "c6")["count"]) == 6
+    assert int(by_share(text, "c6", "b4 b5", "a1 a2 a3")["count"]) == 6
+    assert by_share(text, "b1 b2", "a4 a5", "c6") == {}
+
+
+def test_events_of_one_time_in_two_slices_do_not_follow_one_another() -> None:
+    assert int(by_share("PATTERN A+ RETURN COUNT(*)", "a1 a2", "a2 a3", shared=(2,))["count"]) == 2 * 3 * 2 - 1
+    row = by_share("PATTERN SEQ(A+, NOT C, B) RETURN COUNT(*)", "a1 c2", "b2 b3", shared=(2,))
+    assert int(row["count"]) == 1
+
+
+def test_a_matrix_does_not_reach_over_events_of_others() -> None:
+    assert int(by_share("PATTERN SEQ(A, B, C) RETURN COUNT(*)", "a1 c3", "b2", shared=(2,))["count"]) == 1
+
+
+def test_the_last_event_of_all_slices_says_when_it_was_detected() -> None:
+    assert by_share("PATTERN A+ RETURN COUNT(*)", "a1 a7", "a8 a9")["detected_at"] == 9
+
+
+def test_extremes_and_sums_go_through_slices() -> None:
+    row = by_share("PATTERN A+ RETURN MIN(A.x), MAX(A.x), SUM(A.x), COUNT(A)", "a5 a6", "a1 a2", "a3")
+    assert list(row.values()) == [1, 6, (5 + 6 + 1 + 2 + 3) * 16, 5 * 16, 6]
+
+
+def test_an_infinite_value_in_a_slice_is_a_result_and_no_overflow() -> None:
+    schema = pa.schema([("ts", pa.int64()), ("kind", pa.string()), ("y", pa.float64())])
+    stream = Stream(ev.query("PATTERN A+ RETURN SUM(A.y)", ts_unit="s", type="kind").plan(schema))
+    slicer, operator = make_slicer(stream.physical.spec), stream.operator()  # type: ignore[arg-type]
+    assert slicer is not None
+    for ts, y in enumerate([1.0, float("inf"), 2.0]):
+        with few(1):
+            (made,) = slicer.combine(stream._block(pa.table({"ts": [ts], "kind": ["A"], "y": [y]})))
+        assert list(operator.process(made, MIN_US)) == []
+    (row,) = stream._read(operator.finish())
+    assert row["sum_A_y"] == float("inf")
+
+
+def batch(text: str) -> pa.Table:
+    events = [{"kind": word[0].upper(), "ts": int(word[1:]), "g": "", "x": 0} for word in text.split()]
+    return pa.Table.from_pylist(events, SCHEMA)
+
+
+def test_events_that_the_watermark_has_not_passed_stay_events() -> None:
+    """a6 comes after b8, and lies between it and a4."""
+    stream = Stream(plan_of("PATTERN SEQ(A, B) WITHIN 10 seconds RETURN COUNT(*)"))
+    with few(1), patch("eventide.operators.trends.operator.LEAST_FOLD", 1):
+        stream.step(batch("a1 a2 a4 b8"), 3 * SECOND_US)
+        assert held(stream) == (2, 1)
+        stream.step(batch("a6"), 7 * SECOND_US)
+        assert held(stream) == (1, 1)
+    assert [int(row["count"]) for row in stream.finish()] == [4]
+
+
+def test_a_window_that_only_matrices_hold_is_waited_for_and_forgotten() -> None:
+    stream = Stream(plan_of("PATTERN A+ WITHIN 10 seconds RETURN COUNT(*)"))
+    with few(1), patch("eventide.operators.trends.operator.LEAST_FOLD", 1):
+        stream.step(batch("a1 a2"), 5 * SECOND_US)
+        assert held(stream) == (0, 1)
+        assert stream.pending_us() == 10 * SECOND_US - 1
+        assert [int(row["count"]) for row in stream.step(batch(""), 10 * SECOND_US)] == [3]
+        assert held(stream) == (0, 0)
+        assert stream.pending_us() is None
+
+
 def held(stream: Stream) -> tuple[int, int]:
     """Events and matrices in the state."""
     operator: Any = stream.operator()
@@ -174,6 +263,16 @@ def test_matrices_of_one_pane_become_one() -> None:
     assert int(rows["q"]["sum_A_x"]) == sum(range(30)) * 2**29
 
 
+def test_matrices_of_different_panes_stay_apart() -> None:
+    stream = Stream(plan_of("PATTERN A+ WITHIN 8 seconds SLIDE 4 seconds RETURN COUNT(*)"))
+    with few(1), patch("eventide.operators.trends.operator.LEAST_FOLD", 1):
+        for second in range(16):
+            stream.step(batch(f"a{second}"), second * SECOND_US)
+            assert held(stream)[1] <= 3
+    stream.finish()
+    assert [int(row["count"]) for row in stream.rows] == [2**4 - 1, 2**8 - 1, 2**8 - 1, 2**8 - 1, 2**4 - 1]
+
+
 def test_a_pattern_that_needs_its_events_has_no_slices_and_says_why() -> None:
     def reason(text: str, **options: Any) -> Any:
         return slice_tables(plan_of(text, **options).spec)  # type: ignore[arg-type]
@@ -195,6 +294,36 @@ def test_few_events_stay_events() -> None:
     events, matrices = slicer.combine(Stream(physical)._block(table))
     assert (events.num_rows, matrices.num_rows) == (2, 1)
     assert not is_sliced(events) and is_sliced(matrices)
+
+
+def test_panes_are_counted_each_by_itself() -> None:
+    """Two events in each of 50 panes are few, however many there are together."""
+    physical = plan_of("PATTERN A+ WITHIN 1 minute RETURN COUNT(*)")
+    times = [60 * (i // 2) + i % 2 for i in range(100)]
+    table = pa.table({"ts": times, "kind": ["A"] * 100, "g": ["p"] * 100, "x": times}).cast(SCHEMA)
+    slicer = make_slicer(physical.spec)  # type: ignore[arg-type]
+    assert slicer is not None
+    assert slicer.frequent_share(Stream(physical)._block(table)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "letters"),
+    [
+        ("PATTERN SEQ(A+, B)", (1, 2)),
+        ("PATTERN SEQ(A p, A q+)", (3,)),
+        ("PATTERN SEQ(A p, A q+) WHERE q.x > 1", (1, 3)),
+        ("PATTERN SEQ(A p, B) WHERE p.x > 1 AND B.x > 1", (1, 2)),
+        ("PATTERN SEQ(P, Q) DEFINE P AS x > 1, Q AS x > 2", (1, 2, 3)),
+        ("PATTERN SEQ(P, Q) DEFINE P AS kind IN ('A', 'B'), Q AS kind = 'B' OR x = 1", (1, 2, 3)),
+        ("PATTERN SEQ(P, Q) DEFINE P AS kind = 'a', Q AS kind = 'A'", (1, 2, 3)),
+        ("PATTERN SEQ(P, Q) DEFINE P AS x = 1, Q AS x = 1.0", (1, 2, 3)),
+        ("PATTERN SEQ(P, Q) DEFINE P AS NOT kind = 'a', Q AS kind = 'a'", (1, 2, 3)),
+    ],
+)
+def test_the_letters_that_conditions_leave(text: str, letters: tuple[int, ...]) -> None:
+    options = {} if "DEFINE" not in text else {"type": None}
+    spec: Any = plan_of(f"{text} RETURN COUNT(*)", **options).spec
+    assert spec.alphabet == letters
 
 
 # --- how it is shared out -------------------------------------------------------------------------------------------
@@ -281,7 +410,7 @@ def test_slices_on_spark_give_the_values_of_the_embedded_engine(spark: Any, tmp_
         for events, group, inputs, words in (
             (spark.createDataFrame(table), "", {}, "exchanged by time"),
             (in_order, "g", on_spark, "one key has"),
-            (mixed, "", on_spark, "events are exchanged by it"),
+            (mixed, "", on_spark, "row groups overlap in time"),
         ):
             text = f"PATTERN SEQ(A+, B) {'GROUP BY g' if group else ''} WITHIN 200 seconds SLIDE 50 seconds "
             text += f"RETURN {'g, ' if group else ''}COUNT(*), SUM(A.x), MAX(B.x), AVG(A.x)"

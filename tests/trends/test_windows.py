@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
 
@@ -14,7 +16,7 @@ from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator
 from eventide.operators.trends.panes import count_by_panes
 from tests.micro_batches import SECOND_US, Stream
-from tests.trends.recurrences import rounds, windows
+from tests.trends.recurrences import loop, rounds, windows
 from tests.trends.test_numbers import long_stream, table_of
 
 KINDS = {0: "A", 1: "B", 2: "A", 3: "C", 4: "B", 5: "A", 6: "B", 7: "B", 9: "A", 10: "B", 13: "A", 14: "A", 15: "B"}
@@ -42,6 +44,65 @@ def test_windows_that_share_events(within: int, slide: int) -> None:
     aggregates = "COUNT(*), SUM(A.x), SUM(B.x), MIN(A.x), MAX(B.x), SUM(CAST(B.x AS DOUBLE))"
     assert by_window(f"{pattern} RETURN {aggregates}", EVENTS) == expected
     assert by_window(f"{pattern} RETURN COUNT(*)", EVENTS) == {key: row[:1] for key, row in expected.items()}
+
+
+RISES = [
+    {"ts": i - i % 5 // 4, "kind": "AAZA"[i % 4], "x": None if i % 11 == 7 else (i * i * 7 + 3 * i) % 17}
+    for i in range(70)
+]
+SIGNS: dict[str, Callable[[Any, Any], bool]] = {"<": operator.lt, ">=": operator.ge, "=": operator.eq}
+
+
+def in_lanes(least: int, most: int) -> Any:
+    """At least and at most so many windows are walked at once."""
+    return patch.multiple("eventide.operators.trends.batches", LEAST_LANES=least, MOST_LANES=most)
+
+
+@pytest.mark.parametrize("lanes", [(2, 3), (16, 64)])
+@pytest.mark.parametrize("sign", list(SIGNS))
+@pytest.mark.parametrize("strategy", ["any", "next", "contiguous"])
+def test_windows_that_share_events_with_conditions_on_neighbours(
+    strategy: str, sign: str, lanes: tuple[int, int]
+) -> None:
+    """Windows are walked at once, each in a lane: a trend counts in those that hold all of it."""
+    expected = {}
+    for start, end, inside in windows(RISES, 20, 2):
+        totals = loop(inside, SIGNS[sign], strategy)
+        if totals.trends:
+            expected[(start, end)] = (totals.trends, totals.events, totals.total)
+    text = f"PATTERN A+ WHERE A.x {sign} NEXT(A).x SEMANTICS {strategy} WITHIN 20 s SLIDE 2 s"
+    with in_lanes(*lanes):
+        assert by_window(f"{text} RETURN COUNT(*), COUNT(A), SUM(A.x)", RISES) == expected
+        assert by_window(f"{text} RETURN COUNT(*)", RISES) == {key: row[:1] for key, row in expected.items()}
+
+
+@pytest.mark.parametrize("strategy", ["any", "next"])
+def test_extremes_of_windows_that_share_events(strategy: str) -> None:
+    """A lane without a trend has no extreme, whatever the windows beside it hold."""
+    events = [{"ts": ts, "kind": kind, "x": x} for ts, kind, x in [(0, "A", 1), (1, "B", 8), (2, "A", 2), (3, "B", 6)]]
+    text = f"PATTERN SEQ(A, B) WHERE A.x < NEXT(B).x SEMANTICS {strategy} WITHIN {{}} s SLIDE 1 s"
+    text += " RETURN COUNT(*), MIN(A.x), MAX(B.x)"
+    first, second = (1, 1, 8), (1, 2, 6)
+    assert by_window(text.format(3), events) == {(-1, 2): first, (0, 3): first, (1, 4): second, (2, 5): second}
+    both = (3, 1, 8) if strategy == "any" else (2, 1, 8)
+    expected = {(-2, 2): first, (-1, 3): first, (0, 4): both, (1, 5): second, (2, 6): second}
+    assert by_window(text.format(4), events) == expected
+
+
+@pytest.mark.parametrize("strategy", ["any", "next"])
+def test_a_value_is_equal_to_none_of_another_window(strategy: str) -> None:
+    events = [{"ts": 0, "kind": "A", "x": 3}, {"ts": 5, "kind": "A", "x": 2}, {"ts": 6, "kind": "B", "x": 3}]
+    text = f"PATTERN SEQ(A, B) WHERE A.x = NEXT(B).x + 0 SEMANTICS {strategy} WITHIN 5 s RETURN COUNT(*)"
+    assert by_window(text, events) == {}
+    assert by_window(text.replace("5 s", "7 s"), events) == {(0, 7): (1,)}
+
+
+def test_windows_that_hold_the_same_events_give_the_same_row() -> None:
+    events = [{"ts": ts, "kind": "A", "x": ts} for ts in (10, 12, 40)]
+    found = by_window("PATTERN A+ WHERE A.x < NEXT(A).x WITHIN 10 s SLIDE 1 s RETURN COUNT(*), SUM(A.x)", events)
+    assert len(found) == 12 + 10
+    assert [found[(start, start + 10)] for start in range(3, 11)] == [(3, 44)] * 8
+    assert {found[(start, start + 10)] for start in range(31, 41)} == {(1, 40)}
 
 
 class Threaded(Stream):

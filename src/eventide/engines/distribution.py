@@ -89,13 +89,18 @@ def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int) -
     if lies_in_order:
         reason = f"{why}; the row groups lie in order of time, so that no event is exchanged"
         return Choice(GROUPS, reason, tuple(tuple(share) for share in shares), shared)
-    reason = f"{why}; the row groups overlap in time, so events are exchanged by it"
+    lie = "the row groups overlap in time" if len(groups) > 1 else "there is one row group"
+    reason = f"{why}; {lie}, so events are exchanged by time"
     return Choice(RANGES, reason, bounds=_bounds(groups, n_slices))
 
 
 def describe_files(files: Sequence[str], physical: Physical) -> str | None:
-    """For `explain`: how Parquet files would be shared out over the tasks of this machine's cores."""
-    if not files:
+    """For `explain`: how Parquet files would be shared out over the tasks of this machine's cores.
+
+    None where Spark reads them.
+    """
+    reads_itself = any(column.duckdb is None for column in physical.select)
+    if not files or reads_itself or physical.align_to_first or physical.intake.drop_bad_events:
         return None
     if sum(pq.read_metadata(file).num_rows for file in files) <= FEW_ROWS:
         return "one task reads the files, because there are few events"

@@ -36,9 +36,7 @@ def take_in(raw: pa.Table, intake: Intake) -> tuple[pa.Table, int]:
             ts = raw.column(TS)
     block = raw.set_column(raw.schema.get_field_index(TS), TS, microseconds(ts, intake))
     if intake.intervals is not None:
-        block = block.set_column(
-            block.schema.get_field_index(START), START, microseconds(block.column(START), intake)
-        )
+        block = block.set_column(block.schema.get_field_index(START), START, microseconds(block.column(START), intake))
         block = in_slices(block, intake.intervals)
     return block, n_bad
 

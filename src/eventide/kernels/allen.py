@@ -49,9 +49,16 @@ def count_related(lefts: Any, index: Any, limits: IntArray, first: int, counts: 
 
 @njit(cache=True, nogil=True)
 def fill_related(
-    lefts: Any, index: Any, limits: IntArray, first: int, stop: int, left_idx: IntArray, rows: IntArray, held: ShortArray
+    lefts: Any,
+    index: Any,
+    limits: IntArray,
+    first: int,
+    stop: int,
+    left_idx: IntArray,
+    rows: IntArray,
+    held: ShortArray,
 ) -> None:
-    """The pairs of the left intervals from `first` to `stop`: their left place, right row, and the relation that held."""
+    """The pairs of the left intervals from `first` to `stop`: left place, right row, and the relation that held."""
     codes, starts, ends = lefts
     by_start, by_end = index
     n = 0
@@ -63,15 +70,25 @@ def fill_related(
 
 @njit(cache=True, nogil=True)
 def _relate(
-    code: int, start: int, end: int, by_start: Any, by_end: Any, limits: IntArray, rows: IntArray, held: ShortArray, n: int
+    code: int,
+    start: int,
+    end: int,
+    by_start: Any,
+    by_end: Any,
+    limits: IntArray,
+    rows: IntArray,
+    held: ShortArray,
+    n: int,
 ) -> int:
-    """Pairs of one left interval. No interval is longer than the window; a window of -1 is none."""
-    mask, window_us = limits[0], limits[1]
-    # What the pair's other ends may be at most, for the window's sake.
+    """Pairs of one left interval. None is longer than the window, where -1 is none; no right one than `limits[2]`."""
+    mask, window_us, longest_us = limits[0], limits[1], limits[2]
+    # How far the other ends may be away, for the window's sake.
     latest = start + window_us if window_us >= 0 else _LATEST
     earliest = end - window_us if window_us >= 0 else -_LATEST
     if mask & BY_START:
-        n = _relate_by_start(code, start, end, by_start, (mask, earliest, latest), rows, held, n)
+        n = _relate_by_start(
+            code, start, end, by_start, (mask, max(earliest, start - longest_us), latest), rows, held, n
+        )
     if mask & BY_END:
         n = _relate_by_end(code, start, end, by_end, (mask, earliest, latest), rows, held, n)
     return n

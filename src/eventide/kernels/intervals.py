@@ -2,7 +2,7 @@
 
 Goes in: events in an order that is right inside each partition, and what is open, by the slot of its partition.
 Comes out: closed intervals, as rows of their first and last event, with their aggregates. One pass, one state a slot.
-Conditions and aggregates are written into the loops: as functions of arrays they took twenty times as long.
+Conditions and aggregates are written into the loops: functions of arrays took twenty times as long.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ def derive_runs(
     is 0, 1, 2, ... Stops when there is no room, and goes on from `way[POSITION]` when it is called again.
     """
     slots, order, base, ts_us, mask = events
-    kept_integers, kept_doubles, kept_counts, kept_rows = kept
-    integers, doubles, valid = cols
+    kept_integers, kept_doubles, kept_counts, kept_rows = kept  # noqa: RUF059 (generated code reads them)
+    out_integers, out_doubles, out_counts, out_rows = out_kept  # noqa: RUF059 (generated code reads them)
+    integers, doubles, valid = cols  # noqa: RUF059 (generated code reads them)
     low, high = way[LOW], way[HIGH]
     minimum, maximum, gap_us = limits[MINIMUM], limits[MAXIMUM], limits[GAP_US]
     n_out = 0
@@ -58,23 +59,32 @@ def derive_runs(
         allowed = mask.size == 0 or mask[row] & ALLOWED != 0
         count = opened[slot, COUNT]
         if count > 0:
-            last = opened[slot, LAST]
+            first, last = opened[slot, FIRST], opened[slot, LAST]
             holds = allowed and ts_us[row] - ts_us[last] < gap_us
             if holds:
-                first = opened[slot, FIRST]
                 # <generated: fold>
                 # </generated>
                 # <generated: goes_on>
                 # </generated>
+                pass
             if holds:
                 # <generated: keep>
                 # </generated>
-                opened[slot, LAST] = row
-                opened[slot, COUNT] = count + 1
-                if count + 1 >= maximum:
-                    n_out = _close(slot, minimum, opened, kept, out, out_kept, n_out)
+                last = row
+                count += 1
+                opened[slot, LAST] = last
+                opened[slot, COUNT] = count
+            if not holds or count >= maximum:
+                opened[slot, COUNT] = 0
+                if count >= minimum:
+                    out[n_out, FIRST] = first
+                    out[n_out, LAST] = last
+                    out[n_out, COUNT] = count
+                    # <generated: write>
+                    # </generated>
+                    n_out += 1
+            if holds:
                 continue
-            n_out = _close(slot, minimum, opened, kept, out, out_kept, n_out)
         if allowed:
             holds = True
             # <generated: fold_first>
@@ -88,7 +98,13 @@ def derive_runs(
                 opened[slot, LAST] = row
                 opened[slot, COUNT] = 1
                 if maximum <= 1:
-                    n_out = _close(slot, minimum, opened, kept, out, out_kept, n_out)
+                    opened[slot, COUNT] = 0
+                    out[n_out, FIRST] = row
+                    out[n_out, LAST] = row
+                    out[n_out, COUNT] = 1
+                    # <generated: write>
+                    # </generated>
+                    n_out += 1
     way[POSITION] = slots.size
     return n_out
 
@@ -99,8 +115,9 @@ def derive_spans(
 ) -> int:
     """Spans from the earliest open start to the next end; an excluded event discards what is open. As `derive_runs`."""
     slots, order, base, _, mask = events
-    kept_integers, kept_doubles, kept_counts, kept_rows = kept
-    integers, doubles, valid = cols
+    kept_integers, kept_doubles, kept_counts, kept_rows = kept  # noqa: RUF059 (generated code reads them)
+    out_integers, out_doubles, out_counts, out_rows = out_kept  # noqa: RUF059 (generated code reads them)
+    integers, doubles, valid = cols  # noqa: RUF059 (generated code reads them)
     low, high = way[LOW], way[HIGH]
     n_out = 0
     for position in range(way[POSITION], slots.size):
@@ -123,7 +140,13 @@ def derive_spans(
             opened[slot, LAST] = row
             opened[slot, COUNT] += 1
             if bits & ENDS:
-                n_out = _close(slot, 1, opened, kept, out, out_kept, n_out)
+                out[n_out, FIRST] = opened[slot, FIRST]
+                out[n_out, LAST] = row
+                out[n_out, COUNT] = opened[slot, COUNT]
+                # <generated: write>
+                # </generated>
+                n_out += 1
+                opened[slot, COUNT] = 0
         elif bits & STARTS:
             # <generated: fold_first>
             # </generated>
@@ -134,24 +157,3 @@ def derive_spans(
             opened[slot, COUNT] = 1
     way[POSITION] = slots.size
     return n_out
-
-
-@njit(cache=True, nogil=True)
-def _close(slot: int, minimum: int, opened: IntArray, kept: Any, out: IntArray, out_kept: Any, n_out: int) -> int:
-    """Write what is open, unless it is too short, and forget it; how many are written now."""
-    count = opened[slot, COUNT]
-    opened[slot, COUNT] = 0
-    if count < minimum:
-        return n_out
-    out[n_out, FIRST] = opened[slot, FIRST]
-    out[n_out, LAST] = opened[slot, LAST]
-    out[n_out, COUNT] = count
-    for k in range(kept[0].shape[1]):
-        out_kept[0][n_out, k] = kept[0][slot, k]
-    for k in range(kept[1].shape[1]):
-        out_kept[1][n_out, k] = kept[1][slot, k]
-    for k in range(kept[2].shape[1]):
-        out_kept[2][n_out, k] = kept[2][slot, k]
-    for k in range(kept[3].shape[1]):
-        out_kept[3][n_out, k] = kept[3][slot, k]
-    return n_out + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from difflib import get_close_matches
 
 from eventide.errors import QueryError, did_you_mean
 from eventide.lang.clauses import Clause
@@ -22,12 +23,18 @@ _DURATIONS = "a duration is FOR AT LEAST 5 seconds, FOR AT MOST 1 minute, or FOR
 
 
 def is_situations(clauses: dict[str, Clause]) -> bool:
-    """Whether PATTERN relates two names: a relation between a name and either another name, `|` or a hyphen."""
-    tokens = clauses["PATTERN"].tokens if "PATTERN" in clauses else ()
+    """Whether PATTERN relates two names: a relation between a name and either another name, `|` or a hyphen.
+
+    Three names in a row are nothing else, so one in the middle that is almost a relation is a misspelt one.
+    """
+    tokens = clauses["PATTERN"].tokens[:-1] if "PATTERN" in clauses else ()
     names = (Kind.WORD, Kind.QUOTED)
-    for before, token, after in zip(tokens, tokens[1:-1], tokens[2:], strict=False):
-        related = after.kind in names or after.text in ("|", "-")
-        if token.word in _FIRST_WORDS and before.kind in names and related and before.word != "AND":
+    for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if before.kind not in names or before.word in ("AND", "OR", "NOT"):
+            continue
+        if token.word in _FIRST_WORDS and (after.kind in names or after.text in ("|", "-")):
+            return True
+        if token.word and after.kind in names and get_close_matches(token.text.lower(), RELATIONS, n=1, cutoff=0.75):
             return True
     return False
 

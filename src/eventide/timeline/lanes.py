@@ -40,7 +40,8 @@ def draw_line(canvas: Canvas, line: Line, colour: str) -> None:
         f'<path class="value" stroke-linecap="round" stroke="{colour}" d="{_path(xs.tolist(), ys.tolist())}"/>'
     )
     if xs.size < order.size:
-        canvas.notes.append(f"{line.name}: of {order.size:,} values the lowest and highest in each {_MAX_STRETCHES}th")
+        drawn = f"the lowest and the highest in each of {_MAX_STRETCHES} stretches of time"
+        canvas.notes.append(f"{line.name}: of {order.size:,} values {drawn}")
 
 
 def _number(value: float) -> str:

@@ -14,7 +14,7 @@ _MAX_MATCHES = 600
 _ROOMY = 40  # rows with full-size numbers
 _GUIDED = 12  # matches whose detection is drawn through all lanes
 _DIAMOND = 6.0
-_NUMBER_PX = 11.0
+_NUMBER_PX = 12.0  # bold 11, about
 _GAP = 5.0
 
 
@@ -40,7 +40,7 @@ def span_of(match: Match, number: int, axis: Axis) -> Span:
     right = x1 if detected is None else max(x1, detected + _DIAMOND)
     room = width(str(number), _NUMBER_PX) + _GAP
     is_left = left - room >= GUTTER or right + room > PLOT_RIGHT
-    taken = (left - room - 2, right + 2) if is_left else (left - 2, right + room + 2)
+    taken = (left - room - _GAP, right + _GAP) if is_left else (left - _GAP, right + room + _GAP)
     return Span(x0, x1, detected, match.end_us is None, is_left, taken)
 
 

@@ -142,7 +142,16 @@ def test_messages(text: str, message: str, underlined: str, hint: str | None) ->
     ("text", "underlined", "hint"),
     [
         ("soundex(name) = 'x'", "soundex(name)", "it works on Spark"),
-        ("n > sqqrt(price)", "sqqrt(price)", "did you mean 'SQRT'? Functions outside the list work on Spark"),
+        (
+            "n > sqqrt(price)",
+            "sqqrt(price)",
+            "did you mean 'SQRT'? Spark SQL has no function 'sqqrt'; one that a Spark session defines works there",
+        ),
+        (
+            "product(n) > 1",
+            "product(n)",
+            "Spark SQL has no function 'product'; one that a Spark session defines works there",
+        ),
         ("cost / 2 > 1", "cost / 2", "it works on Spark"),
         ("cast(price as string) = '1'", "cast(price as string)", "it works on Spark"),
     ],

@@ -82,7 +82,7 @@ def result_schema(physical: Physical, source: Source) -> pa.Schema:
     """The schema of the user's rows."""
     assert physical.output_schema is not None
     empty = add_computed(pa.RecordBatch.from_pylist([], schema=physical.output_schema), physical.computed)
-    return _project(source, physical, empty).schema
+    return project_rows(source, physical, empty).schema
 
 
 def run_batches(
@@ -103,7 +103,7 @@ def run_batches(
             raise AssertionError("nothing is decided before the first event")
         for matches in operator.finish():
             seen.matches += matches.num_rows
-            yield _project(source, physical, add_computed(matches, physical.computed))
+            yield project_rows(source, physical, add_computed(matches, physical.computed))
         seen.count(operator)
 
 
@@ -130,7 +130,7 @@ def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: lis
     def results(found: Results) -> Iterator[pa.RecordBatch]:
         for matches in found:
             seen.matches += matches.num_rows
-            yield _project(source, physical, add_computed(matches, physical.computed))
+            yield project_rows(source, physical, add_computed(matches, physical.computed))
 
     for raw in _read_files(physical, source, coded, ROWS_PER_READ):
         block = _take_in(raw, physical, seen)
@@ -300,7 +300,7 @@ def _duckdb(column: SqlColumn) -> str:
     return column.duckdb
 
 
-def _project(source: Source, physical: Physical, matches: pa.RecordBatch) -> pa.RecordBatch:
+def project_rows(source: Source, physical: Physical, matches: pa.RecordBatch) -> pa.RecordBatch:
     """The operator's columns to the user's, in the types in which the user has them."""
     table = _evaluate(physical, matches)
     arrays = []

@@ -6,6 +6,7 @@ An interval's time is its end: a pair is decided when the watermark has passed t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -87,10 +88,11 @@ class AllenOperator(WatermarkOperator):
             return
         lefts = lefts.ordered(n_codes)
         index = make_index(rights, n_codes, self.spec.relations)
-        limits, arrays = _limits(self.spec), lefts.arrays()
+        longest_us = int((rights.end_us - rights.start_us).max())
+        limits, arrays = _limits(self.spec, longest_us), lefts.arrays()
         counts = np.empty(lefts.rows.size, dtype=np.int64)
         borders = np.linspace(0, counts.size, self._n_threads + 1).astype(np.int64).tolist()
-        shares = [(a, b) for a, b in zip(borders, borders[1:], strict=False) if a < b]
+        shares = [(a, b) for a, b in pairwise(borders) if a < b]
         share_among_threads(lambda share: count_related(arrays, index, limits, share[0], counts[slice(*share)]), shares)
         ends = np.cumsum(counts)
 
@@ -108,9 +110,9 @@ class AllenOperator(WatermarkOperator):
             yield from (batch for batch in made if batch.num_rows)
 
 
-def _limits(spec: AllenSpec) -> IntArray:
+def _limits(spec: AllenSpec, longest_us: int) -> IntArray:
     window_us = _NO_WINDOW if spec.window_us is None else min(spec.window_us, _MAX_WINDOW_US)
-    return np.array([spec.relations, window_us], dtype=np.int64)
+    return np.array([spec.relations, window_us, min(longest_us, _MAX_WINDOW_US)], dtype=np.int64)
 
 
 def _cut(ends: IntArray) -> Iterator[tuple[int, int]]:
@@ -132,9 +134,7 @@ def _rows(block: pa.Table, spec: AllenSpec, lefts: IntArray, rights: IntArray, h
     def add(prefix: str, names: tuple[str, ...], rows: pa.Array, idx: IntArray) -> None:
         for i, name in enumerate(names):
             times = {START: start_us, TS: end_us}.get(name)
-            columns[f"{prefix}{i}"] = (
-                _take(block, name, rows) if times is None else spec.time_type.restore(times[idx])
-            )
+            columns[f"{prefix}{i}"] = _take(block, name, rows) if times is None else spec.time_type.restore(times[idx])
 
     add("l", spec.left, left_rows, lefts)
     add("r", spec.right, right_rows, rights)
@@ -162,5 +162,5 @@ def warm(spec: AllenSpec) -> None:
     some = Intervals(one, one, one, one)
     index = make_index(some, 1, spec.relations)
     counts = np.empty(1, dtype=np.int64)
-    count_related(some.arrays(), index, _limits(spec), 0, counts)
-    fill_related(some.arrays(), index, _limits(spec), 0, 1, counts, counts.copy(), np.empty(1, dtype=np.int16))
+    count_related(some.arrays(), index, _limits(spec, 0), 0, counts)
+    fill_related(some.arrays(), index, _limits(spec, 0), 0, 1, counts, counts.copy(), np.empty(1, dtype=np.int16))

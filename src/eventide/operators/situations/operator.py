@@ -47,7 +47,7 @@ class SituationOperator(WatermarkOperator):
         super().__init__(spec.query)
         self.spec = spec
         self.program = Program.of(spec)
-        self._n_threads = n_threads
+        self.n_threads = n_threads
         self._known: pa.Table | None = None
         self._known_number = -1
 
@@ -102,13 +102,13 @@ class SituationOperator(WatermarkOperator):
                 if name not in block.schema.names:
                     block = block.append_column(name, pa.array([], _type_of(name, self.spec)))
         known = self._known if self._known is not None else nothing_known(self.spec, block.schema)
-        given = read_input(block, known, self.spec, self._n_threads)
-        n_shares = max(1, min(self._n_threads, block.num_rows // _EVENTS_PER_SHARE))
+        given = read_input(block, known, self.spec, self.n_threads)
+        n_shares = max(1, min(self.n_threads, block.num_rows // _EVENTS_PER_SHARE))
         shares = given.share(n_shares)
-        measures = Measures(self.spec, block, known, given, self._n_threads)
+        measures = Measures(self.spec, block, known, given, self.n_threads)
         times = (newer_than_us, min(watermark_us, OPEN - 1))
         # Partitions on threads of their own, or, where they are few, stretches of time.
-        inner = self._n_threads if len(shares) == 1 and n_shares > 1 else 1
+        inner = self.n_threads if len(shares) == 1 and n_shares > 1 else 1
 
         def work(share: tuple[int, int]) -> tuple[pa.Table, pa.Table | None]:
             runs = derive(given, self.spec, share, closes)

@@ -10,7 +10,7 @@ import numpy as np
 from eventide.kernels.arrays import IntArray
 
 LEAST_LANES = 16  # of scopes that overlap: with fewer, an event is walked in more batches than it need be
-MOST_LANES = 128  # beyond, the walk itself is but a small part
+MOST_LANES = 64  # beyond, the walk is a small part of the work, and the records leave the processor's caches
 MOST_BYTES = 1 << 27  # of the records of a batch
 
 
@@ -49,7 +49,7 @@ def make_batches(scopes: IntArray, size_bytes: Callable[[int, int], int] | None 
     distinct = np.ascontiguousarray(scopes[is_first])
     lo, hi = distinct[:, 0], distinct[:, 1]
     depth = int((np.arange(lo.size) - np.searchsorted(hi, lo, side="right") + 1).max())
-    n_lanes = 1 if depth == 1 or size_bytes is None else min(max(2 * depth, LEAST_LANES), MOST_LANES)
+    n_lanes = 1 if depth == 1 or size_bytes is None else min(max(depth, LEAST_LANES), MOST_LANES)
     # Scopes that share events with the one before stand in its batch, up to the number of lanes.
     begins = np.ones(lo.size, dtype=np.bool_)
     begins[1:] = lo[1:] >= hi[:-1]

@@ -58,6 +58,7 @@ def merge(totals: Totals, group: IntArray, counts: str) -> tuple[Totals, list[In
         {weight: added(numbers) for weight, numbers in totals.weights.items()},
         {key: [float(np.sum([sums[i] for i in each])) for each in members] for key, sums in totals.sums.items()},
         {key: [min(ranks[i] for i in each) for each in members] for key, ranks in totals.extremes.items()},
+        totals.n_bits,
     )
     return made, members
 
@@ -80,6 +81,7 @@ def _sets(each: list[Totals], spec: TrendSpec) -> Totals:
         {weight: [_zero(counts)] * n_scopes for weight in each[0].weights},
         {key: [0.0] * n_scopes for key in each[0].sums},
         {key: [NONE] * n_scopes for key in each[0].extremes},
+        each[0].n_bits,
     )
     for i in range(n_scopes):
         there = tuple(k for k, totals in enumerate(each) if not _is_zero(totals.counts[i]))

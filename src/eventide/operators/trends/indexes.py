@@ -234,11 +234,17 @@ def rank_events(comparison: Comparison, spec: TrendSpec, cols: Any) -> tuple[Int
     """By event: its place as the earlier one, -1: none; what it may extend as the later one."""
     left, left_valid = _column(comparison.left, spec, cols)
     right, right_valid = _column(comparison.right, spec, cols)
-    distinct = np.unique(left[left_valid])
+    distinct, codes = np.unique(left[left_valid], return_inverse=True)
     n = int(distinct.size)
-    below = np.searchsorted(distinct, right, side="left").astype(np.int64)
-    up_to = np.searchsorted(distinct, right, side="right").astype(np.int64)
-    rank = np.searchsorted(distinct, left, side="left").astype(np.int64)
+    rank = np.full(left.size, -1, dtype=np.int64)
+    rank[left_valid] = codes
+    if comparison.left == comparison.right:
+        below, up_to = rank, rank + 1
+    else:
+        others, codes = np.unique(right[right_valid], return_inverse=True)
+        below, up_to = (np.zeros(right.size, dtype=np.int64) for _ in range(2))
+        below[right_valid] = np.searchsorted(distinct, others, side="left")[codes]
+        up_to[right_valid] = np.searchsorted(distinct, others, side="right")[codes]
     if comparison.op == "eq":
         reach = np.where(up_to > below, below, -1)
         reach[~right_valid] = -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,20 +15,24 @@ from eventide.kernels.arrays import IntArray
 from eventide.kernels.trend_records import NONE
 from eventide.operators.trends.spec import Measure
 
-WORD = 1 << 64
+WORD_BITS = 64
+WORD = 1 << WORD_BITS
+MAX_BITS = 1 << 27  # that may be looked at one by one: a gigabyte of counters
 
 
 @dataclass(frozen=True, slots=True)
 class Weight:
     """A counter of the symbols' events, each as often as it says: 1, or a part of the column's value.
 
-    Parts: "one", "valid" (not NULL), "plus" and "minus" (the value's size, by its sign), and of decimals that do not
-    fit into a word "plus_high" and "minus_high", in units of 2**64.
+    Parts: "one", "valid" (not NULL), "plus" and "minus" (the value's size, by its sign; of its bits `width` from bit
+    `shift` on).
     """
 
     symbols: int
     part: str
     column: str | None = None
+    shift: int = 0
+    width: int = WORD_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,36 +42,59 @@ class Inputs:
     weights: tuple[Weight, ...]
     sums: tuple[tuple[int, str], ...]  # symbols, column
     extremes: tuple[tuple[int, str, bool], ...]  # symbols, column, whether it is the greatest
+    n_bits: Mapping[str, int] | None = None  # of the columns that are added up bit by bit
 
 
-def make_inputs(measures: tuple[Measure, ...], counts: str) -> Inputs:
-    """What the kernel must propagate for the measures."""
+def make_inputs(measures: tuple[Measure, ...], counts: str, n_bits: Mapping[str, int] | None = None) -> Inputs:
+    """What the kernel must propagate for the measures; with `n_bits` sums bit by bit."""
     weights: dict[Weight, None] = {}
     sums: dict[tuple[int, str], None] = {}
     extremes: dict[tuple[int, str, bool], None] = {}
     for measure in measures:
-        weights.update(dict.fromkeys(weights_of(measure, counts)))
+        weights.update(dict.fromkeys(weights_of(measure, counts, n_bits)))
         if measure.symbols is None or measure.column is None:
             continue
         if sums_doubles(measure, counts):
             sums[(measure.symbols, measure.column)] = None
         if measure.function in ("MIN", "MAX"):
             extremes[(measure.symbols, measure.column, measure.function == "MAX")] = None
-    return Inputs(tuple(weights), tuple(sums), tuple(extremes))
+    return Inputs(tuple(weights), tuple(sums), tuple(extremes), n_bits)
 
 
-def weights_of(measure: Measure, counts: str) -> list[Weight]:
+def bitwise_inputs(measures: tuple[Measure, ...], block: pa.Table) -> Inputs | None:
+    """As `make_inputs` for exact numbers, bit by bit: no bit adds up to more than the number of addends.
+
+    None where they would take too much room.
+    """
+    summed = {m.column for m in measures if m.column is not None and m.function in ("SUM", "AVG")}
+    n_bits = {}
+    for name in summed:
+        if not pa.types.is_floating(block.column(name).type):
+            low, high, _ = sizes(block.column(name).drop_null())
+            top = int(high.max(initial=0))
+            n_bits[name] = WORD_BITS + top.bit_length() if top else int(low.max(initial=0)).bit_length()
+    made = make_inputs(measures, "exact", n_bits)
+    return made if len(made.weights) * block.num_rows <= MAX_BITS else None
+
+
+def weights_of(measure: Measure, counts: str, n_bits: Mapping[str, int] | None = None) -> list[Weight]:
     """The weighted counters of a measure."""
     if measure.symbols is None or measure.function in ("MIN", "MAX"):
         return []
     if measure.column is None:
         return [Weight(measure.symbols, "one")]
-    parts = ["valid"]
+    made = [Weight(measure.symbols, "valid", measure.column)]
     if measure.function != "COUNT" and not sums_doubles(measure, counts):
-        parts += ["plus", "minus"]
-        if is_wide(measure) and counts == "exact":
-            parts += ["plus_high", "minus_high"]
-    return [Weight(measure.symbols, part, measure.column) for part in parts]
+        shifts = range(0, 2 * WORD_BITS if is_wide(measure) and counts == "exact" else WORD_BITS, WORD_BITS)
+        width = WORD_BITS
+        if n_bits is not None:
+            shifts, width = range(n_bits[measure.column]), 1
+        made += [
+            Weight(measure.symbols, part, measure.column, shift, width)
+            for shift in shifts
+            for part in ("plus", "minus")
+        ]
+    return made
 
 
 def sums_doubles(measure: Measure, counts: str) -> bool:
@@ -119,8 +147,11 @@ def _weights(block: pa.Table, weight: Weight, weight_type: Any) -> NDArray[Any]:
         sized: NDArray[Any] = np.maximum(values if weight.part == "plus" else -values, 0.0)
         return sized
     low, high, negative = sizes(column)
-    wanted = valid & (negative == weight.part.startswith("minus"))
-    return np.where(wanted, high if weight.part.endswith("high") else low, np.uint64(0))
+    wanted = valid & (negative == (weight.part == "minus"))
+    word = (high if weight.shift >= WORD_BITS else low) >> np.uint64(weight.shift % WORD_BITS)
+    if weight.width < WORD_BITS:
+        word = word & np.uint64((1 << weight.width) - 1)
+    return np.where(wanted, word, np.uint64(0))
 
 
 def sizes(column: pa.ChunkedArray) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.bool_]]:

@@ -22,9 +22,9 @@ from eventide.operators.holding import WatermarkOperator
 from eventide.operators.partitions import encode_partitions
 from eventide.operators.protocol import Results, Snapshot
 from eventide.operators.trends.conjunctions import ambiguous, combine, merge
-from eventide.operators.trends.inputs import make_inputs
+from eventide.operators.trends.inputs import Inputs, bitwise_inputs, make_inputs
 from eventide.operators.trends.kernel import load_kernel, load_latest_starts, load_relate
-from eventide.operators.trends.outputs import column_of, count_column, is_plain_count, overflow_error
+from eventide.operators.trends.outputs import column_of, count_column, is_plain_count, loses_sums, overflow_error
 from eventide.operators.trends.panes import count_by_panes
 from eventide.operators.trends.records import Counted
 from eventide.operators.trends.slices import all_finite, is_sliced, make_slicer, make_states
@@ -156,21 +156,29 @@ class TrendOperator(WatermarkOperator):
             table, counted = self._slicer.compose([slices], block, self._n_threads)
             finite = all_finite(table, self._inputs)
         elif block is not None:
-            table, counted = block, self._count(block)
+            table, counted = block, self._count(block, self._inputs)
             finite = {name: _is_finite(block.column(name)) for _, name in self._inputs.sums}
         else:
             return
         if slide is not None:
             closed = (counted.end - 1 > newer_than_us) & (counted.end - 1 <= watermark_us)
             counted = counted.select(closed)
+        inputs = self._inputs
+        if slices is None and block is not None and loses_sums(counted.records, inputs, self.spec.counts):
+            # Values of both signs may cancel out.
+            bitwise = bitwise_inputs(self.spec.measures, block)
+            if bitwise is not None:
+                inputs, counted = bitwise, self._count(block, bitwise)
+                if slide is not None:
+                    counted = counted.select(closed)
         if counted.rows.size:
-            yield from self._results(table, counted, finite)
+            yield from self._results(table, counted, inputs, finite)
 
-    def _count(self, block: pa.Table) -> Counted:
-        arguments = (block, self.spec, self._states, self._inputs, self._kernel, self._n_threads)
+    def _count(self, block: pa.Table, inputs: Inputs) -> Counted:
+        arguments = (block, self.spec, self._states, inputs, self._kernel, self._n_threads)
         return count_by_panes(*arguments) or count_by_walks(*arguments)
 
-    def _results(self, block: pa.Table, counted: Counted, finite: Mapping[str, bool]) -> Results:
+    def _results(self, block: pa.Table, counted: Counted, inputs: Inputs, finite: Mapping[str, bool]) -> Results:
         """One row per group and window that has a trend; partitions of one group are added up."""
         spec = self.spec
         names = spec.layout.partition[: spec.n_group]
@@ -185,7 +193,7 @@ class TrendOperator(WatermarkOperator):
         adds_up = len(spec.sides) > 1 or spec.n_group < len(spec.layout.partition)
         totals = None
         if adds_up or not all(is_plain_count(measure, spec.counts) for measure in spec.measures):
-            totals = combine(counted.records, counted.ambiguous, self._inputs, spec)
+            totals = combine(counted.records, counted.ambiguous, inputs, spec)
         if adds_up:
             assert totals is not None
             totals, members = merge(totals, _same_group(block, names, counted), spec.counts)
@@ -198,10 +206,10 @@ class TrendOperator(WatermarkOperator):
         for name in names:
             taken = block.column(name).take(rows).combine_chunks()
             columns[name] = taken if not isinstance(taken, pa.ChunkedArray) else pa.concat_arrays(taken.chunks)
-        ranked = dict(zip(self._inputs.extremes, counted.distinct, strict=True))
+        ranked = dict(zip(inputs.extremes, counted.distinct, strict=True))
         for i, measure in enumerate(spec.measures):
             if totals is None:
-                made, beyond = count_column(measure, counted.records, self._inputs)
+                made, beyond = count_column(measure, counted.records, inputs)
             else:
                 made, beyond = column_of(measure, totals, ranked, spec.counts, finite.get(measure.column or "", True))
             if beyond and spec.on_overflow != "null":

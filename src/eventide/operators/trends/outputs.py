@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from eventide.operators.trends.inputs import WORD, Inputs, Weight, sums_doubles,
 from eventide.operators.trends.spec import Measure
 
 LIMIT = 10**38
+_SIGNS = ("plus", "minus")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Totals:
     weights: dict[Weight, list[Any]]
     sums: dict[tuple[int, str], list[Any]]
     extremes: dict[tuple[int, str, bool], list[int]]
+    n_bits: Mapping[str, int] | None = None  # as of `Inputs`
 
 
 def output_type(measure: Measure, counts: str) -> pa.DataType:
@@ -65,7 +68,16 @@ def totals_of(records: Any, inputs: Inputs, counts: str) -> Totals:
         {weight: numbers(weights[i::n_weights], counts) for i, weight in enumerate(inputs.weights)},
         {each: (sums[i::n_sums, 0] + sums[i::n_sums, 1]).tolist() for i, each in enumerate(inputs.sums)},
         {each: extremes[i::n_extremes].tolist() for i, each in enumerate(inputs.extremes)},
+        inputs.n_bits,
     )
+
+
+def loses_sums(records: Any, inputs: Inputs, counts: str) -> bool:
+    """Whether positive or negative values add up to more than the kernel holds."""
+    if counts != "exact":
+        return False
+    high, n = records[1][:, 1], len(inputs.weights)
+    return any((high[i::n] >= BEYOND).any() for i, weight in enumerate(inputs.weights) if weight.part in _SIGNS)
 
 
 def column_of(
@@ -110,11 +122,11 @@ def _numbers(measure: Measure, totals: Totals, counts: str, finite: bool) -> tup
     if measure.symbols is None:
         made = [_count(n, counts) for n in totals.counts]
         return made, [i for i, n in enumerate(made) if n is None]
-    parts = {weight.part: totals.weights[weight] for weight in weights_of(measure, counts)}
+    first, *parts = weights_of(measure, counts, totals.n_bits)
+    valid = totals.weights[first]
     if measure.function == "COUNT":
-        made = [_count(n, counts) for n in parts["one" if measure.column is None else "valid"]]
+        made = [_count(n, counts) for n in valid]
         return made, [i for i, n in enumerate(made) if n is None]
-    valid = parts["valid"]
     if sums_doubles(measure, counts):
         assert measure.column is not None
         sums = totals.sums[(measure.symbols, measure.column)]
@@ -125,9 +137,9 @@ def _numbers(measure: Measure, totals: Totals, counts: str, finite: bool) -> tup
         if n in (0, 0.0) or (isinstance(n, tuple) and n[0] == 0.0):
             made.append(None)
             continue
-        total = _difference({part: values[i] for part, values in parts.items()}, counts)
+        total = _difference([(part, totals.weights[part][i]) for part in parts], counts)
         value = None
-        if total is not None and n is not None:
+        if total is not None and (n is not None or measure.function == "SUM"):
             value = _quotient(total, n, scale, counts) if measure.function == "AVG" else total
             if counts == "exact" and measure.function == "SUM" and abs(total) >= LIMIT:
                 value = None
@@ -146,16 +158,15 @@ def _count(number: Any, counts: str) -> Any:
     return number
 
 
-def _difference(parts: dict[str, Any], counts: str) -> Any:
+def _difference(parts: list[tuple[Weight, Any]], counts: str) -> Any:
     """What the positive values amount to, less the negative ones."""
-    if any(number is None for number in parts.values()):
+    if any(number is None for _, number in parts):
         return None
     if counts == "log2":
-        (m, e), (n, f) = parts["plus"], parts["minus"]
+        ((_, (m, e)), (_, (n, f))) = parts
         top = max(e, f)
         return m * LARGE ** max(e - top, -2.0) - n * LARGE ** max(f - top, -2.0), top
-    plus = parts["plus"] + parts.get("plus_high", 0) * WORD
-    return plus - parts["minus"] - parts.get("minus_high", 0) * WORD
+    return sum((number if part.part == "plus" else -number) * (1 << part.shift) for part, number in parts)
 
 
 def _quotient(total: Any, n: Any, scale: int, counts: str) -> float | None:

@@ -41,4 +41,3 @@ def clock_time(clock: Clock | Callable[[], Clock] | None, dtype: pa.DataType, ts
     aware = now if now.tzinfo is not None else now.replace(tzinfo=UTC)
     now_us = (aware - _EPOCH) // timedelta(microseconds=1)
     return time_type_of("start", dtype, ts_unit).restore(np.array([now_us]))[0]
-

@@ -185,7 +185,7 @@ class _Lowering:
             allowed_lateness_us=self.options.allowed_lateness,
             output_schema=self._schema(shown, blocks),
         )
-        return AllenPlan(physical, *selected, origins)
+        return AllenPlan(physical, selected[0], selected[1], origins)
 
     def _common(self, what: str, columns: list[tuple[_Side, str]]) -> pa.DataType:
         """The one type that columns have, of which NULLs alone have any."""
@@ -225,7 +225,7 @@ class _Lowering:
         return IntervalSide(side.name, side.bit, side.start, side.end, names)
 
     def _project(self) -> tuple[list[SqlColumn], dict[str, tuple[str, str]]]:
-        left, right = self.sides
+        left = self.sides[0]
         made = [(name, f"p{i}", ("left", name)) for i, name in enumerate(left.partition)]
         for letter, side in zip("lr", self.sides, strict=True):
             made += [(f"{side.name}_{name}", f"{letter}{i}", (side.name, name)) for i, name in enumerate(side.columns)]

@@ -36,16 +36,16 @@ def parse_relations(given: object, left_is_point: bool = False, right_is_point: 
         name = text[start:end].strip()
         start = end if not name else start + text[start:end].index(name)
         if not name:
-            hint = f"known: {', '.join(RELATIONS)}"
-            raise QueryError("a relation is missing", text, start, start, hint=hint)
-        known = name.lower().replace("_", "-").replace(" ", "-")
-        if known not in RELATIONS:
-            hint = _many(name) or did_you_mean(known, RELATIONS)
+            known = f"known: {', '.join(RELATIONS)}"
+            raise QueryError("a relation is missing", text, start, start, hint=known)
+        relation = name.lower().replace("_", "-").replace(" ", "-")
+        if relation not in RELATIONS:
+            hint = _many(name) or did_you_mean(relation, RELATIONS)
             raise QueryError(f"there is no relation '{name}'", text, start, start + len(name), hint=hint)
-        if not mask_of([known]) & possible:
+        if not mask_of([relation]) & possible:
             hint = f"possible are {', '.join(names_of(possible))}"
-            raise QueryError(f"'{known}' never holds {whose}", text, start, start + len(name), hint=hint)
-        names.append(known)
+            raise QueryError(f"'{relation}' never holds {whose}", text, start, start + len(name), hint=hint)
+        names.append(relation)
     return mask_of(names)
 
 

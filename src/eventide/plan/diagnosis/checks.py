@@ -118,7 +118,7 @@ def shown_text(plan: Bound, span: Span) -> str:
 
 
 def related_reads(plan: Bound, span: Span) -> tuple[Shown, ...]:
-    """What the conjunct that stands at a span reads of the events that it relates."""
+    """What the conjunct that stands at a span reads of the events that it relates, outside aggregates."""
     (tree,) = (conjunct.tree for conjunct in plan.conjuncts if conjunct.span == span)
     later = {(node.this.expressions[0].name, node.expression.name): None for node in tree.walk() if is_next(node)}
     plain = _without(tree)
@@ -128,8 +128,8 @@ def related_reads(plan: Bound, span: Span) -> tuple[Shown, ...]:
 
 
 def _without(tree: exp.Expression) -> exp.Expression:
-    """The tree without its NEXT references."""
-    made = tree.copy().transform(lambda node: exp.Null() if is_next(node) else node)
+    """The tree without its NEXT references and its aggregates."""
+    made = tree.copy().transform(lambda node: exp.Null() if is_next(node) or isinstance(node, exp.AggFunc) else node)
     assert isinstance(made, exp.Expression)
     return made
 

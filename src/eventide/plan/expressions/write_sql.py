@@ -17,6 +17,7 @@ from eventide.lang.tree import Span
 from eventide.plan.expressions.arrays import write_array
 from eventide.plan.expressions.casts import duckdb_cast
 from eventide.plan.expressions.functions import FUNCTIONS, SPECIAL_FORMS
+from eventide.plan.expressions.spark_names import SPARK_FUNCTIONS
 from eventide.plan.expressions.typecheck import Resolve, bind
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
 from eventide.plan.expressions.types import DURATION, TIMESTAMP, as_decimal, canonical, column_type, duckdb_type, kind
@@ -66,23 +67,22 @@ def write_duckdb(tree: exp.Expression, resolve: Resolve, text: str, default_span
     return write_typed(bind(tree, resolve, text, default_span), Source(text, default_span))
 
 
-def write_typed(typed: Typed, source: Source) -> str:
-    """A typed expression for DuckDB; QueryError when it is off the allow-list."""
+def write_typed(typed: Typed, source: Source, instead: str = "it works on Spark") -> str:
+    """A typed expression for DuckDB; QueryError, with what to do instead, when it is off the allow-list."""
     cause = off_the_list(typed)
     if cause is not None:
-        raise _refused(cause, source)
+        raise _refused(cause, source, instead)
     return _write(typed)
 
 
-def _refused(part: Typed, source: Source) -> QueryError:
+def _refused(part: Typed, source: Source, instead: str) -> QueryError:
     shown = source.text[part.span.start : part.span.end] or str(part.value)
-    called = re.match(r"(\w+)\(", str(part.value))
-    hint = "it works on Spark"
-    if called and called[1].upper() not in exp.FUNCTION_BY_NAME:
+    called = re.match(r"(\w+)\s*\(", shown)
+    if called and called[1].lower() not in SPARK_FUNCTIONS and called[1].upper() not in SPECIAL_FORMS:
         close = did_you_mean(called[1], [*FUNCTIONS, *SPECIAL_FORMS])
-        if close is not None and close.startswith("did you mean"):
-            hint = f"{close} Functions outside the list work on Spark"
-    return source.error(f"the local engine cannot compute {shown}", part.span, hint)
+        meant = f"{close} " if close is not None and close.startswith("did you mean") else ""
+        instead = f"{meant}Spark SQL has no function '{called[1]}'; one that a Spark session defines works there"
+    return source.error(f"the local engine cannot compute {shown}", part.span, instead)
 
 
 def quote_duckdb(name: str) -> str:

@@ -225,6 +225,7 @@ class IntervalCode:
         )
         places = {i: (*place(encodings, i), i) for i in range(len(self.values))}
         called: set[str] = {"add_int"} if any(fold.function == "SUM" for fold in self.folds) else set()
+        sizes = (self._sizes[INTEGERS], self._sizes[DOUBLES], len(self.folds), self._n_extremes)
         begins, goes_on = [], []
         for k, (relation, typed, slots) in enumerate(self._tests):
             text = _RelationWriter(spaces, places, relation.source, called).relation(f"t{k}_", typed, slots)
@@ -238,8 +239,8 @@ class IntervalCode:
             "goes_on": goes_on,
             "begins": begins,
             "keep": [_keep_text(fold) for fold in self.folds],
+            "write": [_write_text(sizes)] if any(sizes) else [],
         }
-        sizes = (*self._sizes, len(self.folds), self._n_extremes)
         source = tuple((name, "\n".join(texts)) for name, texts in parts.items() if texts)
         return Code(source, encodings, sizes, self._extremes())
 
@@ -282,7 +283,10 @@ def _fold_text(fold: Fold, encodings: tuple[Encoding, ...], *, is_first: bool) -
         ]
     else:
         # NaN is the greatest, as Spark has it.
-        better = {"MIN": f"{y} < {x} or ({x} != {x} and {y} == {y})", "MAX": f"{y} > {x} or ({y} != {y} and {x} == {x})"}
+        better = {
+            "MIN": f"{y} < {x} or ({x} != {x} and {y} == {y})",
+            "MAX": f"{y} > {x} or ({y} != {y} and {x} == {x})",
+        }
         lines += [
             f"    if {n} == 0 or {better[fold.function]}:",
             f"        {x} = {y}",
@@ -303,6 +307,16 @@ def _keep_text(fold: Fold) -> str:
     if fold.extreme >= 0:
         lines.append(f"kept_rows[slot, {fold.extreme}] = r{k}")
     return "\n".join(lines)
+
+
+def _write_text(sizes: Sequence[int]) -> str:
+    """What is kept of a slot to where a closed interval is written."""
+    arrays = ("integers", "doubles", "counts", "rows")
+    return "\n".join(
+        f"out_{array}[n_out, {k}] = kept_{array}[slot, {k}]"
+        for array, size in zip(arrays, sizes, strict=True)
+        for k in range(size)
+    )
 
 
 def check_boolean(typed: Typed, source: Source) -> None:

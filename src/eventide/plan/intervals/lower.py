@@ -88,7 +88,9 @@ def _check_frame(name: str, text: str, schema: pa.Schema) -> None:
             value = event_value(plain_tree(parts[0]), schema, source)
             if len(parts) > 1 or (value.dtype is not None and not is_number(value.dtype)):
                 found = "BOOLEAN" if len(parts) > 1 or value.dtype is None else type_name(value.dtype)
-                raise source.error(f"{name} takes a number, but this is {found}", scalar.span, "name a column of numbers")
+                raise source.error(
+                    f"{name} takes a number, but this is {found}", scalar.span, "name a column of numbers"
+                )
 
 
 def applies_to_first(resolved: Resolved) -> bool:
@@ -181,7 +183,9 @@ class _Lowering:
             return [alone] if alone else []
         asked = [("start", form.start), ("end", form.end), *(("exclude", text) for text in form.exclude)]
         if len(asked) > BITS_PER_MASK:
-            raise EventideError(f"exclude takes at most {BITS_PER_MASK - 2} conditions", hint="join some of them with OR")
+            raise EventideError(
+                f"exclude takes at most {BITS_PER_MASK - 2} conditions", hint="join some of them with OR"
+            )
         bits = []
         for what, text in asked:
             with about(what):
@@ -193,7 +197,7 @@ class _Lowering:
         if relations:
             source = relations[0].source
             hint = "prev, first and aggregates can stand in the condition of ev.intervals.homogeneous"
-            raise source.error(f"{what} is decided by one event", relations[0].resolved.span, hint)
+            raise source.error("this must be decided by one event", relations[0].resolved.span, hint)
         return alone
 
     def _one_type(self, name: str) -> Relation:

@@ -28,7 +28,7 @@ from eventide.plan.references import is_orderable
 from eventide.plan.rows.columns import RowColumns, plain
 from eventide.plan.rows.define import Code, Condition, ConditionCode, conjuncts, event_value, is_local, plain_tree
 from eventide.plan.rows.leaves import FoldLeaf, LabelLeaf, Leaf, NumberLeaf, Resolved, ValueLeaf, columns_read
-from eventide.plan.rows.outputs import Outputs
+from eventide.plan.rows.outputs import OF_ONE_ROW, Outputs
 from eventide.plan.rows.program import compile_pattern
 from eventide.plan.rows.resolve import resolve
 from eventide.plan.rows.streams import check_stream, reach, reads_number
@@ -150,7 +150,7 @@ class _Lowering:
             tuple(outputs.folded),
             tuple(outputs.listed),
             tuple(outputs.computed.values()),
-            Computed("holds", write_typed(typed, condition.source), pa.bool_()),
+            Computed("holds", write_typed(typed, condition.source, OF_ONE_ROW), pa.bool_()),
         )
 
     # --- the whole ------------------------------------------------------------------------------------------

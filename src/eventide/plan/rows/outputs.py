@@ -39,9 +39,12 @@ _WANTED = {
     "integer": ("whole numbers", "cast it: CAST(x AS BIGINT)"),
     "string": ("strings", "cast it: CAST(x AS STRING)"),
     "boolean": ("booleans", "compare it with something"),
-    "orderable": ("values with an order", "take a number, a string or a time"),
     "array": ("arrays", "single values are collected by collect_set(x)"),
 }
+
+
+# Spark has the function, but it is not Spark that evaluates what looks at several rows.
+OF_ONE_ROW = "on Spark it works on the columns of one row, PREV(f(x)) in place of f(PREV(x))"
 
 
 class Outputs:
@@ -153,11 +156,11 @@ class Outputs:
         unnested = [f'unnest("{name}") AS "{i}"' for i, name in enumerate(names)]
         if leaf.distinct:
             unnested.append(f'unnest(range(len("{names[0]}"))) AS "i"')
-        items_text = [f"{write_typed(value, source)} AS {column}" for column, value in made.items()]
+        items_text = [f"{write_typed(value, source, OF_ONE_ROW)} AS {column}" for column, value in made.items()]
         items_text += ["i"] if leaf.distinct else []
         rows = f'SELECT {", ".join(items_text)} FROM (SELECT {", ".join(unnested)}, "{NUMBER}" AS "number")'
         if leaf.filtered:
-            rows += f" WHERE {write_typed(self._fitted(typed[-1], 'boolean', leaf), source)}"
+            rows += f" WHERE {write_typed(self._fitted(typed[-1], 'boolean', leaf), source, OF_ONE_ROW)}"
         if leaf.distinct:
             rows = f"SELECT {', '.join(made)}, min(i) AS i FROM ({rows}) GROUP BY {', '.join(made)}"
         text = aggregate.write(use).replace("{rows}", f"({rows})")
@@ -178,6 +181,8 @@ class Outputs:
             "any": True,
         }
         if not fits.get(wanted, name in (wanted, "null")):
+            if wanted == "orderable":
+                raise self._unordered(leaf.name, dtype, leaf.span)
             shown, hint = _WANTED[wanted]
             raise self._error(f"{leaf.name} takes {shown}, but this is {type_name(dtype)}", leaf.span, hint)
         if wanted == "number" or (wanted == "numeric" and name in ("float", "null")):
@@ -190,13 +195,22 @@ class Outputs:
         dtype = self._type(value)
         if leaf.function in ("MIN", "MAX"):
             if dtype is not None and not is_orderable(column_type(dtype)):
-                shown, word = type_name(dtype), leaf.function.lower()
-                raise self._error(f"there is no {word} of {shown}", leaf.span, "take a number, a string or a time")
+                raise self._unordered(leaf.function.lower(), dtype, leaf.span)
             return
         if value.dtype is None:
             return
         if kind(value.dtype) not in ("integer", "double", "float", "decimal", "null"):
             raise self._error(f"there is no sum of {type_name(value.dtype)}", leaf.span, "sum numbers")
+
+    def _unordered(self, name: str, dtype: pa.DataType, span: Span) -> QueryError:
+        """Why an aggregate cannot order values: Spark orders structs and arrays, but otherwise than DuckDB."""
+        if pa.types.is_struct(dtype) or pa.types.is_list(dtype):
+            part = "a field of it, x.a" if pa.types.is_struct(dtype) else "an item of it, x[0]"
+            message = f"{name} cannot order {type_name(dtype)}: a NULL inside would come last, on Spark it comes first"
+            return self._error(message, span, f"take {part}")
+        return self._error(
+            f"there is no order for {name} of {type_name(dtype)}", span, "take a number, a string or a time"
+        )
 
     def _is_for_lists(self, function: str, value: EventValue | None) -> bool:
         """Whether no fold has the result: sums may need more than 64 bits, and DuckDB's intervals are no numbers."""

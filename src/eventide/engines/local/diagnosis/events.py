@@ -40,7 +40,7 @@ def diagnose_events(
     lower(plan, "local")  # what cannot run is no question of the events
     physical = lower_pattern(plan, "local")
     assert isinstance(physical.spec, PatternSpec)
-    parts, _, closing = split_conjuncts(plan)
+    parts, values, closing = split_conjuncts(plan)
     checks = symbol_checks(plan, parts)
     bits, bit_columns = check_columns(checks)
     columns = user_columns(plan)
@@ -52,7 +52,7 @@ def diagnose_events(
     progress = measure_progress(plan.pattern, spec.program)
     searched = LongestOperator(spec, os.cpu_count() or 1).search(block, progress.ranks, max_steps)
     names = {name: column.name for name, column in columns.items()}
-    question = Question(plan, spec, parts, closing, checks, bits, names, progress)
+    question = Question(plan, spec, parts, values, closing, checks, bits, names, progress)
     return _diagnosis(question, block, searched, partitions, source)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from eventide.engines.local.diagnosis.aggregates import aggregate_leaves, compute_aggregate
 from eventide.engines.local.diagnosis.columns import literal_hint
 from eventide.engines.local.diagnosis.result import Failure, shown
 from eventide.lang.durations import write_length
@@ -30,7 +31,7 @@ from eventide.operators.patterns.spec import PatternSpec
 from eventide.plan.bound import Bound
 from eventide.plan.diagnosis.checks import BITS_PER_COLUMN, Check, Shown, related_reads, shown_text
 from eventide.plan.diagnosis.progress import Progress
-from eventide.plan.expressions.split import Split
+from eventide.plan.expressions.split import EventValue, Split
 from eventide.plan.patterns.closing import ClosingTest
 
 _Slot = tuple[str, bool]  # a symbol, and whether NEXT stands before it
@@ -47,6 +48,7 @@ class Question:
     plan: Bound
     spec: PatternSpec
     parts: Split
+    values: Sequence[EventValue]  # that `closing` goes over
     closing: Sequence[ClosingTest]
     checks: dict[str, tuple[Check, ...]]
     bits: dict[Check, int]
@@ -83,6 +85,7 @@ class _Condition:
     span: Span
     broken_by: _Broken
     n_tests: int  # that one candidate takes
+    closing: int | None = None  # the number of a test that has aggregates
 
     def shown(self, plan: Bound) -> tuple[str, tuple[Shown, ...]]:
         """Its text, and what it reads."""
@@ -268,7 +271,8 @@ class Investigator:
             if not left:
                 row = candidates[0]
                 predicate, reads = condition.shown(self._question.plan)
-                values = ", ".join(self._values(reads, symbol, row, partial, condition.broken_by(row)))
+                read = self._values(reads, symbol, row, partial, condition.broken_by(row))
+                values = ", ".join([*read, *self._aggregates(condition.closing, symbol, row, partial)])
                 return _Found(n_met, Failure(symbol, "condition", predicate, values, self._time(row)))
             candidates, n_met = left, n_met + 1
         linked = [k for k, negation in enumerate(self._program.negations) if self._number(symbol) in negation.linked]
@@ -295,11 +299,8 @@ class Investigator:
                 n_tests = prod(1 if pool is None else len(pool) for pool in pools)
                 made.append(_Condition(test.source.span, self._breaks(k, slots, pools), n_tests))
         for k in edge.closes:
-            made.append(
-                _Condition(
-                    self._question.closing[k].source.span, self._leaves_open(k, symbol, partial), len(partial.rows)
-                )
-            )
+            span = self._question.closing[k].source.span
+            made.append(_Condition(span, self._leaves_open(k, symbol, partial), len(partial.rows), k))
         return made
 
     def _breaks(self, test: int, slots: list[_Slot], pools: list[list[int] | None]) -> _Broken:
@@ -377,7 +378,8 @@ class Investigator:
             if not self._closes(k, partial.symbols, partial.rows):
                 closing = question.closing[k]
                 reads = related_reads(question.plan, closing.source.span)
-                values = ", ".join(self._values(reads, "", -1, partial, {}))
+                read = self._values(reads, "", -1, partial, {})
+                values = ", ".join([*read, *self._aggregates(k, "", -1, partial)])
                 predicate = shown_text(question.plan, closing.source.span)
                 return Failure(sorted(closing.symbols)[0], "condition", predicate, values)
         return self._outside(endings, partial)
@@ -467,6 +469,21 @@ class Investigator:
                 f"{read.text} = {values[0]}" if len(rows) == 1 else f"{read.text} = [{', '.join(values)}{more}]"
             )
         return texts
+
+    def _aggregates(self, test: int | None, symbol: str, row: int, partial: _Partial) -> list[str]:
+        """The aggregates of a test over the events of the partial match, a candidate for a symbol among them."""
+        if test is None:
+            return []
+        question, texts = self._question, {}
+        closing = question.closing[test]
+        for leaf in aggregate_leaves(closing.tree):
+            aggregate = closing.aggregates[leaf.value]
+            rows = partial.of(aggregate.symbol) + ([row] if aggregate.symbol == symbol else [])
+            at = pa.array(self._ordered.order[rows], pa.int64())
+            events = pa.table({name: self._block.column(own).take(at) for name, own in question.names.items()})
+            value = None if aggregate.value is None else question.values[aggregate.value]
+            texts[shown_text(question.plan, leaf.span)] = shown(compute_aggregate(aggregate, value, events))
+        return [f"{text} = {value}" for text, value in texts.items()]
 
     def _value(self, column: str, row: int) -> Any:
         return self._block.column(self._question.names[column])[int(self._ordered.order[row])].as_py()

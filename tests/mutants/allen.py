@@ -1,0 +1,225 @@
+"""Mutants of relating intervals: the ranges of the kernel, windows, sides, slices, bad intervals, instants."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+RULES = ("tests/allen/test_rules.py",)
+PAIRS = ("tests/allen/test_same_pairs.py",)
+MESSAGES = ("tests/allen/test_messages.py",)
+SLICES = ("tests/allen/test_same_pairs.py::test_slices_of_time_find_every_pair_once",)
+BATCHES = ("tests/allen/test_same_pairs.py::test_micro_batches_find_the_pairs_of_one_batch",)
+LONG = ("tests/allen/test_same_pairs.py::test_long_tables_are_found_alike",)
+KERNEL = "kernels/allen.py"
+OPERATOR = "operators/allen/operator.py"
+INDEX = "operators/allen/index.py"
+INTAKE = "engines/interval_intake.py"
+
+ALLEN = (
+    Mutant(
+        "allen: an end that is equal is during",
+        KERNEL,
+        "near, at_start, end + 1, _LATEST, DURING",
+        "near, at_start, end, _LATEST, DURING",
+        RULES,
+    ),
+    Mutant(
+        "allen: what overlaps may meet",
+        KERNEL,
+        "near, at_start, start + 1, end - 1, OVERLAPPED_BY",
+        "near, at_start, start, end - 1, OVERLAPPED_BY",
+        RULES,
+    ),
+    Mutant(
+        "allen: an equal start may overlap",
+        KERNEL,
+        "behind_start, at_end, end + 1, latest, OVERLAPS",
+        "at_start, at_end, end + 1, latest, OVERLAPS",
+        RULES,
+    ),
+    Mutant(
+        "allen: starts knows no window",
+        KERNEL,
+        "behind_start, end + 1, latest, STARTS",
+        "behind_start, end + 1, _LATEST, STARTS",
+        PAIRS,
+    ),
+    Mutant(
+        "allen: overlaps knows no window",
+        KERNEL,
+        "at_end, end + 1, latest, OVERLAPS",
+        "at_end, end + 1, _LATEST, OVERLAPS",
+        RULES,
+    ),
+    Mutant(
+        "allen: meets knows no window",
+        KERNEL,
+        "behind_end, -_LATEST, latest, MEETS",
+        "behind_end, -_LATEST, _LATEST, MEETS",
+        RULES,
+    ),
+    Mutant(
+        "allen: the window's edge is outside",
+        KERNEL,
+        "latest = start + window_us if",
+        "latest = start + window_us - 1 if",
+        RULES,
+    ),
+    Mutant(
+        "allen: the window's edge is outside, backwards",
+        KERNEL,
+        "earliest = end - window_us if",
+        "earliest = end - window_us + 1 if",
+        RULES,
+    ),
+    Mutant(
+        "allen: a point at the end finishes",
+        KERNEL,
+        "and start < end:",
+        "and start <= end:",
+        RULES,
+    ),
+    Mutant(
+        "allen: a point at the start is met by",
+        KERNEL,
+        "earliest, start - 1, MET_BY",
+        "earliest, start, MET_BY",
+        RULES,
+    ),
+    Mutant(
+        "allen: a point at the end is finished by",
+        KERNEL,
+        "start + 1, end - 1, FINISHED_BY",
+        "start + 1, end, FINISHED_BY",
+        RULES,
+    ),
+    Mutant(
+        "allen: after forgets what is far",
+        KERNEL,
+        "near, at_start, earliest, _LATEST, AFTER",
+        "near, at_start, start, _LATEST, AFTER",
+        RULES,
+    ),
+    Mutant(
+        "allen: a run is passed over whose greatest value is wanted",
+        KERNEL,
+        "if high[node] >= least and low[node] <= most:",
+        "if high[node] > least and low[node] <= most:",
+        LONG,
+    ),
+    Mutant(
+        "allen: a run is passed over whose least value is wanted",
+        KERNEL,
+        "if high[node] >= least and low[node] <= most:",
+        "if high[node] >= least and low[node] < most:",
+        LONG,
+    ),
+    Mutant(
+        "allen: a run of runs is passed over from its middle",
+        KERNEL,
+        "i & ((FAN << FAN_BITS * level) - 1) == 0",
+        "i & (FAN - 1) == 0",
+        LONG,
+    ),
+    Mutant(
+        "allen: the longest interval is a little shorter",
+        KERNEL,
+        "start - longest_us)",
+        "start - longest_us + 2)",
+        RULES,
+    ),
+    Mutant(
+        "allen: equal keys stand as they come", INDEX, "by_key if order is None else order[by_key]", "by_key", PAIRS
+    ),
+    Mutant(
+        "allen: left intervals that are known meet no new right ones",
+        OPERATOR,
+        "held.take(is_left & ~is_new), held.take(is_right & is_new)",
+        "held.take(is_left & ~is_new), held.take(is_right & ~is_right)",
+        BATCHES,
+    ),
+    Mutant(
+        "allen: pairs of known intervals leave again",
+        OPERATOR,
+        "held.take(is_left & ~is_new), held.take(is_right & is_new)",
+        "held.take(is_left & ~is_new), held.take(is_right)",
+        BATCHES,
+    ),
+    Mutant(
+        "allen: state is forgotten a microsecond too early",
+        OPERATOR,
+        "self._watermark_us - window_us + 1",
+        "self._watermark_us - window_us + 1_000_001",
+        RULES,
+    ),
+    Mutant(
+        "allen: long intervals are held",
+        OPERATOR,
+        "block = block.filter(pc.less_equal(lengths, window_us))",
+        "pass",
+        RULES,
+    ),
+    Mutant(
+        "allen: the composite begins where left does",
+        OPERATOR,
+        "np.minimum(start_us[lefts], start_us[rights])",
+        "start_us[lefts]",
+        RULES,
+    ),
+    Mutant(
+        "allen: the composite ends where right does",
+        OPERATOR,
+        "np.maximum(end_us[lefts], end_us[rights])",
+        "end_us[rights]",
+        RULES,
+    ),
+    Mutant(
+        "allen: a batch begins with the last of the one before",
+        OPERATOR,
+        "        yield first, stop\n        first = stop",
+        "        yield first, stop\n        first = max(stop - 1, first + 1)",
+        RULES,
+    ),
+    Mutant(
+        "allen: nothing goes into the next slice",
+        INTAKE,
+        ">= length_us - overlap_us",
+        ">= length_us",
+        SLICES,
+    ),
+    Mutant(
+        "allen: the edge does not go into the next slice", INTAKE, ">= length_us - over", "> length_us - over", SLICES
+    ),
+    Mutant(
+        "allen: pairs of carried intervals are found again",
+        OPERATOR,
+        " & (mask & CARRIED == 0)",
+        "",
+        SLICES,
+    ),
+    Mutant(
+        "allen: an interval of one instant is bad",
+        INTAKE,
+        "pc.less_equal(start, end)",
+        "pc.less(start, end)",
+        MESSAGES,
+    ),
+    Mutant("allen: NULL is no bad time", INTAKE, "(start, end), False)", "(start, end), True)", MESSAGES),
+    Mutant(
+        "allen: bad intervals are not counted", INTAKE, "raw.filter(is_good), n_bad", "raw.filter(is_good), 0", MESSAGES
+    ),
+    Mutant(
+        "allen: a point on the right has the relations of one on the left",
+        "plan/allen/relations.py",
+        "return inverse(_POINT_TO_INTERVAL),",
+        "return _POINT_TO_INTERVAL,",
+        RULES,
+    ),
+    Mutant(
+        "allen: the latest instant is the start",
+        "plan/allen/instants.py",
+        '"latest": end',
+        '"latest": start',
+        RULES,
+    ),
+)

@@ -1,0 +1,183 @@
+"""Mutants of slices of time: matrices across tasks and micro-batches, and how events are shared out."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_SLICES = "tests/trends/test_slices.py::test_"
+ORDER = (f"{_SLICES}slices_are_multiplied_in_order_of_time",)
+TIES = (f"{_SLICES}events_of_one_time_in_two_slices_do_not_follow_one_another",)
+OVER = (f"{_SLICES}a_matrix_does_not_reach_over_events_of_others",)
+LAST = (f"{_SLICES}the_last_event_of_all_slices_says_when_it_was_detected",)
+EXTREMES = (f"{_SLICES}extremes_and_sums_go_through_slices",)
+INFINITE = (f"{_SLICES}an_infinite_value_in_a_slice_is_a_result_and_no_overflow",)
+WAITING = (f"{_SLICES}events_that_the_watermark_has_not_passed_stay_events",)
+MATRICES = (f"{_SLICES}a_window_that_only_matrices_hold_is_waited_for_and_forgotten",)
+COMPACT = (f"{_SLICES}matrices_of_one_pane_become_one",)
+APART = (f"{_SLICES}matrices_of_different_panes_stay_apart",)
+STATE = (f"{_SLICES}the_state_of_a_stream_follows_the_panes_not_the_events",)
+FEW = (f"{_SLICES}few_events_stay_events",)
+SHARED_OUT = (f"{_SLICES}files_are_shared_out_by_key_or_by_time",)
+REASONS = (f"{_SLICES}a_pattern_that_needs_its_events_has_no_slices_and_says_why",)
+
+SLICES = "operators/trends/slices.py"
+OPERATOR = "operators/trends/operator.py"
+PAIRS = "kernels/pane_pairs.py"
+DISTRIBUTION = "engines/distribution.py"
+
+TREND_SLICES = (
+    Mutant(
+        "slices: they are multiplied in the order in which they come",
+        SLICES,
+        "order = np.lexsort((ts_us, codes))",
+        "order = np.argsort(codes, kind='stable')",
+        ORDER,
+    ),
+    Mutant(
+        "slices: events of a time that others share become a matrix",
+        SLICES,
+        'frequent[np.searchsorted(line.ts_us, lo) : np.searchsorted(line.ts_us, hi, side="right")] = False',
+        "pass",
+        TIES,
+    ),
+    Mutant(
+        "slices: a matrix reaches over a shared time",
+        SLICES,
+        "first = np.unique(np.concatenate([begins, places[(places > 0) & (places < n)]]))",
+        "first = begins",
+        OVER,
+    ),
+    Mutant(
+        "slices: the first slice says when it was detected",
+        SLICES,
+        "np.maximum.at(last_us, key,",
+        "np.maximum.at(last_us, key[:1],",
+        LAST,
+    ),
+    Mutant(
+        "slices: the last event of a pair is its first",
+        PAIRS,
+        "out[1][p] = ts_us[last[pair_key[p]]]",
+        "out[1][p] = ts_us[first[pair_key[p]]]",
+        LAST,
+    ),
+    Mutant(
+        "slices: a greatest value travels as the least",
+        "operators/trends/matrices.py",
+        "codes = len(distinct[i]) - 1 - ranks if greatest else ranks",
+        "codes = ranks",
+        EXTREMES,
+    ),
+    Mutant(
+        "slices: a slice forgets that a value was infinite",
+        SLICES,
+        "finite = pc.all(pc.is_finite(taken)).as_py() is not False",
+        "finite = True",
+        INFINITE,
+    ),
+    Mutant(
+        "slices: few events become a matrix, too",
+        PAIRS,
+        "out[r] = counts[key[r]] >= least",
+        "out[r] = counts[key[r]] >= 0",
+        FEW,
+    ),
+    Mutant(
+        "slices: counts of the pane before are added",
+        PAIRS,
+        "            counts[key[r]] = 0\n",
+        "            pass\n",
+        (f"{_SLICES}panes_are_counted_each_by_itself",),
+    ),
+    Mutant(
+        "slices: the first matrix of a pane is left out when they become one",
+        "kernels/trend_panes.py",
+        "for i in range(borders[run] + 1, borders[run + 1]):",
+        "for i in range(borders[run] + 2, borders[run + 1]):",
+        COMPACT,
+    ),
+    Mutant(
+        "slices: matrices of all panes become one",
+        SLICES,
+        "(np.diff(key) != 0) | (np.diff(oldest) != 0) | (np.diff(newest) != 0)",
+        "np.diff(key) != 0",
+        APART,
+    ),
+    Mutant(
+        "slices: matrices of all groups become one",
+        SLICES,
+        "(np.diff(key) != 0) | (np.diff(oldest) != 0) | (np.diff(newest) != 0)",
+        "(np.diff(oldest) != 0) | (np.diff(newest) != 0)",
+        COMPACT,
+    ),
+    Mutant(
+        "slices: a micro-batch makes matrices of events that may have others before them",
+        OPERATOR,
+        "events = self._buffer.take_out(self._watermark_us)",
+        "events = self._buffer.take_out(MAX_US)",
+        WAITING,
+    ),
+    Mutant(
+        "slices: what is left of a segment is forgotten",
+        "operators/buffer.py",
+        "self.append(concatenate(left))",
+        "pass",
+        WAITING,
+    ),
+    Mutant(
+        "slices: nothing waits where only matrices are held",
+        OPERATOR,
+        "found = [held.earliest_after(first_open_us - 1) for held in (self._buffer, self._slices)]",
+        "found = [held.earliest_after(first_open_us - 1) for held in (self._buffer,)]",
+        MATRICES,
+    ),
+    Mutant(
+        "slices: matrices are never forgotten",
+        OPERATOR,
+        "for held in (self._buffer, self._slices):\n",
+        "for held in (self._buffer,):\n",
+        MATRICES,
+    ),
+    Mutant(
+        "slices: the state keeps the events",
+        OPERATOR,
+        "if self._slicer is None or self.spec.slide is None or self._watermark_us <= MIN_US:",
+        "if True:",
+        STATE,
+    ),
+    Mutant(
+        "slices: conditions on neighbours are lost in matrices",
+        SLICES,
+        "    if spec.tests:\n",
+        "    if False:\n",
+        REASONS,
+    ),
+    Mutant(
+        "slices: no key is ever hot",
+        DISTRIBUTION,
+        "if top > min(2 / n_buckets, 0.5) else None",
+        "if top > 1 else None",
+        SHARED_OUT,
+    ),
+    Mutant(
+        "slices: row groups that overlap are taken for ordered ones",
+        DISTRIBUTION,
+        "_shared_share(in_order, shares, shared) <= MOST_SHARED",
+        "True",
+        SHARED_OUT,
+    ),
+    Mutant(
+        "slices: rare pairs are combined",
+        DISTRIBUTION,
+        "if not why and lies_in_order and frequent >= 0.5:",
+        "if not why and lies_in_order:",
+        SHARED_OUT,
+    ),
+    Mutant(
+        "slices: two literals hold at once",
+        "plan/trends/alphabet.py",
+        "alike.setdefault(atom[0], {}).setdefault(value, []).append(atom)",
+        "alike.setdefault(atom[0], {}).setdefault('', []).append(atom)",
+        ("tests/trends/test_slices.py::test_the_letters_that_conditions_leave",),
+    ),
+)

@@ -26,6 +26,7 @@ from tests.mutants.detection import DETECTION
 from tests.mutants.diagnosis import DIAGNOSIS
 from tests.mutants.events import EVENTS
 from tests.mutants.generators import GENERATORS
+from tests.mutants.intervals import INTERVALS
 from tests.mutants.mutant import Mutant
 from tests.mutants.patterns import PATTERNS
 from tests.mutants.reading import READING
@@ -48,6 +49,7 @@ MUTANTS = (
     *READING,
     *TRENDS,
     *TREND_NUMBERS,
+    *INTERVALS,
     *ALLEN,
     *TREND_SLICES,
     *TIMELINE,

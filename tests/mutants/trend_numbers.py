@@ -14,6 +14,7 @@ ADD = (f"{_ARITHMETIC}exact_numbers_add_up",)
 STAYS = (f"{_ARITHMETIC}exact_numbers_past_the_range_stay_there",)
 MULTIPLY = (f"{_ARITHMETIC}exact_numbers_multiply", f"{_ARITHMETIC}exact_numbers_multiply_by_weights")
 SCALED = (f"{_ARITHMETIC}scaled_numbers_add_up",)
+LANES = (f"{_ARITHMETIC}exact_numbers_in_lanes", f"{_ARITHMETIC}scaled_numbers_in_lanes")
 LIMIT = (f"{_NUMBERS}a_number_just_past_38_digits",)
 SIGNS = (f"{_NUMBERS}sums_of_negative_numbers_and_decimals_are_exact",)
 SIGNS_OF_LOGARITHMS = (f"{_NUMBERS}an_average_of_both_signs_beside_logarithms",)
@@ -44,15 +45,15 @@ TREND_NUMBERS = (
     Mutant(
         "trends: a product past two words is a number",
         EXACT,
-        "b[j, 1] >= BEYOND or over != _ZERO or total < high",
-        "b[j, 1] >= BEYOND or total < high",
+        "return first, total, high >= BEYOND or over != _ZERO or total < second",
+        "return first, total, high >= BEYOND or total < second",
         MULTIPLY,
     ),
     Mutant(
         "trends: a product whose carry is past two words is a number",
         EXACT,
-        "b[j, 1] >= BEYOND or over != _ZERO or total < high",
-        "b[j, 1] >= BEYOND or over != _ZERO",
+        "return first, total, high >= BEYOND or over != _ZERO or total < second",
+        "return first, total, high >= BEYOND or over != _ZERO",
         MULTIPLY,
     ),
     Mutant(
@@ -83,19 +84,47 @@ TREND_NUMBERS = (
         "number is not None and number >= 2 * LIMIT",
         LIMIT,
     ),
+    Mutant(
+        "trends: a sum loses its carry in lanes",
+        EXACT,
+        "(_ONE if low < first[source + k] else _ZERO)",
+        "_ZERO",
+        LANES,
+    ),
+    Mutant(
+        "trends: a sum past the range is a number again in lanes",
+        EXACT,
+        "second[target + k] = BEYOND if is_beyond else high",
+        "second[target + k] = high",
+        LANES,
+    ),
+    Mutant(
+        "trends: a number of the scale before adds nothing in lanes",
+        LOG2,
+        "(_SMALL if ahead == -1.0 else 0.0)",
+        "0.0",
+        LANES,
+    ),
+    Mutant(
+        "trends: a sum of the next scale keeps the scale in lanes",
+        LOG2,
+        "second[target + k] = e + 1.0 if is_large else e",
+        "second[target + k] = e",
+        LANES,
+    ),
     # Numbers and groups
     Mutant(
         "trends: a number of the next scale hides the one before it",
         LOG2,
-        "m, a[i, 1] = m + a[i, 0] * _SMALL, e",
-        "a[i, 1] = e",
+        "total, e = n + m * _SMALL, f",
+        "total, e = n, f",
         SCALED,
     ),
     Mutant(
         "trends: a number of the scale before adds nothing",
         LOG2,
-        "m = a[i, 0] + m * _SMALL",
-        "m = a[i, 0]",
+        "total = m + n * _SMALL",
+        "total = m",
         SCALED,
     ),
     Mutant(

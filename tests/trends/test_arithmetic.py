@@ -124,3 +124,53 @@ def test_doubles_past_their_range_are_infinite_and_nothing_times_them_is_nothing
     double_numbers.add_times(a, 2, a, 0, 0.0)
     double_numbers.add_product(a, 2, a, 0, a, 3)
     assert a[:, 0].tolist() == [math.inf, 1e308, 0.0, 0.0]
+
+
+# Lanes: many numbers at once, their first and second words apart.
+
+
+def laned(rows: Any) -> tuple[Any, Any]:
+    array = np.array(rows)
+    return array[:, 0].copy(), array[:, 1].copy()
+
+
+def in_lanes(kind: Any, name: str, pairs: list[tuple[Any, Any]], *weight: Any) -> list[tuple[Any, Any]]:
+    """The sums of pairs of numbers, all in one call; a lane before and one behind must stay as they are."""
+    n = len(pairs)
+    first, second = laned([x for x, _ in pairs] + [pairs[0][0]] + [y for _, y in pairs] + [pairs[0][1]])
+    kept = first[n].copy(), second[n].copy()
+    getattr(kind, name)(first, second, 0, n + 1, n, *weight)
+    assert (first[n], second[n]) == kept
+    return list(zip(first[:n].tolist(), second[:n].tolist(), strict=True))
+
+
+def test_exact_numbers_in_lanes() -> None:
+    pairs = list(product(EXACT, repeat=2))
+    words = [(exact(x)[0], exact(y)[0]) for x, y in pairs]
+    for (x, y), found in zip(pairs, in_lanes(exact_numbers, "add_lanes", words), strict=True):
+        assert value([found]) == total(x, y), (x, y)
+    for weight in WEIGHTS:
+        made = in_lanes(exact_numbers, "add_times_lanes", words, np.uint64(weight))
+        for (x, y), found in zip(pairs, made, strict=True):
+            assert value([found]) == total(x, times(y, weight)), (x, y, weight)
+    for x in EXACT:
+        assert exact_numbers.words_to_doubles(*exact(x)[0]) == exact_numbers.to_doubles(exact(x), 0)
+
+
+def test_scaled_numbers_in_lanes() -> None:
+    """Zero has the scale 0 there: lanes are cleared before they are added to."""
+    pairs = list(product([(0.0, 0.0), *SCALED[4:]], repeat=2))
+    for (x, y), found in zip(pairs, in_lanes(scaled_numbers, "add_lanes", pairs), strict=True):
+        assert is_near(np.array([found]), fraction(*x) + fraction(*y)), (x, y)
+    for weight in (0.0, 0.25, 1.0, 2.0**70):
+        made = in_lanes(scaled_numbers, "add_times_lanes", pairs, weight)
+        for (x, y), found in zip(pairs, made, strict=True):
+            assert is_near(np.array([found]), fraction(*x) + fraction(*y) * Fraction(weight)), (x, y, weight)
+
+
+def test_doubles_in_lanes() -> None:
+    pairs = [((1e308, 0.0), (1e308, 0.0)), ((1.0, 0.0), (2.5, 0.0)), ((1.0, 0.0), (0.0, 0.0))]
+    assert [x for x, _ in in_lanes(double_numbers, "add_lanes", pairs)] == [math.inf, 3.5, 1.0]
+    assert [x for x, _ in in_lanes(double_numbers, "add_times_lanes", pairs, 0.0)] == [1e308, 1.0, 1.0]
+    # Nothing times infinity is nothing.
+    assert [x for x, _ in in_lanes(double_numbers, "add_times_lanes", pairs, math.inf)] == [math.inf, math.inf, 1.0]

@@ -355,7 +355,7 @@ GROUPED = "PATTERN (SEQ(A+, B))+ GROUP BY g RETURN g, COUNT(*)"
     [
         ("PATTERN (SEQ(A+, B))+ RETURN COUNT(*)", "ab", GROUPS, RANGES),
         (GROUPED, "aaaaaaab", GROUPS, RANGES),
-        (GROUPED, "abcdefghijklmnopqrst", GROUPS, KEYS),
+        (GROUPED, "abcdefgh", GROUPS, KEYS),
         ("PATTERN A+ GROUP BY g WITHIN 8 seconds RETURN g, COUNT(*)", "abcdefghijklmnopqrst", KEYS, KEYS),
         ("PATTERN A+ WHERE A.x < NEXT(A).x RETURN COUNT(*)", "ab", KEYS, KEYS),
     ],

@@ -26,7 +26,7 @@ from eventide.plan.physical import Physical
 # An exchange takes half a second, whatever it moves; a core takes less for this many events.
 FEW_ROWS = 2_000_000
 ROWS_PER_SLICE = 2_000_000  # that a task holds at once
-SAMPLE_ROWS = 250_000
+SAMPLE_ROWS = 100_000
 MOST_SHARED = 0.1  # of the events, that lie in times of several tasks and so stay events
 KEYS, GROUPS, RANGES = "keys", "row groups", "ranges"
 

@@ -148,3 +148,44 @@ def cut_runs(ts: IntArray, lo: IntArray, hi: IntArray, end: IntArray, at: IntArr
             out[i] = hi[i]
             continue
         out[i] = lo[i] + np.searchsorted(ts[lo[i] : hi[i]], at[i], side="right")
+
+
+@njit(cache=True, nogil=True)
+def mark_needed(
+    ts: IntArray, mask: IntArray, offsets: IntArray, stretch: IntArray, measured: int, least: IntArray, out: Any
+) -> None:
+    """Which events of a slice of time tell the runs that all its events tell.
+
+    Those at which a condition changes, those of runs whose events are aggregated (`measured`), the first and the last
+    of each partition, and the first at which a run has lasted as long as it must (`least`, 0: does not matter). Before
+    an event of another `stretch` others may be missing, so it is like a first one; of stretch -1 all are needed.
+    """
+    begun = np.zeros(least.size, dtype=np.int64)
+    for p in range(offsets.size - 1):
+        waiting, unsure = 0, 0
+        for i in range(offsets[p], offsets[p + 1]):
+            is_first = i == offsets[p] or stretch[i] != stretch[i - 1] or stretch[i] < 0
+            before = 0 if is_first else mask[i - 1]
+            needed = is_first or i == offsets[p + 1] - 1 or mask[i] != before or mask[i] & measured != 0
+            if is_first:
+                waiting, unsure = 0, 0
+            changed = mask[i] ^ before
+            for k in range(least.size):
+                bit = 1 << k
+                if least[k] == 0:
+                    continue
+                if changed & bit:
+                    waiting &= ~bit
+                    unsure &= ~bit
+                    if mask[i] & bit:
+                        waiting |= bit
+                        begun[k] = ts[i]
+                        if is_first:
+                            unsure |= bit
+                elif waiting & bit:
+                    if unsure & bit:
+                        needed = True
+                    if ts[i] - begun[k] >= least[k]:
+                        needed = True
+                        waiting &= ~bit
+            out[i] = needed

@@ -24,6 +24,7 @@ from eventide.operators.rows.operator import warm as warm_rows
 from eventide.operators.rows.spec import RowsSpec
 from eventide.operators.sequence import SequenceOperator, SequenceSpec
 from eventide.operators.sequence import warm as warm_sequence
+from eventide.operators.situations.combine import SituationCombiner
 from eventide.operators.situations.operator import SituationOperator
 from eventide.operators.situations.operator import warm as warm_situations
 from eventide.operators.situations.spec import SituationSpec
@@ -68,11 +69,15 @@ def make_operator(spec: Spec, n_threads: int = 1, compute: Compute = cannot_comp
 
 def make_combiner(spec: Spec) -> Combiner | None:
     """What puts smaller blocks in place of blocks of events; None where the operator needs the events."""
+    if isinstance(spec, SituationSpec):
+        return SituationCombiner(spec)
     return make_slicer(spec) if isinstance(spec, TrendSpec) else None
 
 
 def needs_events(spec: Spec) -> str | None:
     """Why the operator needs the events themselves; None where it has a combiner."""
+    if isinstance(spec, SituationSpec):
+        return None
     if not isinstance(spec, TrendSpec):
         return "matches are made of the events themselves"
     tables = slice_tables(spec)

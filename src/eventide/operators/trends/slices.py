@@ -32,6 +32,7 @@ from eventide.operators.trends.spec import TrendSpec
 from eventide.operators.trends.states import States
 from eventide.operators.trends.tables import Tables
 
+WORTH = 4  # times the room of a matrix that its events take: below, they are as quickly walked where they meet
 Range = tuple[int, int]  # from an instant to another, both included
 
 
@@ -105,11 +106,11 @@ class Slicer:
         return [each for each in made if each.num_rows]
 
     def _least(self, block: pa.Table) -> int:
-        """From how many events on their matrix takes less room."""
+        """From how many events on a matrix in their place is worth its product."""
         n_each = 1 + len(self.inputs.weights) + len(self.inputs.sums) + len(self.inputs.extremes)
         # A number has two words; two times stand beside them.
         matrix_bytes = 16 * (self.tables.n_states**2 * n_each + 1)
-        return max(2, int(-(-matrix_bytes * block.num_rows // max(block.nbytes, 1))))
+        return max(2, int(WORTH * matrix_bytes * block.num_rows // max(block.nbytes, 1)))
 
     def _frequent(self, block: pa.Table, line: Timeline, panes: Panes) -> Any:
         """Of every event whether a matrix would stand for it."""

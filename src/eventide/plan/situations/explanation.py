@@ -96,8 +96,11 @@ def distribution_line(spec: SituationSpec, plan: Bound, engine: str, n_rows: int
     if not plan.partition:
         if engine == "local":
             return f"local{seen}: one pass derives, stretches of time are matched on all cores"
-        return f"{engine}{seen}: one {'task' if engine == 'spark' else 'bucket'}, because there is no partition column"
+        if engine == "spark":
+            return f"spark{seen}: tasks derive slices of time, one task puts them together and matches; few events: one"
+        return "spark stream: one bucket, because there is no partition column"
     keys = ", ".join(plan.partition)
     if engine == "local":
         return f"local{seen}: partitions by {keys} are shared out over all cores"
-    return f"{engine}{seen}: hash of {keys} to buckets, one operator per bucket"
+    sliced = "; with a hot key, or few events that matter, tasks derive slices of time first" if engine == "spark" else ""
+    return f"{engine}{seen}: hash of {keys} to buckets, one operator per bucket{sliced}"

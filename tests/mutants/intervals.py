@@ -1,0 +1,248 @@
+"""Mutants of derived intervals: runs, spans, aggregates, what is kept between two calls."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_RULES = "tests/intervals/test_rules.py::test_"
+_STREAMS = "tests/intervals/test_streams.py::test_"
+_SAME = "tests/intervals/test_same_intervals.py::test_"
+BATCHES = (f"{_SAME}micro_batches_with_a_restart_after_each_derive_the_intervals_of_one_batch",)
+LOCAL = (f"{_SAME}the_embedded_engine_derives_the_oracles_intervals",)
+FIRST_EVENT = (
+    f"{_RULES}what_relates_an_event_to_the_run_does_not_apply_to_its_first_event",
+    f"{_RULES}what_is_about_aggregates_alone_applies_to_the_first_event_too",
+)
+GAP = (f"{_RULES}successive_events_are_less_than_the_gap_apart",)
+MOST = (f"{_RULES}a_run_that_reaches_the_most_closes_and_the_next_event_begins_another",)
+LEAST = (f"{_RULES}runs_with_too_few_events_are_dropped",)
+BREAKS = (f"{_RULES}an_event_that_breaks_a_run_may_begin_the_next",)
+EXCLUDED = (
+    f"{_RULES}an_excluded_event_discards_the_open_start",
+    f"{_RULES}an_excluded_event_neither_starts_nor_ends_a_span",
+)
+ENDS = (
+    f"{_RULES}an_event_that_ends_a_span_does_not_start_the_next",
+    f"{_RULES}a_span_reaches_from_the_earliest_open_start_to_the_next_end",
+)
+TIME = (f"{_STREAMS}time_closes_a_run_when_no_event_can_be_near_enough",)
+
+KERNEL = "kernels/intervals.py"
+OPERATOR = "operators/intervals/operator.py"
+OPENED = "operators/intervals/opened.py"
+OUTPUTS = "operators/intervals/outputs.py"
+CODE = "plan/intervals/code.py"
+LOWER = "plan/intervals/lower.py"
+EXPRESSIONS = "plan/intervals/expressions.py"
+
+INTERVALS = (
+    Mutant(
+        "intervals: relative conditions apply to the first event",
+        LOWER,
+        "return is_local(resolved) or not any(isinstance(leaf, ValueLeaf) for leaf in resolved.leaves)",
+        "return True",
+        FIRST_EVENT,
+    ),
+    Mutant(
+        "intervals: aggregate conditions do not apply to the first event",
+        LOWER,
+        "return is_local(resolved) or not any(isinstance(leaf, ValueLeaf) for leaf in resolved.leaves)",
+        "return is_local(resolved)",
+        FIRST_EVENT,
+    ),
+    Mutant(
+        "intervals: the first event is never tested by aggregates",
+        CODE,
+        "            if relation.at_first:\n                begins.append(text)",
+        "            if relation.at_first:\n                begins.append('')",
+        FIRST_EVENT,
+    ),
+    Mutant(
+        "intervals: prev is the first event",
+        CODE,
+        'PREV: "last", FIRST: "first"',
+        'PREV: "first", FIRST: "first"',
+        LOCAL,
+    ),
+    Mutant(
+        "intervals: an unknown conjunct holds",
+        CODE,
+        "self.line(f\"holds = {' and not '.join(self.write(typed))}\")",
+        "self.line(f\"holds = {' or '.join(self.write(typed))}\")",
+        (f"{_RULES}a_condition_that_is_unknown_is_not_met",),
+    ),
+    Mutant(
+        "intervals: the type is not asked for",
+        LOWER,
+        "                    relations.append(self._one_type(self.options.type))",
+        "                    self._one_type(self.options.type)",
+        (f"{_RULES}an_event_of_another_type_ends_a_run",),
+    ),
+    Mutant(
+        "intervals: a sum begins at zero where there was no value, and counts it",
+        CODE,
+        'lines += [f"    {x} = {added} if {n} > 0 else {y}", f"    {n} += 1"]',
+        'lines += [f"    {x} = {added} if {n} > 1 else {y}", f"    {n} += 1"]',
+        LOCAL,
+    ),
+    Mutant(
+        "intervals: NaN is the least",
+        CODE,
+        'f"{y} < {x} or ({x} != {x} and {y} == {y})"',
+        'f"{y} < {x}"',
+        (f"{_RULES}nan_is_the_greatest_value",),
+    ),
+    Mutant(
+        "intervals: the mean of squares is not kept",
+        CODE,
+        '        lines.append(f"{kept}[slot, {fold.place - 1}] = m{k}")',
+        "        pass",
+        (f"{_RULES}a_deviation_is_exact_where_squares_are_large",),
+    ),
+    Mutant(
+        "intervals: strings have codes without an order",
+        CODE,
+        'index = self._index(value, is_ranked=is_string and function in ("MIN", "MAX"))',
+        "index = self._index(value)",
+        (f"{_RULES}a_value_is_an_expression_over_the_events_of_the_interval",),
+    ),
+    Mutant(
+        "intervals: FILTER is ignored",
+        EXPRESSIONS,
+        "    if not leaf.filtered:\n        return made[0]",
+        "    return made[0]",
+        LOCAL,
+    ),
+    Mutant(
+        "intervals: a sample's deviation divides by all",
+        EXPRESSIONS,
+        '"STDDEV_SAMP": "CASE WHEN n > 1 THEN sqrt(s / (n - 1)) END"',
+        '"STDDEV_SAMP": "CASE WHEN n > 1 THEN sqrt(s / n) END"',
+        (f"{_RULES}a_deviation_is_exact_where_squares_are_large",),
+    ),
+    Mutant("intervals: the gap is included", KERNEL, "- ts_us[last] < gap_us", "- ts_us[last] <= gap_us", GAP),
+    Mutant(
+        "intervals: a run goes one beyond the most",
+        KERNEL,
+        "if not holds or count >= maximum:",
+        "if not holds or count > maximum:",
+        MOST,
+    ),
+    Mutant("intervals: one event is never a full run", KERNEL, "if maximum <= 1:", "if maximum < 1:", MOST),
+    Mutant(
+        "intervals: short runs stay",
+        KERNEL,
+        "                if count >= minimum:",
+        "                if count >= 1:",
+        LEAST,
+    ),
+    Mutant(
+        "intervals: an event that breaks a run begins none",
+        KERNEL,
+        "            if holds:\n                continue",
+        "            continue",
+        BREAKS,
+    ),
+    Mutant(
+        "intervals: an excluded event is like any other",
+        KERNEL,
+        "        if bits & EXCLUDED:",
+        "        if bits & 0:",
+        EXCLUDED,
+    ),
+    Mutant(
+        "intervals: a start in between begins anew",
+        KERNEL,
+        "        elif opened[slot, COUNT] > 0:",
+        "        elif opened[slot, COUNT] > 0 and not bits & STARTS:",
+        ENDS,
+    ),
+    Mutant(
+        "intervals: a run waits for an instant too long",
+        OPERATOR,
+        "soon = min(soon, self._opened.earliest_us + self.spec.gap_us - 1)",
+        "soon = min(soon, self._opened.earliest_us + self.spec.gap_us)",
+        TIME,
+    ),
+    Mutant(
+        "intervals: time closes a run too early",
+        OPERATOR,
+        "return last_us <= watermark_us + 1 - self.spec.gap_us",
+        "return last_us <= watermark_us + 2 - self.spec.gap_us",
+        TIME,
+    ),
+    Mutant(
+        "intervals: time alone closes nothing",
+        OPERATOR,
+        "return watermark_us == MAX_US or (gap_us is not None and "
+        "self._opened.earliest_us + gap_us - 1 <= watermark_us)",
+        "return watermark_us == MAX_US",
+        TIME,
+    ),
+    Mutant(
+        "intervals: a span without an end is closed by the end of the input",
+        OPERATOR,
+        "        if spec.kind == RUNS:",
+        "        if spec.kind:",
+        (f"{_RULES}a_start_without_an_end_is_no_interval",),
+    ),
+    Mutant(
+        "intervals: short runs are closed by the end of the input",
+        OPERATOR,
+        "long = left[over & (opened[left, COUNT] >= spec.minimum)]",
+        "long = left[over]",
+        (f"{_STREAMS}time_closes_a_run_when_no_event_can_be_near_enough", *LOCAL),
+    ),
+    Mutant(
+        "intervals: events are worked off twice",
+        OPERATOR,
+        "            if pc.min(ts).as_py() <= newer_than_us:",
+        "            if pc.min(ts).as_py() < MIN_US:",
+        BATCHES,
+    ),
+    Mutant(
+        "intervals: ties stay as they come",
+        OPERATOR,
+        "        if meets_equal(slots[at], ts_us[at], np.full(n_codes, MIN_US)):",
+        "        if n_codes < 0:",
+        (
+            f"{_RULES}tied_events_follow_one_another_by_the_sequence",
+            f"{_RULES}without_a_sequence_ties_are_ordered_by_the_columns_that_are_read",
+        ),
+    ),
+    Mutant(
+        "intervals: a restart forgets which event was the last",
+        OPENED,
+        "opened[slots, FIRST], opened[slots, LAST], opened[slots, COUNT] = first, first + 1, self.counts",
+        "opened[slots, FIRST], opened[slots, LAST], opened[slots, COUNT] = first, first, self.counts",
+        BATCHES,
+    ),
+    Mutant(
+        "intervals: a restart forgets extreme values",
+        OPENED,
+        "            kept[extreme.array][slots, extreme.place] = cols[array][row, first + 2 + i]",
+        "            kept[extreme.array][slots, extreme.place] = 0",
+        BATCHES,
+    ),
+    Mutant(
+        "intervals: a restart forgets which event has the extreme value",
+        OPENED,
+        "np.where(kept[2][slots, extreme.count] > 0, kept[3][slots, i], rows[:, 0])",
+        "rows[:, 0]",
+        BATCHES,
+    ),
+    Mutant(
+        "intervals: no value is a value",
+        OUTPUTS,
+        "missing = closed.kept[2][:, spec.extremes[taken.extreme].count] == 0",
+        "missing = closed.kept[2][:, spec.extremes[taken.extreme].count] < 0",
+        LOCAL,
+    ),
+    Mutant(
+        "intervals: the last event is the first",
+        OUTPUTS,
+        "pa.array(closed.first if taken.event == FIRST else closed.last)",
+        "pa.array(closed.first)",
+        (f"{_RULES}a_value_is_an_expression_over_the_events_of_the_interval",),
+    ),
+)

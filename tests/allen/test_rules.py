@@ -83,6 +83,12 @@ def test_the_composite_interval_spans_both() -> None:
     assert (row["interval_start"], row["interval_end"]) == (5, 25)
     (row,) = relate(table((1, 2)), table((10, 20)))
     assert (row["interval_start"], row["interval_end"]) == (1, 20)
+    (row,) = relate(table((10, 20)), table((1, 2)))
+    assert (row["interval_start"], row["interval_end"]) == (1, 20)
+
+
+def test_the_longest_interval_still_contains_what_is_at_its_end() -> None:
+    assert held((5, 5), (1, 6)) == ["during"]
 
 
 @pytest.mark.parametrize("name", RELATIONS)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import eventide as ev
 from eventide.kernels.relations import relation as bit_of
 from eventide.lang.relations import RELATIONS, inverse, mask_of, names_of
 from eventide.plan.allen.lower import AllenOptions, in_slices, prepare_allen
@@ -54,7 +55,16 @@ def test_long_tables_are_found_alike(relations: tuple[str, ...]) -> None:
     left, right = some(60, ("from", "to"), n=int), some(700, ("since", "until"), word=str)
     for within in (None, 60):
         case = Case(left, right, relations, within, True)
-        assert found(case.run(*case.tables(), ts_unit="s").to_pylist()) == case.expected()
+        # Neighbouring times, so that every edge of a range is met.
+        asked = case.arguments | {"ts_unit": "us", "within": within and f"{within} microseconds"}
+        assert found(ev.allen(*case.tables(), **asked).to_pylist()) == case.expected()
+
+
+def test_long_runs_are_passed_over_up_to_the_first_that_is_wanted() -> None:
+    right = [{"since": i + 1, "until": i + (5_000 if i < 256 else 2)} for i in range(600)]
+    times: Any = {"left_times": ("from", "to"), "right_times": ("since", "until")}
+    result = ev.allen([{"from": 0, "to": 3_000}], right, "contains", ts_unit="us", **times)
+    assert result.column("right_since").to_pylist() == list(range(257, 601))
 
 
 @settings(deadline=None)
@@ -68,10 +78,25 @@ def test_exactly_one_relation_holds_and_its_inverse_the_other_way_round(s: int, 
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(case=cases(bounded=True, most=12))
-def test_slices_of_time_find_every_pair_once(case: Case) -> None:
-    case = Case(case.left, case.right, case.relations, case.within, False, case.points)
+@given(case=cases(bounded=True, most=12), within=st.integers(1, 3))
+def test_slices_of_time_find_every_pair_once(case: Case, within: int) -> None:
+    case = Case(case.left, case.right, case.relations, within, False, case.points)
     assert found(play(case, [], None, sliced=True)) == case.expected()
+
+
+@pytest.mark.parametrize("name", ["before", "after"])
+def test_a_pair_across_the_border_of_slices_is_found(name: str) -> None:
+    """A slice is sixteen seconds long, and holds the last two of the one before it."""
+    early, late = (14, 14), (15, 16)
+    left, right = (early, late) if name == "before" else (late, early)
+    case = Case(
+        ({"key": "a", "from": left[0], "to": left[1], "n": 1},),
+        ({"key": "a", "since": right[0], "until": right[1], "word": "x"},),
+        (name,),
+        2,
+        False,
+    )
+    assert len(play(case, [], None, sliced=True)) == 1
 
 
 def test_only_bounded_pairs_without_partitions_are_sliced() -> None:

@@ -14,7 +14,8 @@ WORDS = """
     ( ) [ ] { } , . ; + - * / ? : < > = ! | ' " ` -- /* */ ->
     A B C.x NEXT(C).y NEXT SEQ( AND( OR( NOT ITER( AND OR AS SLIDE BETWEEN CASE WHEN THEN END IN LIKE
     SELECT COUNT(*) SUM( struct( interval 5 minutes 100 EVENTS 1.5 1e9 'text' `name` größe COMPLETE TRENDS
-    any next skip-till-any-match before during|met-by overlaps FOR AT LEAST MOST COMPLETE start(A) end(A) IS NULL DISTINCT array< cast( as int over filter if date exists lateral
+    before during|met-by overlaps FOR AT LEAST MOST start(A) end(A)
+    any next skip-till-any-match IS NULL DISTINCT array< cast( as int over filter if date exists lateral
 """
 PIECES = [*CLAUSES, *WORDS.split(), "\n", "\t", "\x00"]
 TEXTS = [query for query, _ in VALID + INVALID]

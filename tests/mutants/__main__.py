@@ -31,8 +31,10 @@ from tests.mutants.mutant import Mutant
 from tests.mutants.patterns import PATTERNS
 from tests.mutants.reading import READING
 from tests.mutants.rows import ROWS
+from tests.mutants.situations import SITUATIONS
 from tests.mutants.streams import STREAMS
 from tests.mutants.timeline import TIMELINE
+from tests.mutants.trend_absences import TREND_ABSENCES
 from tests.mutants.trend_numbers import TREND_NUMBERS
 from tests.mutants.trend_slices import TREND_SLICES
 from tests.mutants.trends import TRENDS
@@ -49,10 +51,12 @@ MUTANTS = (
     *READING,
     *TRENDS,
     *TREND_NUMBERS,
+    *TREND_ABSENCES,
     *INTERVALS,
     *ALLEN,
     *TREND_SLICES,
     *TIMELINE,
+    *SITUATIONS,
 )
 QUIET = ("-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=mutants")
 

@@ -130,8 +130,8 @@ TREND_NUMBERS = (
     Mutant(
         "trends: negative values are added",
         OUTPUTS,
-        'return plus - parts["minus"] -',
-        'return plus + parts["minus"] -',
+        '(number if part.part == "plus" else -number)',
+        "(number)",
         SIGNS,
     ),
     Mutant(

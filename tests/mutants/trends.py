@@ -283,15 +283,15 @@ TRENDS = (
     Mutant(
         "trends: a pair is longer than its events",
         CONJUNCTIONS,
-        "if sum(each) >= least",
-        "if sum(each) + 1 >= least",
+        "if sum(kind % n_lengths + 1 for kind in kinds) >= least",
+        "if sum(kind % n_lengths + 1 for kind in kinds) + 1 >= least",
         PAIR_LENGTH,
     ),
     Mutant(
         "trends: a trend is a pair with itself",
         CONJUNCTIONS,
-        "[each[a] for a, b in pairs if a == b for _ in range(ends)]",
-        "[]",
+        "        left = _less_one(left, counts)\n",
+        "",
         PAIRS,
     ),
     Mutant(

@@ -129,7 +129,7 @@ class TrendCase:
 
     @cached_property
     def expected(self) -> list[Row]:
-        """Per group and window: the RETURN columns, exactly, the window's borders and `detected_at`, in microseconds."""
+        """Per group and window: the RETURN columns, exactly, the window's borders and `detected_at`, in us."""
         assert self._outcome is not None, "ambiguous"
         return self._outcome
 

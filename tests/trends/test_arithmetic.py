@@ -153,6 +153,10 @@ def test_exact_numbers_in_lanes() -> None:
         made = in_lanes(exact_numbers, "add_times_lanes", words, np.uint64(weight))
         for (x, y), found in zip(pairs, made, strict=True):
             assert value([found]) == total(x, times(y, weight)), (x, y, weight)
+    first, second = laned(exact(10**38, 10**38))
+    for _ in range(200):
+        exact_numbers.add_lanes(first, second, 0, 0, 2)
+        assert value([(first[0], second[0])]) is None
     for x in EXACT:
         assert exact_numbers.words_to_doubles(*exact(x)[0]) == exact_numbers.to_doubles(exact(x), 0)
 

@@ -168,6 +168,11 @@ def test_a_matrix_does_not_reach_over_events_of_others() -> None:
     assert int(by_share("PATTERN SEQ(A, B, C) RETURN COUNT(*)", "a1 c3", "b2", shared=(2,))["count"]) == 1
 
 
+def test_events_that_stayed_events_do_not_reach_over_a_matrix() -> None:
+    row = by_share("PATTERN SEQ(A, B, C) RETURN COUNT(*)", "a1 a3", "b4", "c6 c7", shared=(3, 6))
+    assert int(row["count"]) == 4
+
+
 def test_the_last_event_of_all_slices_says_when_it_was_detected() -> None:
     assert by_share("PATTERN A+ RETURN COUNT(*)", "a1 a7", "a8 a9")["detected_at"] == 9
 

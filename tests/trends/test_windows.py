@@ -91,8 +91,9 @@ def test_extremes_of_windows_that_share_events(strategy: str) -> None:
 
 @pytest.mark.parametrize("strategy", ["any", "next"])
 def test_a_value_is_equal_to_none_of_another_window(strategy: str) -> None:
-    events = [{"ts": 0, "kind": "A", "x": 3}, {"ts": 5, "kind": "A", "x": 2}, {"ts": 6, "kind": "B", "x": 3}]
-    text = f"PATTERN SEQ(A, B) WHERE A.x = NEXT(B).x + 0 SEMANTICS {strategy} WITHIN 5 s RETURN COUNT(*)"
+    rows = [(0, "A", 3, None), (5, "A", 2, None), (6, "B", None, 3)]
+    events = [dict(zip(("ts", "kind", "x", "y"), row, strict=True)) for row in rows]
+    text = f"PATTERN SEQ(A, B) WHERE A.x = NEXT(B).y SEMANTICS {strategy} WITHIN 5 s RETURN COUNT(*)"
     assert by_window(text, events) == {}
     assert by_window(text.replace("5 s", "7 s"), events) == {(0, 7): (1,)}
 

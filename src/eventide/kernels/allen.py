@@ -112,7 +112,7 @@ def _relate_by_start(
     if mask & EQUALS:
         n = _collect(index, at_start, behind_start, end, end, EQUALS, rows, held, n)
     if mask & STARTS:
-        n = _collect(index, at_start, behind_start, end + 1, latest, STARTS, rows, held, n)
+        n = _collect(index, at_start, behind_start, end + 1, _LATEST, STARTS, rows, held, n)
     if mask & STARTED_BY:
         n = _collect(index, at_start, behind_start, -_LATEST, end - 1, STARTED_BY, rows, held, n)
     if mask & (OVERLAPS | CONTAINS | MEETS | BEFORE):

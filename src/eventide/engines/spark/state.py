@@ -10,7 +10,7 @@ from eventide.errors import InputError
 
 
 def read_counters(checkpoint: str, spark: SparkSession) -> dict[str, int]:
-    """Late events, held segments, aggregates past their range, summed over the buckets, as of the last committed micro-batch."""
+    """Counters summed over the buckets, as of the last committed micro-batch."""
     try:
         heads = spark.read.format("statestore").option("stateVarName", "head").load(checkpoint)
         rows = heads.select("value.engine", "value.operator").collect()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -17,15 +18,13 @@ _MOST_PARTITIONS = 8  # with more, chunks of time would be looked for in each
 _ROOM = 1 << 12  # matches at first
 
 
-def find_matches(runs: Runs, program: Program, times: tuple[int, int], n_threads: int) -> IntArray:
-    """Rows (instant, partition, run of each symbol) of the matches decided in (times[0], times[1]]."""
-    found: list[IntArray] = []
+def find_matches(runs: Runs, program: Program, times: tuple[int, int], n_threads: int) -> Iterator[IntArray]:
+    """Rows (instant, partition, run of each symbol) of the matches decided in (times[0], times[1]], chunk by chunk."""
     for borders in _chunks(runs, times, n_threads):
         shares = list(pairwise(borders))
         made = share_among_threads(lambda share: _find(runs, program, share), shares)
-        found += [rows for rows, _ in made]
         program.learn(sum((stats for _, stats in made), np.zeros_like(made[0][1])))
-    return np.concatenate(found) if found else np.empty((0, len(program.spec.symbols) + 2), dtype=np.int64)
+        yield np.concatenate([rows for rows, _ in made])
 
 
 def _chunks(runs: Runs, times: tuple[int, int], n_threads: int) -> list[list[int]]:

@@ -87,20 +87,12 @@ class SituationOperator(WatermarkOperator):
     def _advance(self, watermark_us: int) -> Results:
         """The matches decided in (old watermark, new watermark]."""
         newer_than_us, self._watermark_us = self._watermark_us, watermark_us
-        ends = watermark_us == MAX_US
         if watermark_us <= newer_than_us:
             return
-        block = self._buffer.select(watermark_us)
-        if block is not None and newer_than_us > MIN_US:
-            block = block.filter(pc.greater(block.column(TS), newer_than_us))
-        closes = ends and self.spec.closes
-        if block is None or not block.num_rows:
-            if not closes or self._known is None or not self._known.num_rows:
-                return
-            block = self._known.slice(0, 0)
-            for name in self.spec.layout.columns:
-                if name not in block.schema.names:
-                    block = block.append_column(name, pa.array([], _type_of(name, self.spec)))
+        closes = watermark_us == MAX_US and self.spec.closes
+        block = self._new_events(newer_than_us, closes)
+        if block is None:
+            return
         known = self._known if self._known is not None else nothing_known(self.spec, block.schema)
         given = read_input(block, known, self.spec, self.n_threads)
         n_shares = max(1, min(self.n_threads, block.num_rows // _EVENTS_PER_SHARE))
@@ -109,26 +101,45 @@ class SituationOperator(WatermarkOperator):
         times = (newer_than_us, min(watermark_us, OPEN - 1))
         # Partitions on threads of their own, or, where they are few, stretches of time.
         inner = self.n_threads if len(shares) == 1 and n_shares > 1 else 1
+        if len(shares) == 1:
+            runs = self._derive(given, shares[0], closes)
+            for found in find_matches(runs, self.program, times, inner):
+                yield from _in_order(self._rows(found, runs, given, measures, block, known))
+            kept = [self._keep(runs, given, measures, block, known)]
+        else:
 
-        def work(share: tuple[int, int]) -> tuple[pa.Table, pa.Table | None]:
-            runs = derive(given, self.spec, share, closes)
-            runs.drop_alone(self.program.masks)
-            found = find_matches(runs, self.program, times, inner)
-            rows = self._rows(found, runs, given, measures, block, known)
-            kept = None if ends else self._keep(runs, given, measures, block, known)
-            return rows, kept
+            def work(share: tuple[int, int]) -> tuple[list[pa.Table], pa.Table]:
+                runs = self._derive(given, share, closes)
+                chunks = find_matches(runs, self.program, times, 1)
+                rows = [self._rows(found, runs, given, measures, block, known) for found in chunks]
+                return rows, self._keep(runs, given, measures, block, known)
 
-        made = share_among_threads(work, shares)
-        if not ends:
-            self._known = pa.concat_tables([kept for _, kept in made if kept is not None]).combine_chunks()
-            self._known_number = self._buffer.take_number()
-        rows = pa.concat_tables([each for each, _ in made])
-        if rows.num_rows:
-            at = rows.column("at").to_numpy()
-            rows = rows.drop_columns(["at"])
-            if not bool((at[1:] >= at[:-1]).all()):
-                rows = rows.take(pa.array(np.argsort(at, kind="stable")))
-            yield from rows.combine_chunks().to_batches(_ROWS_AT_ONCE)
+            made = share_among_threads(work, shares)
+            kept = [each for _, each in made]
+            yield from _in_order(pa.concat_tables([each for rows, _ in made for each in rows]))
+        self._known = pa.concat_tables(kept).combine_chunks()
+        self._known_number = self._buffer.take_number()
+
+    def _new_events(self, newer_than_us: int, closes: bool) -> pa.Table | None:
+        """The events up to the watermark that have not been worked off; None where there is nothing to do."""
+        block = self._buffer.select(self._watermark_us)
+        if block is not None and newer_than_us > MIN_US:
+            block = block.filter(pc.greater(block.column(TS), newer_than_us))
+        if block is not None and block.num_rows:
+            return block
+        if not closes or self._known is None or not self._known.num_rows:
+            return None
+        # The end of the input may close what is known without another event.
+        block = self._known.slice(0, 0)
+        for name in self.spec.layout.columns:
+            if name not in block.schema.names:
+                block = block.append_column(name, pa.array([], _type_of(name, self.spec)))
+        return block
+
+    def _derive(self, given: Input, share: tuple[int, int], closes: bool) -> Runs:
+        runs = derive(given, self.spec, share, closes)
+        runs.drop_alone(self.program.masks)
+        return runs
 
     # --- rows -----------------------------------------------------------------------------------------------
 
@@ -167,6 +178,8 @@ class SituationOperator(WatermarkOperator):
     def _keep(self, runs: Runs, given: Input, measures: Measures, block: pa.Table, known: pa.Table) -> pa.Table:
         """The runs that a later match can hold: those that go on, and those that began within the window."""
         spec = self.spec
+        if self._watermark_us == MAX_US:
+            return known.slice(0, 0)
         place, symbol, partition = runs.places()
         if spec.within_us is not None:
             is_kept = (runs.end[place] == OPEN) | (runs.start[place] > self._watermark_us - spec.within_us)
@@ -186,6 +199,17 @@ class SituationOperator(WatermarkOperator):
             for j, values in enumerate(folded):
                 columns[f"m{i}_{j}"] = values.take(pa.array(row, mask=~mine)) if len(values) else _nulls(values, row)
         return pa.table(columns).cast(known.schema) if columns else known.slice(0, 0)
+
+
+def _in_order(rows: pa.Table) -> Results:
+    """Rows by the instant that decided them."""
+    if not rows.num_rows:
+        return
+    at = rows.column("at").to_numpy()
+    rows = rows.drop_columns(["at"])
+    if not bool((at[1:] >= at[:-1]).all()):
+        rows = rows.take(pa.array(np.argsort(at, kind="stable")))
+    yield from rows.combine_chunks().to_batches(_ROWS_AT_ONCE)
 
 
 def nothing_known(spec: SituationSpec, schema: pa.Schema) -> pa.Table:

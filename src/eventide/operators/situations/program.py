@@ -30,7 +30,7 @@ _SHARES = {
     allen.EQUALS: 0.0006,
 }
 _EXHAUSTIVE = 6  # situations up to which all orders are compared
-_WEIGHT = 0.2  # of what a chunk has shown
+_WEIGHT = 0.5  # of what a chunk has shown: thousands of runs, so little of it is chance
 _THRESHOLD = 0.2  # relative change of an estimate from which orders are computed again
 
 

@@ -15,7 +15,7 @@ from eventide.operators.trends.absences import Absence, absent_symbols, edge_sym
 from eventide.operators.trends.indexes import rank_events
 from eventide.operators.trends.kernel import load_latest_starts, load_relate
 from eventide.operators.trends.letters import Rows
-from eventide.operators.trends.spec import TrendSpec
+from eventide.operators.trends.spec import Comparison, TrendSpec
 
 _FREE, _SCAN = -2, -1  # as in the kernel
 
@@ -89,7 +89,7 @@ def _find(
     """Fill in the column of one absence, and what has ended when each run ends."""
     edges = [edge for each in automaton.into for edge in each]
     kinds = {bits: _SCAN if bits else _FREE for _, bits in edges}
-    compared = []
+    compared: list[Comparison] = []
     for bits in kinds:
         if bits.bit_count() == 1 and (comparison := spec.comparisons[bits.bit_length() - 1]) is not None:
             kinds[bits] = len(compared)

@@ -83,7 +83,12 @@ class TrendOperator(WatermarkOperator):
         return self._n_overflows
 
     def _counters(self) -> dict[str, Any]:
-        slices = {"overflows": self._n_overflows, "next_slice": self._slices.next_number, "left": self._n_left, "compact": self._n_compact}
+        slices = {
+            "overflows": self._n_overflows,
+            "next_slice": self._slices.next_number,
+            "left": self._n_left,
+            "compact": self._n_compact,
+        }
         return super()._counters() | slices
 
     def _take_counters(self, head: dict[str, Any]) -> None:

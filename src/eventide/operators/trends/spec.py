@@ -13,7 +13,6 @@ from eventide.operators.times import TimeType
 from eventide.operators.trends.absences import Absence
 from eventide.operators.windows import Slide
 
-
 MAX_SIDES = 6  # of an AND
 
 

@@ -102,5 +102,6 @@ def distribution_line(spec: SituationSpec, plan: Bound, engine: str, n_rows: int
     keys = ", ".join(plan.partition)
     if engine == "local":
         return f"local{seen}: partitions by {keys} are shared out over all cores"
-    sliced = "; with a hot key, or few events that matter, tasks derive slices of time first" if engine == "spark" else ""
+    few = "; with a hot key, or few events that matter, tasks derive slices of time first"
+    sliced = few if engine == "spark" else ""
     return f"{engine}{seen}: hash of {keys} to buckets, one operator per bucket{sliced}"

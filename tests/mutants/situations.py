@@ -1,0 +1,246 @@
+"""Mutants of situations: runs, durations, relations, certainty, windows, aggregates, and the generator."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+RULES = ("tests/situations/test_rules.py",)
+NAMES = ("tests/situations/test_relations.py",)
+_SAME = "tests/situations/test_same_matches.py::test_"
+MICRO_BATCHES = (f"{_SAME}micro_batches_give_the_matches_of_the_oracle",)
+CHUNKS = (f"{_SAME}shares_of_threads_and_chunks_of_time_give_the_same_matches",)
+DATA = ("tests/generate/test_situations.py",)
+
+RUNS = "kernels/situations.py"
+MATCHES = "kernels/situation_matches.py"
+MEASURES = "kernels/situation_measures.py"
+RELATIONS = "kernels/relations.py"
+OPERATOR = "operators/situations/operator.py"
+PROGRAM = "operators/situations/program.py"
+GENERATOR = "generate/situations.py"
+
+SITUATIONS = (
+    # Runs
+    Mutant(
+        "situations: a run inside one instant is one",
+        RUNS,
+        "if lasted == 0 or lasted < durations[0] or",
+        "if lasted < durations[0] or",
+        RULES,
+    ),
+    Mutant(
+        "situations: a longest duration does not include its bound",
+        RUNS,
+        "lasted > durations[1]:",
+        "lasted >= durations[1]:",
+        RULES,
+    ),
+    Mutant(
+        "situations: a shortest duration does not include its bound",
+        RUNS,
+        "lasted == 0 or lasted < durations[0]",
+        "lasted == 0 or (lasted <= durations[0] and durations[0] > 0)",
+        RULES,
+    ),
+    Mutant(
+        "situations: a shortest duration is reached one event later",
+        RUNS,
+        "if now - start[i] >= durations[k, 0]:",
+        "if now - start[i] > durations[k, 0]:",
+        RULES,
+    ),
+    Mutant(
+        "situations: a situation with a longest duration is certain before its end",
+        RUNS,
+        "                            if durations[k, 1] == OPEN:\n                                if durations[k, 0] == 0:",
+        "                            if durations[k, 1] > 0:\n                                if durations[k, 0] == 0:",
+        RULES,
+    ),
+    Mutant(
+        "situations: a run waits no more for its shortest duration in the next block",
+        RUNS,
+        "if ready[i] == OPEN and durations[k, 1] == OPEN:",
+        "if False:",
+        MICRO_BATCHES,
+    ),
+    Mutant(
+        "situations: a run that goes on begins anew with every block",
+        RUNS,
+        "                before |= 1 << k\n                if ready[i]",
+        "                before |= 0\n                if ready[i]",
+        MICRO_BATCHES,
+    ),
+    Mutant(
+        "situations: aggregates leave out the events of the instant of detection",
+        RUNS,
+        'np.searchsorted(ts[lo[i] : hi[i]], at[i], side="right")',
+        'np.searchsorted(ts[lo[i] : hi[i]], at[i], side="left")',
+        RULES,
+    ),
+    # Relations
+    Mutant(
+        "situations: what meets is before",
+        RELATIONS,
+        "if a_end < b_start:\n        return BEFORE",
+        "if a_end <= b_start:\n        return BEFORE",
+        NAMES,
+    ),
+    Mutant(
+        "situations: started-by is starts",
+        RELATIONS,
+        "(STARTS if a_end < b_end else STARTED_BY)",
+        "(STARTS if a_end != b_end else STARTED_BY)",
+        NAMES,
+    ),
+    Mutant(
+        "situations: the inverse of a relation is the one after it",
+        PROGRAM,
+        "(mask & below) << 7 |",
+        "(mask & below) << 8 |",
+        RULES,
+    ),
+    # Certainty
+    Mutant(
+        "situations: two situations that go on end together",
+        MATCHES,
+        "(held & _APART != 0 or min(end[a], end[b]) <= at)",
+        "True",
+        RULES,
+    ),
+    Mutant(
+        "situations: a relation waits for both ends",
+        MATCHES,
+        "(held & _APART != 0 or min(end[a], end[b]) <= at)",
+        "(held & _APART != 0 or max(end[a], end[b]) <= at)",
+        RULES,
+    ),
+    Mutant(
+        "situations: whole groups wait for an end",
+        MATCHES,
+        "    if held & groups:\n        return True\n",
+        "",
+        RULES,
+    ),
+    Mutant(
+        "situations: two relations of a group are enough",
+        PROGRAM,
+        "if mask & group == group)",
+        "if (mask & group).bit_count() > 1)",
+        RULES,
+    ),
+    Mutant(
+        "situations: a match is returned once for each situation that decides it",
+        MATCHES,
+        "if triggers[symbol, other_kind] and instant[bound[symbol]] == at:\n                return False",
+        "if triggers[symbol, other_kind] and instant[bound[symbol]] == at:\n                break",
+        RULES,
+    ),
+    Mutant(
+        "situations: a match is returned again at a later end",
+        MATCHES,
+        "return bool(complete) or _decided(start, end, ready, bound, masks, groups, at)",
+        "return True",
+        RULES,
+    ),
+    Mutant(
+        "situations: a candidate need not have lasted",
+        MATCHES,
+        "            if ready[c] > at:\n                continue\n",
+        "",
+        RULES,
+    ),
+    Mutant(
+        "situations: the start of a situation decides nothing",
+        PROGRAM,
+        "masks[k, j] & begins_last or groups[k, j] & later for j in related",
+        "False for j in related",
+        RULES,
+    ),
+    Mutant(
+        "situations: complete emission takes what has begun",
+        MATCHES,
+        "hi = _first_from(end if complete else start, lo, hi, at + 1)",
+        "hi = _first_from(start, lo, hi, at + 1)",
+        RULES,
+    ),
+    Mutant(
+        "situations: both go on, so nothing is excluded",
+        MATCHES,
+        "out[i] = OVERLAPS | FINISHED_BY | CONTAINS",
+        "out[i] = OVERLAPS | FINISHED_BY | CONTAINS | BEFORE",
+        RULES,
+    ),
+    # Windows, ends, blocks
+    Mutant(
+        "situations: WITHIN does not include its bound",
+        MATCHES,
+        "lo = _first_from(start, lo, hi, at - within)",
+        "lo = _first_from(start, lo, hi, at - within + 1)",
+        RULES,
+    ),
+    Mutant(
+        "situations: the situation that decides may be older than the window",
+        MATCHES,
+        "if at - start[i] > within:",
+        "if at - start[i] > within + within:",
+        RULES,
+    ),
+    Mutant(
+        "situations: an end is told before it is known",
+        OPERATOR,
+        "is_open = end > at",
+        "is_open = end == OPEN",
+        RULES,
+    ),
+    Mutant(
+        "situations: what goes on is forgotten when it is older than the window",
+        OPERATOR,
+        "(runs.end[place] == OPEN) | (runs.start[place] >",
+        "(runs.start[place] >",
+        MICRO_BATCHES,
+    ),
+    Mutant(
+        "situations: a situation is forgotten one instant too early",
+        OPERATOR,
+        "(runs.start[place] > self._watermark_us - spec.within_us)",
+        "(runs.start[place] > self._watermark_us - spec.within_us + 1_000_000)",
+        MICRO_BATCHES,
+    ),
+    Mutant(
+        "situations: matches that find no room are lost",
+        MATCHES,
+        "resume[0], resume[1], resume[2], resume[3] = p, k, kind, i\n",
+        "resume[0], resume[1], resume[2], resume[3] = p, k, kind, i + 1\n",
+        CHUNKS,
+    ),
+    # Aggregates
+    Mutant(
+        "situations: what earlier blocks have counted is forgotten",
+        MEASURES,
+        "n = carried[origin[i]] if origin[i] >= 0 else 0",
+        "n = 0",
+        MICRO_BATCHES,
+    ),
+    # The generator
+    Mutant(
+        "situations: the longest duration is never drawn",
+        GENERATOR,
+        "(draws * (greatest - least + 1))",
+        "(draws * (greatest - least))",
+        DATA,
+    ),
+    Mutant(
+        "situations: rates stay those of the first phase",
+        GENERATOR,
+        "second // self._phase_s",
+        "second // self._phase_s * 0",
+        DATA,
+    ),
+    Mutant(
+        "situations: blocks lose the edges that their first second has",
+        GENERATOR,
+        "past = int((self._edges_s < from_s)",
+        "past = int((self._edges_s <= from_s)",
+        DATA,
+    ),
+)

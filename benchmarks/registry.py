@@ -23,6 +23,7 @@ MODULES = (
     "benchmarks.peers",
     "benchmarks.scale",
     "benchmarks.trends",
+    "benchmarks.allen",
     "benchmarks.intervals",
     "benchmarks.situations",
 )

@@ -19,14 +19,17 @@ OWN_CODE = [
     "tests/rows",
     "tests/detection",
     "tests/diagnosis",
+    "tests/intervals",
     "tests/examples",
     "src/eventide/builder.py",
     "src/eventide/detection.py",
+    "src/eventide/intervals.py",
     "src/eventide/recognition.py",
     "docs/match-recognize.md",
     "docs/builder.md",
     "docs/descents.md",
     "docs/diagnose.md",
+    "docs/intervals.md",
 ]
 # These run compiled on few random queries, and as plain Python on many.
 RANDOM = ["tests/engines/test_same_rows.py", "tests/engines/test_pattern_rows.py", "tests/trends"]

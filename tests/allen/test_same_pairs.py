@@ -63,7 +63,7 @@ def test_long_tables_are_found_alike(relations: tuple[str, ...]) -> None:
 def test_long_runs_are_passed_over_up_to_the_first_that_is_wanted() -> None:
     right = [{"since": i + 1, "until": i + (5_000 if i < 256 else 2)} for i in range(600)]
     times: Any = {"left_times": ("from", "to"), "right_times": ("since", "until")}
-    result = ev.allen([{"from": 0, "to": 3_000}], right, "contains", ts_unit="us", **times)
+    result = ev.allen([{"from": 1, "to": 3_000}], right, "contains", ts_unit="us", **times)
     assert result.column("right_since").to_pylist() == list(range(257, 601))
 
 

@@ -202,6 +202,16 @@ def test_a_sum_that_leaves_the_range_of_its_type_is_an_error() -> None:
         derive(events, "temp > 0", value="sum(temp)")
 
 
+def test_a_filter_leaves_events_out_of_an_aggregate() -> None:
+    value = {
+        "n": "count(*) FILTER (WHERE temp > 2)",
+        "total": "sum(temp) FILTER (WHERE temp < 3)",
+        "variance": "var_pop(temp) FILTER (WHERE temp < 9)",
+        "all": "bool_and(temp < 3) FILTER (WHERE temp < 3)",
+    }
+    assert derive(temps(1, 3, 9), "temp > 0", value=value) == [(0, 2, 3, 2, 1, 1.0, True)]
+
+
 def test_a_deviation_is_exact_where_squares_are_large() -> None:
     ((_, _, _, deviation),) = derive(temps(1e9 + 1, 1e9 + 2, 1e9 + 3), "temp > 0", value="stddev(temp)")
     assert deviation == pytest.approx(1.0, abs=1e-9)

@@ -111,7 +111,7 @@ def test_files_read_by_spark_tasks_give_the_intervals_of_the_oracle(
 
 
 @pytest.mark.spark
-@settings(max_examples=2, **ON_SPARK)
+@settings(max_examples=1, **ON_SPARK)
 @given(case=cases())
 @example(case=everything())
 def test_a_stream_gives_the_intervals_that_are_decided(spark: Any, tmp_path_factory: Any, case: Case) -> None:

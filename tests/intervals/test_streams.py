@@ -51,7 +51,8 @@ def test_time_closes_a_run_when_no_event_can_be_near_enough() -> None:
     stream = open_stream(HOT)
     assert step(stream, [(1, "a", 36), (2, "a", 37), (5, "b", 38)], 5) == []
     assert stream.pending_us() == 12 * SECOND_US - 1
-    assert stream.step(SCHEMA.empty_table(), 12 * SECOND_US - 2) == []
+    other = pa.Table.from_pylist([{"ts": 11, "key": "c", "temp": 1.0}], schema=SCHEMA)
+    assert stream.step(other, 12 * SECOND_US - 2) == []
     assert stream.step(SCHEMA.empty_table(), 12 * SECOND_US - 1) != []
     assert stream.pending_us() == 15 * SECOND_US - 1
     assert step(stream, [], 15) == []  # one event is too few
@@ -67,9 +68,10 @@ def test_without_a_gap_an_open_run_waits_for_the_next_event() -> None:
 
 def test_events_wait_for_the_watermark_and_come_in_any_order() -> None:
     stream = open_stream(HOT)
-    assert step(stream, [(3, "a", 38), (1, "a", 36)], 1) == []
-    assert held(stream) == (1, 1) and stream.pending_us() == 3 * SECOND_US
-    assert step(stream, [(4, "a", 1), (2, "a", 37)], 4) == [("a", 1, 3, 3)]
+    assert step(stream, [(3, "a", 38), (5, "a", 1), (1, "a", 36)], 1) == []
+    assert held(stream) == (2, 1) and stream.pending_us() == 3 * SECOND_US
+    assert step(stream, [(4, "a", 39), (2, "a", 37)], 3) == []
+    assert step(stream, [], 4) == [("a", 1, 4, 4)]
 
 
 def test_an_event_behind_the_watermark_is_dropped_and_counted() -> None:

@@ -58,10 +58,10 @@ INTERVALS = (
         FIRST_EVENT,
     ),
     Mutant(
-        "intervals: prev is the first event",
+        "intervals: prev and first are the event itself",
         CODE,
-        'PREV: "last", FIRST: "first"',
-        'PREV: "first", FIRST: "first"',
+        "event = _ROWS[self._slots[slot]]",
+        'event = "row"',
         LOCAL,
     ),
     Mutant(
@@ -111,14 +111,7 @@ INTERVALS = (
         EXPRESSIONS,
         "    if not leaf.filtered:\n        return made[0]",
         "    return made[0]",
-        LOCAL,
-    ),
-    Mutant(
-        "intervals: a sample's deviation divides by all",
-        EXPRESSIONS,
-        '"STDDEV_SAMP": "CASE WHEN n > 1 THEN sqrt(s / (n - 1)) END"',
-        '"STDDEV_SAMP": "CASE WHEN n > 1 THEN sqrt(s / n) END"',
-        (f"{_RULES}a_deviation_is_exact_where_squares_are_large",),
+        (f"{_RULES}a_filter_leaves_events_out_of_an_aggregate",),
     ),
     Mutant("intervals: the gap is included", KERNEL, "- ts_us[last] < gap_us", "- ts_us[last] <= gap_us", GAP),
     Mutant(
@@ -198,7 +191,7 @@ INTERVALS = (
         OPERATOR,
         "            if pc.min(ts).as_py() <= newer_than_us:",
         "            if pc.min(ts).as_py() < MIN_US:",
-        BATCHES,
+        (f"{_STREAMS}events_wait_for_the_watermark_and_come_in_any_order",),
     ),
     Mutant(
         "intervals: ties stay as they come",
@@ -227,16 +220,9 @@ INTERVALS = (
     Mutant(
         "intervals: a restart forgets which event has the extreme value",
         OPENED,
-        "np.where(kept[2][slots, extreme.count] > 0, kept[3][slots, i], rows[:, 0])",
-        "rows[:, 0]",
+        "rows[:, 2:] = kept[3][slots]",
+        "rows[:, 2:] = rows[:, :1]",
         BATCHES,
-    ),
-    Mutant(
-        "intervals: no value is a value",
-        OUTPUTS,
-        "missing = closed.kept[2][:, spec.extremes[taken.extreme].count] == 0",
-        "missing = closed.kept[2][:, spec.extremes[taken.extreme].count] < 0",
-        LOCAL,
     ),
     Mutant(
         "intervals: the last event is the first",

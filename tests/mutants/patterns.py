@@ -213,8 +213,8 @@ PATTERNS = (
     Mutant(
         "patterns: a match is thought to go on where it may end",
         COMPLETIONS,
-        "if may_end[position]:",
-        "if may_end[position] and edge_lo[position] == edge_lo[position + 1]:",
+        "if may_end[position] == ANYWHERE or",
+        "if may_end[position] == ANYWHERE and edge_lo[position] == edge_lo[position + 1] or",
         RULES,
     ),
     Mutant(

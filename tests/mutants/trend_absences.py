@@ -1,4 +1,4 @@
-"""Mutants of aggregates over trends: NOT with conditions, sets of trends, when results are detected, sums bit by bit."""
+"""Mutants of aggregates over trends: NOT with conditions, sets of trends, detected_at, sums bit by bit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TREND_ABSENCES = (
         "plan/trends/relations.py",
         "[{ranks}, left] >= cols[0]",
         "[{ranks}, left] > cols[0]",
-        BETWEEN,
+        (f"{_RULES}a_negation_with_conditions_beside_conditions_on_the_trend",),
     ),
     Mutant(
         "trends: a test of what is absent is turned round in the index",

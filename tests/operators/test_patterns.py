@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.engines.intake import take_in
-from eventide.kernels.completions import index_completions
+from eventide.kernels.completions import ANYWHERE, AT_NEW, NOWHERE, index_completions
 from eventide.lang import parse
 from eventide.operators.block import MIN_US
 from eventide.operators.patterns.operator import PatternOperator
@@ -247,12 +247,35 @@ def test_ids_tell_the_symbols_of_one_event_apart() -> None:
 
 def test_tied_events_do_not_complete_one_another() -> None:
     item, edge_lo, edge_to = compile_pattern(parse("PATTERN SEQ(A, B)").pattern, "any").tables[:3]
-    mask, may_end = np.array([1, 2]), np.array([False, True])
+    mask, may_end = np.array([1, 2]), np.array([NOWHERE, ANYWHERE], dtype=np.int8)
     for precedes, completions in [([0, 0], [[-1, -1], [-1, 1]]), ([0, 1], [[1, -1], [-1, 1]])]:
         out = np.empty((2, 2), dtype=np.int32)
         times = np.array(precedes, dtype=np.int32)
-        index_completions(np.array([0, 2]), times, mask, item, edge_lo, edge_to, may_end, out)
+        index_completions(np.array([0, 2]), times, mask, item, edge_lo, edge_to, may_end, np.ones(2, np.bool_), out)
         assert out.tolist() == completions
+
+
+@pytest.mark.parametrize(
+    ("may_end", "completions"),
+    [(ANYWHERE, [[1, -1, 3, -1], [-1, 1, -1, 3]]), (AT_NEW, [[3, -1, 3, -1], [-1, -1, -1, 3]])],
+)
+def test_what_only_old_events_complete_is_no_completion(may_end: int, completions: list[list[int]]) -> None:
+    item, edge_lo, edge_to = compile_pattern(parse("PATTERN SEQ(A, B)").pattern, "any").tables[:3]
+    out, rows = np.empty((2, 4), dtype=np.int32), np.arange(4, dtype=np.int32)
+    ends, is_new = np.array([NOWHERE, may_end], dtype=np.int8), rows >= 2
+    index_completions(np.array([0, 4]), rows, np.array([1, 2, 1, 2]), item, edge_lo, edge_to, ends, is_new, out)
+    assert out.tolist() == completions
+
+
+def test_a_stream_does_not_walk_again_to_matches_that_old_events_end() -> None:
+    """40 events of A and one of B have 2^40 matches: no walk that begins with them ends before the test does."""
+    operator, physical = operator_of("PATTERN SEQ(A+, B) WITHIN 1 hour RETURN B.n")
+    events = pieces("A" * 40 + "BC" + "AB", physical)
+    operator._buffer.append(events.slice(0, 41))
+    operator._watermark_us = 41 * SECOND - 1
+    assert not rows(operator.process(events.slice(41, 1), 41 * SECOND))
+    operator._buffer.purge(older_than_us=41 * SECOND)
+    assert len(rows(operator.process(events.slice(42), 50 * SECOND))) == 1
 
 
 # --- rules: a letter is the kind, then the time, a mark that tells tied events apart, and a value -------------------

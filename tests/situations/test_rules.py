@@ -293,6 +293,9 @@ def test_within_is_from_the_first_start_to_the_detection_and_includes_its_bound(
     events = lanes(a=".##.......", b="....#####.")
     assert intervals("A before B WITHIN 3 seconds", events) == [(1, 3, 4, None, 4)]
     assert intervals("A before B WITHIN 2 seconds", events) == []
+    # The one that decides may be the one that is too old.
+    assert intervals("A overlaps B WITHIN 4 seconds", lanes(a=".#####..", b="...####.")) == []
+    assert intervals("A overlaps B WITHIN 5 seconds", lanes(a=".#####..", b="...####.")) == [(1, 6, 3, None, 6)]
     # The other pair fits.
     events = lanes(a="#..#......", b="......###.")
     assert intervals("A before B WITHIN 4 seconds", events) == [(3, 4, 6, None, 6)]

@@ -11,6 +11,9 @@ from numba import njit
 
 from eventide.kernels.arrays import BoolArray, IndexArray, IntArray
 
+# Where a match may end, by position.
+NOWHERE, ANYWHERE, AT_NEW = 0, 1, 2
+
 
 @njit(cache=True, nogil=True)
 def index_completions(
@@ -20,12 +23,14 @@ def index_completions(
     item: IntArray,
     edge_lo: IntArray,
     edge_to: IntArray,
-    may_end: BoolArray,
+    may_end: IntArray,
+    is_new: BoolArray,
     out: IndexArray,
 ) -> None:
     """`out[position, row]`: the row where the earliest completion ends, -1 when there is none.
 
-    `item` is the symbol of each position; `may_end` says where a match may end, or what comes is not known.
+    `item` is the symbol of each position; `may_end` says at which rows a match may end there, or what comes is not
+    known: nowhere, anywhere, or at rows that are new.
     """
     n_positions = item.size
     earliest = np.empty(n_positions, dtype=np.int64)
@@ -40,7 +45,7 @@ def index_completions(
                 for position in range(n_positions):
                     end = -1
                     if item[position] >= 0 and mask[row] >> item[position] & 1:
-                        if may_end[position]:
+                        if may_end[position] == ANYWHERE or (may_end[position] == AT_NEW and is_new[row]):
                             end = row
                         else:
                             for edge in range(edge_lo[position], edge_lo[position + 1]):

@@ -19,6 +19,8 @@ from eventide.kernels.trend_queues import chain, find, push
 
 # </generated>
 
+# The functions below are inlined, and none counts references: tuples of arrays are dear to pass on, event by event.
+
 
 @njit(cache=True, nogil=True, _nrt=False)
 def count_indexed(
@@ -26,12 +28,16 @@ def count_indexed(
 ) -> None:
     """Fill `out` with the records of each scope, by side of the pattern; a batch of scopes is walked at once.
 
-    `batches` are (first scope, scope behind the last, what turns a row into its place among the ranks), their rows as
-    those of the scopes in ascending order. See `operators.trends.indexes` for the rest.
+    `batches` are (first scope, scope behind the last, what turns a row into its place among the ranks); scopes stand in
+    ascending order. `index` is (by letter the first query; of each its tree and case; by test and place of a row what
+    it may extend as the later event; by tree its test; by test whether that must be equal; by test and place of a row
+    its rank as the earlier event; by tree its first record; by case the first move, the moves; by state its first tree;
+    by test and batch the number of ranks). Of the records, the first n are those of the states, then those of a time
+    that is being taken, of a time that passes, one of scratch, those of events, those of trees.
     """
     tie, letter, group = events
     _, _, holds, totals, (after, settle, is_quiet), verdicts, is_any, shape = tables
-    records, filled, stamps, current, new, queues, cell = memory
+    records, filled, _, current, _, queues, cell = memory
     n_states = holds.size
     for batch in range(batches.shape[0]):
         first, stop, shift = batches[batch]
@@ -67,7 +73,7 @@ def count_indexed(
                     filled[settled] = True
                     filled[n_states + state] = False
             for k in range(n_entries, n_entries + n_new):
-                _insert(k, row, shift, batch, lanes, is_any, totals, index, memory, shape)
+                _insert(k, shift, batch, lanes, is_any, totals, index, memory, shape)
             if not is_any:
                 n_entries += n_new
             row = behind
@@ -114,7 +120,7 @@ def _take(
     (step_lo, step_from, step_move), holds = tables[1], tables[2]
     is_any, shape = tables[6], tables[7]
     records, filled = memory[0], memory[1]
-    query_lo, query_tree, query_move, reach, tree_test, is_point = index[:6]
+    query_lo, query_tree, query_case, reach, tree_test, is_point, _, _, case_lo, case_move, _, _ = index
     found, taken = memory[4][2], memory[4][3]
     a, b = lanes
     n_states = holds.size
@@ -145,8 +151,8 @@ def _take(
                         put(records, shape, scratch + 1 + entry, scratch, not filled[scratch], a, b)
                         filled[scratch] = True
             if filled[scratch]:
-                for i in range(index[8][query_move[q]], index[8][query_move[q] + 1]):
-                    n_new = _add(scratch, index[9][i], r, lanes, n_entries, n_mine, n_new, tables, values, memory)
+                for i in range(case_lo[query_case[q]], case_lo[query_case[q] + 1]):
+                    n_new = _add(scratch, case_move[i], r, lanes, n_entries, n_mine, n_new, tables, values, memory)
                 filled[scratch] = False
     return n_new
 
@@ -207,7 +213,6 @@ def _sum(tree: int, place: int, is_point: bool, a: int, b: int, index: Any, memo
 @njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _insert(
     entry: int,
-    row: int,
     shift: int,
     batch: int,
     lanes: Any,
@@ -219,14 +224,7 @@ def _insert(
 ) -> None:
     """Put a new entry into the trees or queues of its state."""
     records, filled, stamps, current, (new_state, new_row, _, _), queues, _ = memory
-    tree_test, is_point, place_of, tree_first, tree_lo, n_places = (
-        index[4],
-        index[5],
-        index[6],
-        index[7],
-        index[10],
-        index[11],
-    )
+    _, _, _, _, tree_test, is_point, place_of, tree_first, _, _, tree_lo, n_places = index
     a, b = lanes
     state = new_state[entry]
     source = 3 * totals.size + 1 + entry

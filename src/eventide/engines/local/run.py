@@ -22,6 +22,7 @@ from eventide.engines.computed import add_computed
 from eventide.engines.database import connect
 from eventide.engines.intake import microseconds, no_time, take_in
 from eventide.engines.lengths import as_type
+from eventide.engines.local.ahead import read_ahead
 from eventide.engines.local.sources import Source, reason
 from eventide.engines.parquet import is_in_time_order, read_piece
 from eventide.engines.raw_columns import coded_for, raw_columns
@@ -132,7 +133,7 @@ def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: lis
             seen.matches += matches.num_rows
             yield project_rows(source, physical, add_computed(matches, physical.computed))
 
-    for raw in _read_files(physical, source, coded, ROWS_PER_READ):
+    for raw in read_ahead(_read_files(physical, source, coded, ROWS_PER_READ)):
         block = _take_in(raw, physical, seen)
         if block.num_rows:
             # Events with the newest time may go on in the next piece.

@@ -93,9 +93,7 @@ class Opened:
             return Opened.none(spec)
         rows = np.empty((slots.size, _width(spec)), dtype=np.int64)
         rows[:, 0], rows[:, 1] = opened[slots, FIRST], opened[slots, LAST]
-        for i, extreme in enumerate(spec.extremes):
-            # Without a value any event will do.
-            rows[:, 2 + i] = np.where(kept[2][slots, extreme.count] > 0, kept[3][slots, i], rows[:, 0])
+        rows[:, 2:] = kept[3][slots]
         events = block.take(pa.array(rows.reshape(-1)))
         numbers = tuple(array[slots] for array in kept[:3])
         return Opened(events, opened[slots, COUNT], numbers, _earliest(events, spec))

@@ -35,18 +35,17 @@ def rows_of(spec: IntervalSpec, block: pa.Table, ts_us: IntArray, closed: Closed
     columns[END] = spec.time_type.restore(ts_us[closed.last])
     columns[COUNT] = pa.array(closed.count)
     for taken in spec.taken:
-        columns[taken.name] = take(block, taken.column, _rows(spec, taken, closed))
+        columns[taken.name] = take(block, taken.column, _rows(taken, closed))
     for folded in spec.folded:
         columns[folded.name] = _number(folded, closed.kept)
     yield pa.RecordBatch.from_pydict(columns)
 
 
-def _rows(spec: IntervalSpec, taken: Taken, closed: Closed) -> pa.Array:
-    """The events that a column is taken of; NULL where there is none."""
-    if taken.event != EXTREME:
-        return pa.array(closed.first if taken.event == FIRST else closed.last)
-    missing = closed.kept[2][:, spec.extremes[taken.extreme].count] == 0
-    return pa.array(closed.kept[3][:, taken.extreme], mask=missing)
+def _rows(taken: Taken, closed: Closed) -> pa.Array:
+    """The events that a column is taken of. Where none has a value, the first event stands for the extreme one."""
+    if taken.event == EXTREME:
+        return pa.array(closed.kept[3][:, taken.extreme])
+    return pa.array(closed.first if taken.event == FIRST else closed.last)
 
 
 def take(block: pa.Table, name: str, rows: pa.Array) -> pa.Array:

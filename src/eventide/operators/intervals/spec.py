@@ -23,7 +23,6 @@ class Extreme:
     array: int  # of the kept arrays: 0 integers, 1 doubles
     place: int
     encoding: int
-    count: int  # where it is counted how many values there were
 
 
 @dataclass(frozen=True, slots=True)

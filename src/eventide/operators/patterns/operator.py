@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.errors import InputError
-from eventide.kernels.completions import index_completions
+from eventide.kernels.completions import ANYWHERE, AT_NEW, NOWHERE, index_completions
 from eventide.kernels.pattern_places import MATCHES, PARTITION, SCOPE_SIZE
 from eventide.operators.block import MAX_US, MIN_US, TS
 from eventide.operators.encode import encode_columns
@@ -101,7 +101,7 @@ class PatternOperator(WatermarkOperator):
             ordered.mask,
             ordered.follows,
             ordered.precedes,
-            _completions(spec.program, ordered),
+            _completions(spec.program, ordered, newer_than_us),
         )
         return Setting(
             kernel=self._kernel,
@@ -146,22 +146,30 @@ class PatternOperator(WatermarkOperator):
         )
 
 
-def _completions(program: PatternProgram, ordered: Ordered) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """For every position and row the earliest end of a match; nothing where that would be too large."""
+def _completions(
+    program: PatternProgram, ordered: Ordered, newer_than_us: int = MIN_US
+) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """For every position and row the earliest end of a match; nothing where that would be too large.
+
+    Where its last event decides a match, one that ended up to `newer_than_us` was returned: nobody walks to it again.
+    """
     n_positions, n_rows = len(program.positions), ordered.ts_us.size
     if n_positions * n_rows > _MAX_COMPLETIONS:
         return np.empty((0, 0), dtype=np.int32)
     item, edge_lo, edge_to = program.tables[:3]
     # What follows a conjunction is not known before its pairs are.
     unknown = {i for i, position in enumerate(program.positions) if position.symbol is None}
-    may_end = np.array(
-        [
-            bool(position.endings) or any(edge.target in unknown for edge in position.edges)
-            for position in program.positions
-        ]
-    )
+    is_last_decisive = not program.waits and not program.may_repeat
+    main = {at for number in program.main for at in program.reached(program.branches[number])}
+    may_end = np.full(n_positions, NOWHERE, dtype=np.int8)
+    for i, position in enumerate(program.positions):
+        if position.endings:
+            may_end[i] = AT_NEW if is_last_decisive and i in main else ANYWHERE
+        if any(edge.target in unknown for edge in position.edges):
+            may_end[i] = ANYWHERE
+    is_new = ordered.ts_us > newer_than_us
     out = np.empty((n_positions, n_rows), dtype=np.int32)
-    index_completions(ordered.offsets, ordered.precedes, ordered.mask, item, edge_lo, edge_to, may_end, out)
+    index_completions(ordered.offsets, ordered.precedes, ordered.mask, item, edge_lo, edge_to, may_end, is_new, out)
     return out
 
 

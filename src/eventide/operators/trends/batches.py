@@ -58,6 +58,10 @@ def make_batches(scopes: IntArray, size_bytes: Callable[[int, int], int] | None 
     while True:
         borders = np.append(np.flatnonzero(within % n_lanes == 0), lo.size)
         rows = np.stack([lo[borders[:-1]], hi[borders[1:] - 1]], axis=1)
-        if n_lanes == 1 or size_bytes is None or size_bytes(int((rows[:, 1] - rows[:, 0]).max()), n_lanes) <= MOST_BYTES:
+        if (
+            n_lanes == 1
+            or size_bytes is None
+            or size_bytes(int((rows[:, 1] - rows[:, 0]).max()), n_lanes) <= MOST_BYTES
+        ):
             return Batches(distinct, np.cumsum(is_first) - 1, borders, rows, n_lanes)
         n_lanes //= 2

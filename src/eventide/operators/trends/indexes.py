@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventide.kernels.arrays import IntArray
-from eventide.operators.trends.batches import Batches, make_batches
+from eventide.operators.trends.batches import make_batches
 from eventide.operators.trends.kernel import Kernel
 from eventide.operators.trends.scope_walk import ScopeWalk
 from eventide.operators.trends.spec import Comparison, TrendSpec
@@ -20,8 +20,7 @@ ALWAYS = -1  # the test of a step that has none, from a state that holds its eve
 
 @dataclass(frozen=True, slots=True)
 class Queries:
-    """Trees (state, test), by letter the queries (tree, case), the steps that need none, as arrays and by state
-    whether one of them leaves it."""
+    """Trees (state, test), by letter the queries (tree, case), and the steps that need none."""
 
     trees: list[tuple[int, int]]
     by_letter: list[list[tuple[int, int]]]
@@ -69,7 +68,8 @@ class _Index:
             n_places,
         )
         after, _, settle, _, _ = tables.keeps
-        totals = tables.verdicts[0].any(axis=0)
+        # A state's own record is kept where it counts, or where a step without a test leaves it.
+        totals = np.asarray(tables.verdicts[0].any(axis=0))
         totals[queries.steps[1]] = True
         self._program = (
             (tables.moves[0], _bits_of_moves(tables)),
@@ -94,7 +94,7 @@ class _Index:
     def _size_bytes(self, n_rows: int, n_lanes: int) -> int:
         _, n_weights, n_sums, n_extremes = self._walk.sizes(1).tolist()
         n_records = self._n_entries(n_rows) + (n_rows * len(self._trees) if self._is_any else 0)
-        return n_records * n_lanes * (16 * (1 + n_weights + n_sums) + 8 * n_extremes)
+        return int(n_records * n_lanes * (16 * (1 + n_weights + n_sums) + 8 * n_extremes))
 
     def _ranks(self, used: list[int], spec: TrendSpec, kernel: Kernel) -> tuple[IntArray, IntArray, IntArray]:
         """By test and event of every batch: its place as the earlier one, what it may extend as the later one; by test

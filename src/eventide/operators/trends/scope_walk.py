@@ -61,7 +61,10 @@ class ScopeWalk:
 
 def _take(array: Any, at: IntArray, width: int) -> Any:
     """Some records, each of so many rows."""
-    return np.ascontiguousarray(array.reshape(-1, width, *array.shape[1:])[at].reshape(-1, *array.shape[1:])) if width else array
+    if not width:
+        return array
+    behind = array.shape[1:]
+    return array.reshape(-1, width, *behind)[at].reshape(-1, *behind)
 
 
 def _shares(rows: IntArray, n_shares: int) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ events stay events, which take less room.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -181,10 +181,12 @@ class Slicer:
 
     def compose(self, slices: Sequence[pa.Table], events: pa.Table | None, n_threads: int) -> tuple[pa.Table, Counted]:
         """All windows, from matrices and the events that stayed events; and the slices whose rows they refer to."""
-        parts = list(slices)
+        table = concatenate(slices)
         if events is not None and events.num_rows:
-            parts.append(self._matrices(events, *self._lay_out(events, ())))
-        table = concatenate([part for part in parts if part.num_rows])
+            line, panes = self._lay_out(events, ())
+            key = self._between(table, events)
+            line = replace(line, key=key if line.order is None else key[line.order], n_keys=int(key.max()) + 1)
+            table = concatenate([table, *(part for part in [self._matrices(events, line, panes)] if part.num_rows)])
         order, key, oldest, newest = self._in_order(table)
         records, distinct = read_matrices(table, self.inputs, self.kernel)
         ordered = rearrange(records, key.size, order)
@@ -197,6 +199,18 @@ class Slicer:
         end = start if slide is None else start + slide.length_us
         ambiguous = np.zeros(pair.size * n_sides, np.bool_)
         return table, Counted(order[pair], start, end, last_us[key[pair]], found, ambiguous, distinct)
+
+    def _between(self, slices: pa.Table, events: pa.Table) -> IntArray:
+        """A number for each event, equal for those of one partition that no matrix of it lies between."""
+        names = self.spec.layout.partition
+        both = concatenate([slices.select([*names, TS]), events.select([*names, TS])])
+        codes, _ = encode_partitions(both, names)
+        order = np.lexsort((numpy_int64(both.column(TS)), codes))
+        begins = order < slices.num_rows
+        begins[1:] |= np.diff(codes[order]) != 0
+        number = np.empty(order.size, dtype=np.int64)
+        number[order] = np.cumsum(begins)
+        return number[slices.num_rows :]
 
     @property
     def _shape(self) -> IntArray:

@@ -246,7 +246,7 @@ class IntervalCode:
 
     def _extremes(self) -> tuple[Extreme, ...]:
         return tuple(
-            Extreme(fold.array, fold.place, fold.value if fold.value is not None else -1, fold.number)
+            Extreme(fold.array, fold.place, fold.value if fold.value is not None else -1)
             for fold in self.folds
             if fold.extreme >= 0
         )

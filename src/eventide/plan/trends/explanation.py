@@ -118,8 +118,16 @@ def _windows(spec: TrendSpec) -> str:
     n = spec.slide.n_overlapping
     if n == 1:
         return "one after the other"
-    alone = bool(spec.tests) or spec.ties_follow
-    return f"{n} overlap; " + ("each walked on its own" if alone else "panes walked once and multiplied")
+    if not spec.tests and not spec.absences and not spec.ties_follow:
+        return f"{n} overlap; panes walked once and multiplied"
+    return f"{n} overlap; " + ("walked at once, a lane each" if _is_indexed(spec) else "each walked on its own")
+
+
+def _is_indexed(spec: TrendSpec) -> bool:
+    """Whether one comparison decides every step with a test."""
+    if spec.looks_to_edges or any(comparison is None for comparison in spec.comparisons):
+        return False
+    return all(bits.bit_count() == 1 for _, _, bits in spec.tests)
 
 
 def _time(spec: TrendSpec) -> str:
@@ -127,7 +135,7 @@ def _time(spec: TrendSpec) -> str:
         return "linear in the events"
     if spec.strategy == "contiguous":
         return "linear in the events: only the events of the time before are held"
-    return "events of a window times the events held in it, n log n where one comparison decides (skip-till-any)"
+    return "events of a window times the events held in it, n log n where one comparison decides"
 
 
 def _memory(spec: TrendSpec) -> str:

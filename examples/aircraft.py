@@ -133,9 +133,10 @@ def leads(text: str, events: pa.Table) -> list[float]:
 
 def notices(events: pa.Table) -> list[float]:
     """For each approach that ends on the ground, how many seconds before that it is known."""
-    approaches, landings = ask(APPROACHES).run(events), ask(LANDINGS).run(events)
-    both = approaches.join(landings, ["icao24", "leg", "low"], join_type="inner", right_suffix="_landing")
-    left = pc.subtract(both.column("lands"), both.column("detected_at"))
+    keys = ["icao24", "leg", "low"]
+    landings = ask(LANDINGS).run(events).group_by(keys).aggregate([("lands", "min")])
+    both = ask(APPROACHES).run(events).join(landings, keys, join_type="inner")
+    left = pc.subtract(both.column("lands_min"), both.column("detected_at"))
     return sorted(each.total_seconds() for each in left.to_pylist())
 
 

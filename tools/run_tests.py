@@ -32,7 +32,13 @@ OWN_CODE = [
     "docs/intervals.md",
 ]
 # These run compiled on few random queries, and as plain Python on many.
-RANDOM = ["tests/engines/test_same_rows.py", "tests/engines/test_pattern_rows.py", "tests/trends"]
+RANDOM = [
+    "tests/engines/test_same_rows.py",
+    "tests/engines/test_pattern_rows.py",
+    "tests/trends",
+    "tests/situations",
+    "tests/allen",
+]
 # These start a Spark of their own.
 OWN_SPARK = ["tests/engines/test_local_cluster.py", "tests/engines/test_spark_connect.py"]
 PLAIN = ["env", "NUMBA_DISABLE_JIT=1", *PYTEST, *OWN_CODE]

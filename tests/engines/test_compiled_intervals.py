@@ -29,7 +29,7 @@ RUNS = Case(
     maximum=4,
     gap=5,
 )
-SPANS = Case(EVENTS, ("x >= 2", "kind = 'b'", "y < 2.5"), tuple(VALUES), False)
+SPANS = Case(EVENTS, ("x >= 2", "kind = 'b'", "x = 1"), tuple(VALUES), False)
 
 
 # What the second case reads is compiled in other types.

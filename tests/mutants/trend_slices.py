@@ -48,6 +48,13 @@ TREND_SLICES = (
         OVER,
     ),
     Mutant(
+        "slices: events that stayed events reach over a matrix",
+        SLICES,
+        "begins = order < slices.num_rows",
+        "begins = order < 0",
+        (f"{_SLICES}events_that_stayed_events_do_not_reach_over_a_matrix",),
+    ),
+    Mutant(
         "slices: the first slice says when it was detected",
         SLICES,
         "np.maximum.at(last_us, key,",

@@ -52,6 +52,12 @@ def few_bytes(n: int) -> Any:
     return patch("eventide.engines.spark.slices.FEW_BYTES", n)
 
 
+def borders_of(case: TrendCase, drawn: list[int]) -> list[int]:
+    """Instants of events."""
+    times = sorted({event["ts"] for event in case.events})
+    return [times[i % len(times)] * SECOND_US for i in drawn] if times else []
+
+
 def sliced(physical: Physical, table: pa.Table, borders_us: list[int], disorder: random.Random) -> list[dict[str, Any]]:
     """The rows of slices between borders, which come together in any order.
 
@@ -80,7 +86,7 @@ def sliced(physical: Physical, table: pa.Table, borders_us: list[int], disorder:
 @settings(max_examples=n_examples(300, 6), **QUICK)
 @given(
     case=trend_cases(groups=SEVERAL, max_events=14, first_origin=False, count_windows=False),
-    borders=st.lists(st.integers(0, 14), max_size=4),
+    borders=st.lists(st.integers(0, 14), max_size=5, min_size=1),
     least=st.sampled_from([1, 1, 2, 3]),
     disorder=st.randoms(use_true_random=False),
 )
@@ -88,23 +94,21 @@ def test_slices_give_the_values_of_the_oracle(
     case: TrendCase, borders: list[int], least: int, disorder: random.Random
 ) -> None:
     physical = plan_case(case)
-    start = min((event["ts"] for event in case.events), default=0)
     with few(least):
-        rows = sliced(physical, case.table(), [(start + border) * SECOND_US for border in borders], disorder)
+        rows = sliced(physical, case.table(), borders_of(case, borders), disorder)
     _check_rows(case, rows)
 
 
 @settings(max_examples=n_examples(200, 4), **QUICK)
 @given(
     case=trend_cases(focus="negation", max_events=12, first_origin=False, count_windows=False),
-    borders=st.lists(st.integers(0, 14), max_size=4),
+    borders=st.lists(st.integers(0, 14), max_size=5, min_size=1),
     disorder=st.randoms(use_true_random=False),
 )
 def test_negation_reaches_across_slices(case: TrendCase, borders: list[int], disorder: random.Random) -> None:
     physical = plan_case(case)
-    start = min((event["ts"] for event in case.events), default=0)
     with few(1):
-        rows = sliced(physical, case.table(), [(start + border) * SECOND_US for border in borders], disorder)
+        rows = sliced(physical, case.table(), borders_of(case, borders), disorder)
     _check_rows(case, rows)
 
 

@@ -125,7 +125,7 @@ class IntervalCode:
             there = exp.Not(this=exp.Is(this=exp.paren(tree.copy()), expression=exp.Null()))
             return event_value(exp.Case(ifs=[exp.If(this=there, true=exp.true())]), self._schema, value.source)
         if isinstance(tree, exp.Cast):
-            inner = tree.this.this if isinstance(tree.this, exp.Paren) else tree.this
+            inner = tree.this
             if isinstance(inner, exp.Column) and self._schema.field(inner.name).type == value.dtype:
                 return event_value(inner.copy(), self._schema, value.source)
         return value

@@ -146,10 +146,10 @@ class _Keeper:
         if leaf.function in _ENDS:
             return self._column(ValueLeaf(_ENDS[leaf.function], value, leaf.span))
         if leaf.function in _TRUTHS:
-            truth = exp.Cast(this=exp.paren(value), to=exp.DataType.build("boolean"))
+            truth = exp.Cast(this=value.copy(), to=exp.DataType.build("boolean"))
             return self._column(FoldLeaf(_TRUTHS[leaf.function], None, truth, False, leaf.span))
         if leaf.function in _VARIANCES:
-            number = exp.Cast(this=exp.paren(value), to=exp.DataType.build("double"))
+            number = exp.Cast(this=value.copy(), to=exp.DataType.build("double"))
             read = {
                 "n": self._column(FoldLeaf("COUNT", None, value, False, leaf.span)),
                 "s": self._column(FoldLeaf(SQUARES, None, number, False, leaf.span)),

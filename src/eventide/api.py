@@ -158,6 +158,11 @@ class Query:
         for name, value in (("blocks_per_second", blocks_per_second), ("tune_every", tune_every)):
             if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:
                 raise EventideError(f"{name} is a number above 0, found {value!r}")
+        if max_workers is not None and (type(max_workers) is not int or max_workers < 1):
+            raise EventideError(f"max_workers is a number from 1 on, found {max_workers!r}")
+        if isinstance(source, str | dict) or not (hasattr(source, "__iter__") or hasattr(source, "get")):
+            hint = "an iterator of tables, DataFrames or lists of dicts, or a queue.Queue of them"
+            raise InputError(f"live input comes in blocks, found {type(source).__name__}", hint=hint)
         tuner = Tuner(float(blocks_per_second), max_workers or default_workers(), period_seconds=float(tune_every))
         return Live(lambda schema: prepare(self.tree, self.options, schema, engine="local"), source, tuner)
 

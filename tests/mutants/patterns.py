@@ -31,6 +31,9 @@ WALK = "kernels/patterns.py"
 PAIRS = "kernels/pairs.py"
 CLOSING = "plan/patterns/closing.py"
 COMPLETIONS = "kernels/completions.py"
+NEW = ("tests/operators/test_patterns.py::test_what_only_old_events_complete_is_no_completion",)
+WAITS = ("tests/operators/test_patterns.py::test_a_trailing_not_is_decided_at_the_end_of_its_window",)
+INNER = ("tests/operators/test_patterns.py::test_an_old_sequence_that_not_excludes_still_excludes",)
 AUTOMATON = "plan/patterns/automaton.py"
 
 PATTERNS = (
@@ -216,6 +219,27 @@ PATTERNS = (
         "if may_end[position] == ANYWHERE or",
         "if may_end[position] == ANYWHERE and edge_lo[position] == edge_lo[position + 1] or",
         RULES,
+    ),
+    Mutant(
+        "patterns: what old events complete is walked to again",
+        COMPLETIONS,
+        "(may_end[position] == AT_NEW and is_new[row])",
+        "may_end[position] == AT_NEW",
+        NEW,
+    ),
+    Mutant(
+        "patterns: matches that NOT decides later need a new last event",
+        "operators/patterns/operator.py",
+        "is_last_decisive = not program.waits and not program.may_repeat",
+        "is_last_decisive = not program.may_repeat",
+        WAITS,
+    ),
+    Mutant(
+        "patterns: what NOT excludes must end with a new event",
+        "operators/patterns/operator.py",
+        "AT_NEW if is_last_decisive and i in main else ANYWHERE",
+        "AT_NEW if is_last_decisive else ANYWHERE",
+        INNER,
     ),
     Mutant(
         "patterns: an id does not tell symbols apart",

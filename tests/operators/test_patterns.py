@@ -278,6 +278,13 @@ def test_a_stream_does_not_walk_again_to_matches_that_old_events_end() -> None:
     assert len(rows(operator.process(events.slice(42), 50 * SECOND))) == 1
 
 
+def test_an_old_sequence_that_not_excludes_still_excludes() -> None:
+    operator, physical = operator_of("PATTERN SEQ(A, NOT SEQ(C, D), B) WITHIN 1 hour RETURN A.n")
+    events = pieces("ACDAB", physical)
+    assert not rows(operator.process(events.slice(0, 3), 3 * SECOND - 1))
+    assert rows(operator.process(events.slice(3), 9 * SECOND)).total() == 1
+
+
 # --- rules: a letter is the kind, then the time, a mark that tells tied events apart, and a value -------------------
 
 

@@ -62,7 +62,7 @@ def count_indexed(
             behind = row + 1
             while behind < end and tie[behind] == tie[row]:
                 behind += 1
-            lanes = ((a - first) // 8 * 8, min(shape[3], (b - first + 7) // 8 * 8))
+            lanes = (a - first, b - first)
             n_new = _take(row, behind, letter, shift, lanes, n_entries, tables, index, values, memory)
             if not is_quiet[group[row]]:
                 _pass_by(group[row], lanes, after, holds, index, memory, shape)

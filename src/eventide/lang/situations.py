@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import pairwise
 
 from eventide.errors import QueryError, did_you_mean
 from eventide.lang.clauses import Clause
@@ -19,6 +20,7 @@ MAX_SITUATIONS = 62  # bits of a mask
 END = "TE_"  # `end(A)` in RETURN: SQL has END for CASE, so the words are read under this name of the same length
 _FIRST_WORDS = frozenset(name.split("-")[0].upper() for name in RELATIONS)
 _USAGE = "DEFINE A AS speed > 70 FOR AT LEAST 5 seconds"
+_ALTERNATIVES = "alternatives are written A meets|overlaps B"
 _DURATIONS = "a duration is FOR AT LEAST 5 seconds, FOR AT MOST 1 minute, or FOR BETWEEN 5 seconds AND 1 minute"
 
 
@@ -90,6 +92,7 @@ def _definitions(text: str, clause: Clause) -> tuple[Situation, ...]:
         if name.text.lower() in found:
             cursor.fail(f"'{name.text}' is defined twice", at=name.span, hint="give one of them another name")
         cut = _duration_idx(tokens)
+        _refuse_bare_duration(text, tokens[2:cut])
         behind = after if cut == len(tokens) else tokens[cut]
         condition = read_scalar(text, tokens[2:cut], behind, f"the condition of '{name.text}'", _USAGE)
         minimum = maximum = None
@@ -108,9 +111,16 @@ def _duration_idx(tokens: tuple[Token, ...]) -> int:
     for idx, token in enumerate(tokens):
         depth += token.text in ("(", "[")
         depth -= token.text in (")", "]")
-        if depth == 0 and idx > 2 and token.word == "FOR":
+        if depth == 0 and idx > 1 and token.word == "FOR":
             return idx
     return len(tokens)
+
+
+def _refuse_bare_duration(text: str, tokens: tuple[Token, ...]) -> None:
+    for token, after in pairwise(tokens):
+        if token.word == "AT" and after.word in ("LEAST", "MOST"):
+            message = f"FOR is missing before {token.text} {after.text}"
+            raise QueryError(message, text, token.start, after.end, hint=_DURATIONS)
 
 
 def _durations(cursor: Cursor) -> tuple[Length | None, Length | None, int]:
@@ -134,12 +144,17 @@ def _durations(cursor: Cursor) -> tuple[Length | None, Length | None, int]:
         cursor.fail(f"expected AT LEAST, AT MOST or BETWEEN after FOR, found {cursor.next}", hint=_DURATIONS)
     last = maximum or minimum
     assert last is not None
-    cursor.finish("the duration", hint="separate definitions with commas")
+    cursor.finish("the duration", hint=_DURATIONS if cursor.at_word("AND") else "separate definitions with commas")
     return minimum, maximum, last.span.end
 
 
 def _length(cursor: Cursor) -> Length:
-    length = read_length(cursor)
+    try:
+        length = read_length(cursor)
+    except QueryError as error:
+        if error.hint is None or "EVENTS" in error.hint or "WITHIN" in error.hint:
+            cursor.fail(error.message, at=Span(error.start, error.end), hint=_DURATIONS)
+        raise
     if length.in_events:
         cursor.fail("a duration is a time, not a number of events", at=length.span, hint=_DURATIONS)
     return length
@@ -152,9 +167,14 @@ def _constraints(text: str, clause: Clause) -> tuple[Constraint, ...]:
     cursor = cursor_of(text, clause)
     usage = "write A overlaps B AND B before C"
     found: list[Constraint] = []
+    if cursor.at_word("NOT"):
+        hint = "name the relations that may hold: A before|meets B"
+        cursor.fail("NOT has no place in a query that relates situations", hint=hint)
     left = cursor.name("a situation", usage=usage)
     while True:
         relations = _relations(cursor)
+        if cursor.at_word("OR") or cursor.at(","):
+            cursor.fail(f"expected a situation after the relation, found {cursor.next}", hint=_ALTERNATIVES)
         right = cursor.name("a situation after the relation", usage=usage)
         found.append(Constraint(left, right, relations, Span(left.span.start, right.span.end)))
         if cursor.accept_word("AND"):
@@ -163,7 +183,7 @@ def _constraints(text: str, clause: Clause) -> tuple[Constraint, ...]:
             left = right  # A starts B before C: a chain
         else:
             break
-    cursor.finish("the relation", hint="join relations with AND; alternatives are written A meets|overlaps B")
+    cursor.finish("the relation", hint=f"join relations with AND; {_ALTERNATIVES}")
     return tuple(found)
 
 
@@ -187,7 +207,9 @@ def _relations(cursor: Cursor) -> tuple[str, ...]:
             written += "-" + cursor.take().text.lower()
         name = _ALIASES.get(written, written)
         if name not in RELATIONS:
-            hint = did_you_mean(written, RELATIONS) or f"the relations are {', '.join(RELATIONS)}"
+            spaced = f"{written}-{cursor.next.text.lower()}"  # met by
+            meant = did_you_mean(spaced if spaced in RELATIONS else written, RELATIONS)
+            hint = meant or f"the relations are {', '.join(RELATIONS)}"
             cursor.fail(f"there is no relation '{written}'", at=Span(start.start, end), hint=hint)
         if name in names:
             cursor.fail(f"'{name}' stands twice", at=Span(start.start, end), hint="remove one")

@@ -70,7 +70,7 @@ def _write_situations(query: SituationQuery) -> str:
     lines = [f"FROM {write_name(query.source.text)}"] if query.source else []
     if query.partition_by:
         lines.append(f"PARTITION BY {_names(query.partition_by)}")
-    lines.append("DEFINE " + ", ".join(map(_situation, query.define)))
+    lines.append("DEFINE " + ",\n       ".join(map(_situation, query.define)))
     lines.append("PATTERN " + " AND ".join(map(write_constraint, query.pattern)))
     if query.window:
         lines.append(f"WITHIN {write_length(query.window.length)}")

@@ -60,7 +60,12 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
             )
         # An error would stop the stream for good.
         physical = replace(physical, spec=replace(spec, on_overflow=spec.on_overflow or "null"))
-    if isinstance(spec, SequenceSpec | PatternSpec | TrendSpec | SituationSpec) and spec.window_us is None:
+    if isinstance(spec, SituationSpec) and spec.window_us is None:
+        raise UnsupportedError(
+            "a stream cannot run this query: without a WITHIN clause every situation stays relevant for ever",
+            hint="add a WITHIN clause, such as WITHIN 1 hour",
+        )
+    if isinstance(spec, SequenceSpec | PatternSpec | TrendSpec) and spec.window_us is None:
         raise UnsupportedError(
             "a stream cannot run this query: without a WITHIN clause every event stays relevant for ever",
             hint="add a WITHIN clause, such as WITHIN 1 hour, or give state_ttl='1 hour', which bounds every match so",

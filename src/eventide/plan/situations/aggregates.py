@@ -52,7 +52,6 @@ _NAMES = {
     "STDDEV_POP": "STDDEV_POP",
     "VAR_SAMP": "VAR_SAMP",
 }
-KNOWN = "first, last, count, count_if, sum, avg, min, max, stddev, variance, bool_and and bool_or are"
 _NUMBERS = ("SUM", "AVG", "STDDEV_SAMP", "STDDEV_POP", "VAR_SAMP", "VAR_POP")
 _DIGITS = 18  # of a decimal that 64 bits hold
 

@@ -16,7 +16,8 @@ from eventide.plan.bound import Bound, Item
 from eventide.plan.options import Options
 from eventide.plan.places import error_at, option_error
 from eventide.plan.references import hold_counted_symbols, qualify, references
-from eventide.plan.situations.aggregates import KNOWN, bound_of, function_of
+from eventide.plan.situations.aggregates import bound_of, function_of
+from eventide.plan.situations.refusals import check_conditions, check_returned, not_kept
 from eventide.plan.symbols import find_symbol
 
 
@@ -31,6 +32,7 @@ def bind_situations(query: SituationQuery, options: Options, schema: pa.Schema) 
     ):
         if given:
             raise option_error(query.events, name, needless, f"leave out {name}")
+    check_conditions(query, schema)
     # Situations depend on the order of all events, tied ones too.
     plan = bind(query.events, replace(options, ties="sequence"), schema)
     items = tuple(_bind_item(item, plan) for item in query.returns) or _default_items(plan)
@@ -69,11 +71,14 @@ def _bind_item(item: ReturnItem, plan: Bound) -> Item:
 
     made = tree.transform(hold_ends)
     assert isinstance(made, exp.Expression)
+    check_returned(made, source.span, query, symbols, plan.schema)
+    aggregated = [span_of(node, source.span) for node in made.find_all(exp.Column) if _inside(node)]
 
     def unqualified(column: str, span: Span) -> str | None:
         if column in plan.partition:
             return None
-        hint = "write " + " or ".join(f"first({name}.{column})" for name in list(symbols)[:3])
+        form = "{}.{}" if span in aggregated else "first({}.{})"
+        hint = "write " + " or ".join(form.format(name, column) for name in list(symbols)[:3])
         raise error_at(query, span, f"which situation's '{column}'?", hint)
 
     made = qualify(made, source.span, query, plan.schema, symbols, unqualified)
@@ -88,7 +93,7 @@ def _check_node(node: exp.Expr, default: Span, plan: Bound) -> None:
     function = function_of(node)
     if function is None:
         if isinstance(node, exp.AggFunc):
-            raise error_at(query, span, f"{node.sql_name().lower()} cannot be kept while events come", KNOWN)
+            raise not_kept(node, span, query)
         if isinstance(node, exp.Column) and node.table and not _inside(node):
             hint = f"a situation has many events: write first({node.table}.{node.name}) or another aggregate"
             raise error_at(query, span, f"which event's '{node.table}.{node.name}'?", hint)

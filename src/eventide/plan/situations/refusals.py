@@ -16,6 +16,7 @@ from eventide.plan.references import is_next
 
 KNOWN = "what can: first, last, count, count_if, sum, avg, min, max, stddev, variance, bool_and and bool_or"
 _OTHER_EVENTS = ("PREV", "NEXT")
+_CALLED = re.compile(r"\w+\s*\(")
 _CALL = re.compile(r"(\w+)\s*\(\s*$")
 
 
@@ -32,7 +33,9 @@ def check_conditions(query: SituationQuery, schema: pa.Schema) -> None:
                 raise error_at(query, span, "the condition of a situation is about one event", hint)
             called = isinstance(node, exp.Anonymous) and str(node.this).upper() in _OTHER_EVENTS
             if isinstance(node, exp.AggFunc) or called or is_next(node):
-                hint = "ev.intervals.homogeneous takes conditions on a run of events, and ev.allen relates its intervals"
+                hint = (
+                    "ev.intervals.homogeneous takes conditions on a run of events, and ev.allen relates its intervals"
+                )
                 raise error_at(query, span, "the condition of a situation is about one event", hint)
 
 
@@ -65,7 +68,8 @@ def not_kept(node: exp.Expr, span: Span, query: EventQuery) -> Exception:
     """The error about an aggregate that would need all events of a situation, by the name that was written."""
     text = query.text
     before = _CALL.search(text[: span.start])
-    if before is not None:  # sqlglot has no place for the names of some functions
+    if before is not None and not _CALLED.match(text[span.start : span.end]):
+        # sqlglot has no place for the names of some functions.
         span = Span(before.start(), min(span.end + 1, len(text)))
     written = text[span.start : span.end].split("(")[0].strip()
     name = written.lower() if written.isidentifier() else node.sql_name().lower()  # type: ignore[attr-defined]

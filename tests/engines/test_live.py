@@ -125,6 +125,12 @@ def test_a_reader_that_stops_early_stops_the_source() -> None:
     assert not live._reader.is_alive()
 
 
+def test_what_the_end_would_close_is_refused() -> None:
+    query = ev.query("DEFINE A AS x, B AS y PATTERN A meets B", ts_unit="s", close_at_end=True)
+    with pytest.raises(ev.InputError, match="close_at_end is for bounded input"):
+        list(query.live([[{"ts": 1, "x": True, "y": False}]]))
+
+
 def test_a_block_with_other_columns_is_refused() -> None:
     query = ev.query("DEFINE A AS x, B AS y PATTERN A meets B", ts_unit="s")
     with pytest.raises(ev.InputError, match="a block has other columns than the first one"):

@@ -19,6 +19,7 @@ from eventide.kernels.trend_queues import chain, find, push
 
 # </generated>
 
+VECTOR = 8  # lanes
 # The functions below are inlined, and none counts references: tuples of arrays are dear to pass on, event by event.
 
 
@@ -62,7 +63,8 @@ def count_indexed(
             behind = row + 1
             while behind < end and tie[behind] == tie[row]:
                 behind += 1
-            lanes = (a - first, b - first)
+            # Whole vectors: lanes that have closed are not read again, those that are not open yet hold nothing.
+            lanes = ((a - first) // VECTOR * VECTOR, min(shape[3], -(-(b - first) // VECTOR) * VECTOR))
             n_new = _take(row, behind, letter, shift, lanes, n_entries, tables, index, values, memory)
             if not is_quiet[group[row]]:
                 _pass_by(group[row], lanes, after, holds, index, memory, shape)

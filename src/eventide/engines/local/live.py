@@ -28,6 +28,7 @@ from eventide.operators.block import TS, cut
 from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator
 from eventide.operators.situations.operator import SituationOperator
+from eventide.operators.situations.spec import SituationSpec
 from eventide.operators.threads import share_among_threads
 from eventide.plan.physical import Physical
 
@@ -126,6 +127,9 @@ class Live:
         if physical.align_to_first:
             hint = "give a time: origin='6 hours'"
             raise InputError("origin='first' needs all events: the first of live input may come late", hint=hint)
+        if isinstance(physical.spec, SituationSpec) and physical.spec.closes:
+            message = "close_at_end is for bounded input: what the end closes would have been decided before"
+            raise InputError(message, hint="leave it out, or run over all events: q.run(events)")
         has_keys = bool(physical.intake.layout.distribution)
         n_buckets = N_BUCKETS if has_keys else 1
         self._operators = [make_operator(physical.spec, 1, add_computed) for _ in range(n_buckets)]

@@ -70,6 +70,9 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
             "a stream cannot run this query: without a WITHIN clause every event stays relevant for ever",
             hint="add a WITHIN clause, such as WITHIN 1 hour, or give state_ttl='1 hour', which bounds every match so",
         )
+    if isinstance(spec, SituationSpec) and spec.closes:
+        message = "close_at_end is for bounded input: a stream has no end that could close a situation"
+        raise UnsupportedError(message, hint="leave it out")
     if physical.output_schema is None:
         raise ValueError("the plan has no output schema")
     spark = df.sparkSession

@@ -100,7 +100,8 @@ def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physica
         project=(*(aggregates.project(item, out) for item in plan.items), *_added(spec, plan)),
         reads=read_columns(plan),
         allowed_lateness_us=plan.options.allowed_lateness,
-        windows_close=True,
+        # What the end closes was open at instants that would be decided before.
+        windows_close=not spec.closes,
         output_schema=out,
     )
 

@@ -242,7 +242,11 @@ def _progress(what: str) -> Iterator[None]:
 
 
 def _print_table(rows: pa.Table, seconds: float) -> None:
-    Console(highlight=False).print(as_table(rows.slice(0, _SHOWN_ROWS)))
+    console = Console(highlight=False)
+    grid = as_table(rows.slice(0, _SHOWN_ROWS))
+    if not console.is_terminal:  # nothing says how wide a file or a pipe is
+        console.width = max(console.width, console.measure(grid).maximum)
+    console.print(grid)
     more = f", the first {_SHOWN_ROWS} shown" if rows.num_rows > _SHOWN_ROWS else ""
     print(f"{rows.num_rows:,} rows{more} ({seconds:.1f} s)")
 

@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 _err = Console(stderr=True, highlight=False)
 _SHOWN_ROWS = 20
+_WIDE = 10_000  # characters
 
 QueryFile = Annotated[Path, typer.Argument(help="A file with one query.")]
 InputPath = Annotated[
@@ -243,10 +244,9 @@ def _progress(what: str) -> Iterator[None]:
 
 def _print_table(rows: pa.Table, seconds: float) -> None:
     console = Console(highlight=False)
-    grid = as_table(rows.slice(0, _SHOWN_ROWS))
-    if not console.is_terminal:  # nothing says how wide a file or a pipe is
-        console.width = max(console.width, console.measure(grid).maximum)
-    console.print(grid)
+    if not console.is_terminal:
+        console.width = _WIDE  # nothing says how wide a file or a pipe is
+    console.print(as_table(rows.slice(0, _SHOWN_ROWS)))
     more = f", the first {_SHOWN_ROWS} shown" if rows.num_rows > _SHOWN_ROWS else ""
     print(f"{rows.num_rows:,} rows{more} ({seconds:.1f} s)")
 

@@ -87,8 +87,8 @@ DETECTION = (
     Mutant(
         "builder: the last of several matches with one start comes first",
         KERNEL,
-        "if complete[1, i] < complete[1, best]:",
-        "if complete[1, i] <= complete[1, best]:",
+        "if complete[1, i] < complete[1, best]:\n                best = i\n        if not is_end",
+        "if complete[1, i] <= complete[1, best]:\n                best = i\n        if not is_end",
         RULES,
     ),
     Mutant(

@@ -80,7 +80,7 @@ def test_a_wrong_definition_is_underlined(condition: str, message: str, underlin
         ("A met by B", "there is no relation 'met'", "met", "did you mean 'met-by'?"),
         ("A overlaps C", "the situation 'C' is not defined", "C", "known: A, B"),
         ("A overlaps or meets B", "expected a situation after the relation, found 'or'", "or", ALTERNATIVES),
-        ("A overlaps, meets B", "expected a situation after the relation, found ','", ",", ALTERNATIVES),
+        ("A before B AND B meets, before A", "expected a situation after the relation, found ','", ",", ALTERNATIVES),
         (
             "NOT A overlaps B",
             "NOT has no place in a query that relates situations",

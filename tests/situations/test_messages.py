@@ -267,9 +267,9 @@ def test_a_table_that_goes_to_a_file_has_its_names_whole(files: tuple[Path, Path
 
 def test_the_terminal_underlines_what_is_wrong(files: tuple[Path, Path]) -> None:
     query, events = files
-    query.write_text(query.read_text().replace("AS b", "AS beta"))
+    query.write_text(query.read_text().replace("AS b", "AS wrong"))
     code, out, err = call("check", query, "--input", events, "--ts-unit", "s")
     assert (code, out) == (2, "")
     assert err.startswith(
-        "Error: unknown column 'beta' (line 2, column 16)\n         Beta AS beta\n                 ^^^^\nHint: "
+        "Error: unknown column 'wrong' (line 2, column 16)\n         Beta AS wrong\n                 ^^^^^\nHint: "
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
-from tests.oracle.rows.matches import Query, recognize
+from tests.oracle.rows.matches import Query, partitions, recognize
 from tests.oracle.rows.pattern import Anchor, Choice, Concat, Excluded, Label, Pattern, Permute, Quantified
 
 
@@ -40,6 +40,7 @@ def longest_partial_match(query: Query, columns: Sequence[str], rows: Sequence[S
     ('A', 'B', 'B')
     """
     whole = _shown(query.pattern)
+    columns, rows = _in_order(query, columns, rows)
     if _first_match(query, whole, whole, columns, rows) is not None:
         return None
     cuts = list(_cuts(whole, 0, 0, frozenset()))
@@ -54,6 +55,15 @@ def longest_partial_match(query: Query, columns: Sequence[str], rows: Sequence[S
     return Longest((), 0, frozenset())
 
 
+def _in_order(
+    query: Query, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+    """The rows in the order of the query itself, and their places before all columns: they decide all ties."""
+    named = [dict(zip([column.lower() for column in columns], row, strict=True)) for row in rows]
+    ordered = [row for part in partitions(query, named) for row in part]
+    return ["place", *columns], [(i, *row.values()) for i, row in enumerate(ordered)]
+
+
 def _first_match(
     query: Query, pattern: Pattern, whole: Pattern, columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> tuple[str, ...] | None:
@@ -62,7 +72,6 @@ def _first_match(
         # Every label stays known.
         pattern=Choice((pattern, Concat((Label("NEVER"), whole)))),
         define={**query.define, "NEVER": "1 = 2"},
-        # The measures stay: what they read orders tied rows.
         measures={**query.measures, "number": "MATCH_NUMBER()", "label": "CLASSIFIER()"},
         rows="all",
         skip="past last row",

@@ -50,7 +50,7 @@ WINDOW w AS (PARTITION BY icao24, leg ORDER BY "timestamp" RANGE BETWEEN INTERVA
 ORDER BY "timestamp"
 """
 
-CRUISE = "Cruise AS altitude >= 9000 AND abs(rate) <= 300 AND NOT onground FOR AT LEAST 2 minutes"
+CRUISE = "Cruise AS altitude BETWEEN 9000 AND 45000 AND abs(rate) <= 300 AND NOT onground FOR AT LEAST 2 minutes"
 DESCENT = "Descent AS rate < -300 AND NOT onground FOR AT LEAST 1 minute"
 SLOWING = "Slowing AS change <= -15 AND NOT onground FOR AT LEAST 20 seconds"
 APPROACH = "Approach AS altitude <= 4000 AND speed <= 180 AND rate < -300 AND NOT onground FOR AT LEAST 30 seconds"

@@ -49,7 +49,7 @@ def _flying(names: str, test: Callable[..., bool]) -> Callable[[dict[str, Any]],
 
 
 CONDITIONS: dict[str, tuple[Callable[[dict[str, Any]], bool], int]] = {
-    "Cruise": (_flying("altitude rate", lambda altitude, rate: altitude >= 9000 and abs(rate) <= 300), 120),
+    "Cruise": (_flying("altitude rate", lambda altitude, rate: 9000 <= altitude <= 45000 and abs(rate) <= 300), 120),
     "Descent": (_flying("rate", lambda rate: rate < -300), 60),
     "Slowing": (_flying("change", lambda change: change <= -15), 20),
     "Approach": (

@@ -11,6 +11,9 @@ MICRO_BATCHES = (f"{_SAME}micro_batches_give_the_matches_of_the_oracle",)
 CHUNKS = (f"{_SAME}shares_of_threads_and_chunks_of_time_give_the_same_matches",)
 BY_HAND = ("tests/situations/test_micro_batches.py",)
 DATA = ("tests/generate/test_situations.py",)
+_SAID = "tests/situations/test_messages.py::test_"
+DEFINED = (f"{_SAID}a_wrong_definition_is_underlined",)
+RETURNED = (f"{_SAID}what_cannot_be_returned_is_underlined",)
 
 RUNS = "kernels/situations.py"
 MATCHES = "kernels/situation_matches.py"
@@ -19,6 +22,7 @@ RELATIONS = "kernels/relations.py"
 OPERATOR = "operators/situations/operator.py"
 PROGRAM = "operators/situations/program.py"
 GENERATOR = "generate/situations.py"
+REFUSALS = "plan/situations/refusals.py"
 
 SITUATIONS = (
     # Runs
@@ -236,5 +240,41 @@ SITUATIONS = (
         "second // self._phase_s",
         "second // self._phase_s * 0",
         DATA,
+    ),
+    # Messages
+    Mutant(
+        "situations: the condition of one may name another",
+        REFUSALS,
+        "known = {*columns, situation.name.text.lower()}",
+        "known = {*columns, *(each.name.text.lower() for each in query.define)}",
+        DEFINED,
+    ),
+    Mutant(
+        "situations: a function that sqlglot has no place for is underlined without its name",
+        REFUSALS,
+        "if before is not None and not",
+        "if before is None and not",
+        RETURNED,
+    ),
+    Mutant(
+        "situations: a call around a refused aggregate is blamed for it",
+        REFUSALS,
+        "if before is not None and not _CALLED.match(text[span.start : span.end]):",
+        "if before is not None:",
+        RETURNED,
+    ),
+    Mutant(
+        "situations: the hint for a column in an aggregate proposes another aggregate",
+        "plan/situations/bind.py",
+        'form = "{}.{}" if span in aggregated else "first({}.{})"',
+        'form = "first({}.{})"',
+        RETURNED,
+    ),
+    Mutant(
+        "situations: a duration without FOR is left to the condition",
+        "lang/situations.py",
+        'if token.word == "AT" and after.word in ("LEAST", "MOST"):',
+        'if token.word == "AT" and after.word in ("LEAST",):',
+        DEFINED,
     ),
 )

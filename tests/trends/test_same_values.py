@@ -190,6 +190,19 @@ def test_micro_batches_wait_for_what_must_be_absent(
     _check_rows(case, play(case, borders, delay, disorder))
 
 
+@settings(max_examples=n_examples(60, 2), **QUICK)
+@given(
+    case=trend_cases(first_origin=False, groups=SEVERAL, max_events=14).filter(
+        lambda case: case.oracle.within_events is not None
+    ),
+    borders=st.lists(st.integers(0, 13), max_size=6),
+    disorder=st.randoms(use_true_random=False),
+)
+def test_micro_batches_fill_windows_over_positions(case: TrendCase, borders: list[int], disorder: Any) -> None:
+    assume(not case.is_ambiguous)
+    _check_rows(case, play(case, borders, 1, disorder))
+
+
 def _check_rows(case: TrendCase, rows: list[dict[str, Any]]) -> None:
     if not rows:
         assert not case.expected, f"{case}nothing, and the oracle has {case.expected}"

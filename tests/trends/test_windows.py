@@ -198,3 +198,19 @@ def test_nothing_is_counted_before_a_window_ends_and_only_what_ended_windows_hol
             stream.step(table, second * 1_000_000)
     assert counted == [10, 10]
     assert [int(row["count"]) for row in stream.rows] == [2**10 - 1, 2**10 - 1]
+
+
+def test_windows_over_positions_leave_when_they_are_full_and_their_events_with_them() -> None:
+    """In micro-batches: a window of three positions, every two; what no later window holds is forgotten."""
+    text = "PATTERN A a+ GROUP BY g WITHIN 3 EVENTS SLIDE 2 EVENTS RETURN g, COUNT(*) AS n"
+    query = ev.query(text, ts_unit="s", type="kind")
+    events = [{"ts": ts, "g": ts % 2, "kind": "A" if ts < 8 else "B"} for ts in range(12)]
+    stream = Stream(query.plan(pa.Table.from_pylist(events).schema))
+    shown = []
+    for event in events:
+        found = stream.step(pa.Table.from_pylist([event]), event["ts"] * 1_000_000)
+        shown.append([(row["g"], row["window_start"], row["n"]) for row in found])
+    # The third event of a group fills its first window, the fifth its second; that one holds two A's of three.
+    assert shown[4:] == [[(0, 0, 7)], [(1, 0, 7)], [], [], [(0, 2, 3)], [(1, 2, 3)], [], []]
+    assert stream.operator()._buffer.count(MAX_US) == 4  # type: ignore[attr-defined]
+    assert [(row["g"], row["window_start"]) for row in stream.finish()] == []

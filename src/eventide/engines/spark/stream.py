@@ -53,10 +53,10 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
     """
     spec = physical.spec
     if isinstance(spec, TrendSpec):
-        if spec.count_windows is not None:
+        if spec.count_windows is not None and not spec.fills_positions:
             raise UnsupportedError(
-                "a stream cannot run windows that count events yet: a window's place depends on all events before it",
-                hint="use windows of time, such as WITHIN 1 hour SLIDE 10 minutes, or run on bounded input",
+                "a stream cannot add up windows that count events: the partitions of a group fill them at any time",
+                hint="return the partition columns, or use windows of time, such as WITHIN 1 hour SLIDE 10 minutes",
             )
         # An error would stop the stream for good.
         physical = replace(physical, spec=replace(spec, on_overflow=spec.on_overflow or "null"))
@@ -100,6 +100,10 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
         )
     )
     return project(rows, physical)
+
+
+def _is_unbounded(spec: SequenceSpec | PatternSpec | TrendSpec | SituationSpec) -> bool:
+    return spec.window_us is None and not (isinstance(spec, TrendSpec) and spec.count_windows is not None)
 
 
 def _with_watermark(df: DataFrame, physical: Physical) -> tuple[DataFrame, str, int | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 
 from eventide.errors import InputError
 from eventide.kernels.arrays import IntArray
-from eventide.operators.block import MAX_US, MIN_US, TS
+from eventide.operators.block import MAX_US, MIN_US, TS, from_bytes, to_bytes
 from eventide.operators.buffer import EventBuffer
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.partitions import encode_partitions
@@ -26,6 +27,7 @@ from eventide.operators.trends.inputs import Inputs, bitwise_inputs, make_inputs
 from eventide.operators.trends.kernel import load_kernel, load_latest_starts, load_relate
 from eventide.operators.trends.outputs import column_of, count_column, is_plain_count, loses_sums, overflow_error
 from eventide.operators.trends.panes import count_by_panes
+from eventide.operators.trends.positions import Positions
 from eventide.operators.trends.records import Counted
 from eventide.operators.trends.slices import all_finite, is_sliced, make_slicer, make_states
 from eventide.operators.trends.spec import Measure, TrendSpec
@@ -49,6 +51,8 @@ class TrendOperator(WatermarkOperator):
         self._n_left = 0  # events that were too few for matrices when it was last tried
         self._n_overflows = 0
         self._n_compact = 0  # matrices when they were last multiplied
+        self._places: pa.Table | None = None  # of windows over positions: partitions that have forgotten events
+        self._places_number = -1
 
     def process(self, block: pa.Table | None, watermark_us: int) -> Results:
         """Take events, or matrices that stand for them: of events that the watermark has not passed."""
@@ -68,13 +72,17 @@ class TrendOperator(WatermarkOperator):
         made = super().snapshot()
         # The numbers below 0 are those of matrices.
         slices = {-1 - number: data for number, data in self._slices.segments().items()}
-        return Snapshot(made.head, {**made.segments, **slices})
+        places = {} if self._places is None else {self._places_number: to_bytes(self._places)}
+        return Snapshot(made.head, {**made.segments, **slices, **places})
 
     def restore(self, snapshot: Snapshot) -> None:
+        head = json.loads(snapshot.head)
         events = {number: data for number, data in snapshot.segments.items() if number >= 0}
+        places = events.pop(head.get("places", -1), None)
         super().restore(Snapshot(snapshot.head, events))
+        self._places = None if places is None else from_bytes(places)
         slices = {-1 - number: data for number, data in snapshot.segments.items() if number < 0}
-        self._slices.restore(slices, json.loads(snapshot.head).get("next_slice", 0))
+        self._slices.restore(slices, head.get("next_slice", 0))
 
     def memory_bytes(self) -> int:
         return super().memory_bytes() + self._slices.memory_bytes()
@@ -88,6 +96,7 @@ class TrendOperator(WatermarkOperator):
             "next_slice": self._slices.next_number,
             "left": self._n_left,
             "compact": self._n_compact,
+            "places": self._places_number,
         }
         return super()._counters() | slices
 
@@ -95,6 +104,7 @@ class TrendOperator(WatermarkOperator):
         super()._take_counters(head)
         self._n_overflows = head.get("overflows", 0)
         self._n_left, self._n_compact = head.get("left", 0), head.get("compact", 0)
+        self._places_number = head.get("places", -1)
 
     def _fold(self) -> None:
         """Matrices in place of events that the watermark has passed, when there are enough of them."""
@@ -122,8 +132,10 @@ class TrendOperator(WatermarkOperator):
             self._n_compact = compact.num_rows
 
     def pending_us(self) -> int | None:
-        """The end of the earliest open window that holds an event."""
+        """The end of the earliest open window that holds an event; of windows over positions the next event."""
         slide = self.spec.slide
+        if self.spec.fills_positions:
+            return self._buffer.earliest_after(self._watermark_us)
         if slide is None:
             return None
         first_open_us = self._first_open_us(self._watermark_us)
@@ -147,6 +159,9 @@ class TrendOperator(WatermarkOperator):
         """The windows whose last instant lies in (old watermark, new watermark]."""
         newer_than_us, self._watermark_us = self._watermark_us, watermark_us
         slide = self.spec.slide
+        if self.spec.fills_positions and watermark_us > newer_than_us:
+            yield from self._fill_positions()
+            return
         if watermark_us <= newer_than_us or (slide is None and watermark_us < MAX_US):
             return
         up_to_us = watermark_us
@@ -159,25 +174,44 @@ class TrendOperator(WatermarkOperator):
         block, slices = self._buffer.select(up_to_us), self._slices.select(up_to_us)
         if slices is not None and self._slicer is not None:
             table, counted = self._slicer.compose([slices], block, self._n_threads)
-            finite = all_finite(table, self._inputs)
+            inputs, finite = self._inputs, all_finite(table, self._inputs)
         elif block is not None:
-            table, counted = block, self._count(block, self._inputs)
-            finite = {name: _is_finite(block.column(name)) for _, name in self._inputs.sums}
+            counted, inputs, finite = self._count_exactly(block)
+            table = block
         else:
             return
         if slide is not None:
-            closed = (counted.end - 1 > newer_than_us) & (counted.end - 1 <= watermark_us)
-            counted = counted.select(closed)
-        inputs = self._inputs
-        if slices is None and block is not None and loses_sums(counted.records, inputs, self.spec.counts):
-            # Values of both signs may cancel out.
-            bitwise = bitwise_inputs(self.spec.measures, block)
-            if bitwise is not None:
-                inputs, counted = bitwise, self._count(block, bitwise)
-                if slide is not None:
-                    counted = counted.select(closed)
+            counted = counted.select((counted.end - 1 > newer_than_us) & (counted.end - 1 <= watermark_us))
         if counted.rows.size:
             yield from self._results(table, counted, inputs, finite)
+
+    def _fill_positions(self) -> Results:
+        """The windows over positions that are full; at the end of the input, those that are not, too."""
+        block = self._buffer.take_out(self._watermark_us)
+        if block is None:
+            return
+        positions = Positions.of(block, self._places, self.spec)
+        counted, inputs, finite = self._count_exactly(block)
+        is_end = self._watermark_us == MAX_US
+        if not is_end:
+            counted = counted.select(positions.full(counted.rows, counted.start))
+        behind = positions.behind(counted.rows)
+        counted = replace(counted, start=counted.start + behind, end=counted.end + behind)
+        if counted.rows.size:
+            yield from self._results(block, counted, inputs, finite)
+        if not is_end:
+            kept, self._places = positions.forget(self._places)
+            self._places_number = self._buffer.take_number()
+            self._buffer.append(kept)
+
+    def _count_exactly(self, block: pa.Table) -> tuple[Counted, Inputs, dict[str, bool]]:
+        """The records of all windows, and whether what is added up is finite; sums that cancel out are exact."""
+        counted, inputs = self._count(block, self._inputs), self._inputs
+        if loses_sums(counted.records, inputs, self.spec.counts):
+            bitwise = bitwise_inputs(self.spec.measures, block)
+            if bitwise is not None:
+                counted, inputs = self._count(block, bitwise), bitwise
+        return counted, inputs, {name: _is_finite(block.column(name)) for _, name in self._inputs.sums}
 
     def _count(self, block: pa.Table, inputs: Inputs) -> Counted:
         arguments = (block, self.spec, self._states, inputs, self._kernel, self._n_threads)

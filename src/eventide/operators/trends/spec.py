@@ -99,3 +99,8 @@ class TrendSpec:
     @property
     def window_us(self) -> int | None:
         return None if self.slide is None else self.slide.length_us
+
+    @property
+    def fills_positions(self) -> bool:
+        """Whether windows over positions can be returned one by one: the partitions of a group fill them apart."""
+        return self.count_windows is not None and self.n_group == self.layout.n_partition

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -15,6 +16,7 @@ from eventide.operators.block import MAX_US
 from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator
 from eventide.operators.trends.panes import count_by_panes
+from tests.engines.test_same_rows import collect, write_batch
 from tests.micro_batches import SECOND_US, Stream
 from tests.trends.recurrences import loop, rounds, windows
 from tests.trends.test_numbers import long_stream, table_of
@@ -214,3 +216,26 @@ def test_windows_over_positions_leave_when_they_are_full_and_their_events_with_t
     assert shown[4:] == [[(0, 0, 7)], [(1, 0, 7)], [], [], [(0, 2, 3)], [(1, 2, 3)], [], []]
     assert stream.operator()._buffer.count(MAX_US) == 4  # type: ignore[attr-defined]
     assert [(row["g"], row["window_start"]) for row in stream.finish()] == []
+
+
+@pytest.mark.spark
+def test_a_stream_returns_windows_over_positions_when_they_are_full(spark: Any, tmp_path: Path) -> None:
+    rows = [{"ts": 100 + ts, "g": ts % 2, "kind": "A" if ts < 8 else "B"} for ts in range(12)]
+    # A far event of a group of its own lets the watermark pass all others.
+    batches = [rows[:5], rows[5:6], rows[6:], [{"ts": 1000, "g": 2, "kind": "A"}]]
+    for i, batch in enumerate(batches):
+        write_batch(pa.Table.from_pylist(batch), tmp_path / "in", i)
+    stream = spark.readStream.schema(spark.read.parquet(str(tmp_path / "in")).schema)
+    stream = stream.option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
+    text = "PATTERN A a+ GROUP BY g WITHIN 3 EVENTS SLIDE 2 EVENTS RETURN g, COUNT(*) AS n"
+    found = collect(ev.query(text, ts_unit="s", type="kind").run(stream), tmp_path, spark).to_pylist()
+    shown = sorted((row["g"], row["window_start"], int(row["n"])) for row in found)
+    assert shown == [(0, 0, 7), (0, 2, 3), (1, 0, 7), (1, 2, 3)]
+
+
+@pytest.mark.spark
+def test_a_stream_refuses_windows_over_positions_that_partitions_of_a_group_fill(spark: Any) -> None:
+    stream = spark.readStream.format("rate").load().selectExpr("timestamp AS ts", "value AS g", "'A' AS kind")
+    text = "PATTERN A a+ WHERE [g] WITHIN 3 EVENTS RETURN COUNT(*) AS n"
+    with pytest.raises(ev.UnsupportedError, match="cannot add up windows that count events"):
+        ev.query(text, type="kind").run(stream)

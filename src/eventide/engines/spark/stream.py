@@ -65,7 +65,8 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
             "a stream cannot run this query: without a WITHIN clause every situation stays relevant for ever",
             hint="add a WITHIN clause, such as WITHIN 1 hour",
         )
-    if isinstance(spec, SequenceSpec | PatternSpec | TrendSpec) and spec.window_us is None:
+    counts_events = isinstance(spec, TrendSpec) and spec.count_windows is not None
+    if isinstance(spec, SequenceSpec | PatternSpec | TrendSpec) and spec.window_us is None and not counts_events:
         raise UnsupportedError(
             "a stream cannot run this query: without a WITHIN clause every event stays relevant for ever",
             hint="add a WITHIN clause, such as WITHIN 1 hour, or give state_ttl='1 hour', which bounds every match so",
@@ -100,10 +101,6 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
         )
     )
     return project(rows, physical)
-
-
-def _is_unbounded(spec: SequenceSpec | PatternSpec | TrendSpec | SituationSpec) -> bool:
-    return spec.window_us is None and not (isinstance(spec, TrendSpec) and spec.count_windows is not None)
 
 
 def _with_watermark(df: DataFrame, physical: Physical) -> tuple[DataFrame, str, int | None]:

@@ -11,8 +11,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import eventide as ev
-from eventide.plan.bind import bind
-from eventide.plan.rules import rewrite
 from tests.lang.corpus import VALID, read_pairs
 from tests.plan.schema import SCHEMA
 
@@ -163,7 +161,8 @@ WORDS = """
     SEQ( AND( OR( NOT A+ B* C? A{2,3} ITER(A,2) ( ) , + - * / < = > AND OR COUNT(*) COUNT(A) SUM(A.price) SUM(price)
     MAX(B.user) AVG(A.qty) 1 2.5 'text' NULL TRUE DEFINE WHERE RETURN PATTERN SEMANTICS next contiguous WITHIN 5
     minutes SLIDE EVENTS PARTITION BY GROUP MIN LENGTH 3 AS x detected_at OPTIONS (ts='code') (ts_unit='s')
-    (sequence='qty',ties='sequence') (match_id=true) (origin='first') COMPLETE TRENDS length( upper( CASE WHEN THEN END
+    (sequence='qty',ties='sequence') (match_id=true) (origin='first') (possible=true) COMPLETE TRENDS
+    before B|meets DEFINE end(A) start( FOR AT LEAST length( upper( CASE WHEN THEN END
 """
 TEXTS = [query for query, _ in [*INVALID, *VALID]]
 CONDITIONS = """
@@ -178,7 +177,6 @@ def only_our_errors(text: str) -> None:
     for engine in ("local", "spark"):
         try:
             query = ev.query(text)
-            rewrite(bind(query.tree, query.options, SCHEMA))
             query.plan(SCHEMA, engine)
         except ev.EventideError as error:
             assert error.message

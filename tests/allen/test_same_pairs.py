@@ -57,7 +57,8 @@ def test_long_tables_are_found_alike(relations: tuple[str, ...]) -> None:
         case = Case(left, right, relations, within, True)
         # Neighbouring times, so that every edge of a range is met.
         asked = case.arguments | {"ts_unit": "us", "within": within and f"{within} microseconds"}
-        assert found(ev.allen(*case.tables(), **asked).to_pylist()) == case.expected()
+        is_same = found(ev.allen(*case.tables(), **asked).to_pylist()) == case.expected()
+        assert is_same, f"{case.arguments}: the lists are too long to show"
 
 
 def test_long_runs_are_passed_over_up_to_the_first_that_is_wanted() -> None:

@@ -58,7 +58,8 @@ MUTANTS = (
     *TIMELINE,
     *SITUATIONS,
 )
-QUIET = ("-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=mutants")
+# Nobody reads why a mutant fails, and what differs between long lists takes minutes to show.
+QUIET = ("-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=mutants", "--assert=plain")
 
 
 def main() -> int:

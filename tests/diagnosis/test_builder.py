@@ -184,6 +184,7 @@ def test_values_are_those_of_the_events_that_are_shown(
         (begin.followed_by("b", "kind = 'b' AND x < a.x + 3"), "accab", [3, 4]),
         # The first a runs out of time, and the second does not.
         (begin.followed_by("b", "kind = 'b'").within("3 seconds"), "a  ab", [3, 4]),
+        (begin.followed_by("b", "kind = 'b'").within("3 seconds"), "a a b", [2, 4]),
         (begin.not_followed_by("n", "kind = 'n'").within("3 seconds"), "anac  c", [2]),
         (begin.one_or_more().followed_by("b", "kind = 'b'"), "aab", [0, 1, 2]),
     ],

@@ -44,7 +44,7 @@ def run(case: SituationCase, events: Any = None, **inputs: Any) -> Any:
 # --- embedded ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=n_examples(300, 20), **QUICK)
+@settings(max_examples=n_examples(200, 20), **QUICK)
 @given(situation_cases())
 def test_matches_are_those_of_the_oracle(case: SituationCase) -> None:
     case.check(run(case))

@@ -18,7 +18,7 @@ from tests.situations.compare import SECOND_US, SituationCase
 from tests.situations.test_same_matches import QUICK, SEVERAL, n_examples
 
 
-@settings(max_examples=n_examples(200, 10), **QUICK)
+@settings(max_examples=n_examples(100, 10), **QUICK)
 @given(
     case=situation_cases(groups=SEVERAL),
     borders=st.lists(st.integers(0, 30), max_size=4),

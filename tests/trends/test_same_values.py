@@ -68,44 +68,44 @@ def check(case: TrendCase, result: pa.Table | None) -> None:
 # --- random queries, embedded ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=n_examples(400, 10), **QUICK)
+@settings(max_examples=n_examples(250, 10), **QUICK)
 @given(trend_cases())
 def test_aggregates_over_trends_are_those_of_the_oracle(case: TrendCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=n_examples(300, 6), **QUICK)
+@settings(max_examples=n_examples(150, 6), **QUICK)
 @given(trend_cases(focus="negation", max_events=10))
 def test_negation_leaves_the_trends_of_the_oracle(case: TrendCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=n_examples(300, 6), **QUICK)
+@settings(max_examples=n_examples(150, 6), **QUICK)
 @given(trend_cases(focus="adjacent", max_events=10))
 def test_conditions_on_adjacent_events_leave_the_trends_of_the_oracle(case: TrendCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=n_examples(300, 6), **QUICK)
+@settings(max_examples=n_examples(150, 6), **QUICK)
 @given(trend_cases(focus="adjacent", windowed=True, count_windows=False), st.sampled_from([(2, 2), (3, 3), (16, 64)]))
 def test_windows_walked_at_once_give_the_values_of_the_oracle(case: TrendCase, lanes: tuple[int, int]) -> None:
     with patch.multiple("eventide.operators.trends.batches", LEAST_LANES=lanes[0], MOST_LANES=lanes[1]):
         check(case, run(case))
 
 
-@settings(max_examples=n_examples(300, 6), **QUICK)
+@settings(max_examples=n_examples(150, 6), **QUICK)
 @given(trend_cases(focus="absent neighbours", max_events=11))
 def test_conditions_inside_a_negation_leave_the_trends_of_the_oracle(case: TrendCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=n_examples(200, 4), **QUICK)
+@settings(max_examples=n_examples(120, 4), **QUICK)
 @given(trend_cases(focus="conjunction", max_events=8))
 def test_pairs_of_trends_are_those_of_the_oracle(case: TrendCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=n_examples(150, 4), **QUICK)
+@settings(max_examples=n_examples(80, 4), **QUICK)
 @given(trend_cases(counts="double"), trend_cases(counts="log2"))
 def test_approximate_counts_are_near_those_of_the_oracle(double: TrendCase, log2: TrendCase) -> None:
     check(double, run(double))
@@ -148,7 +148,7 @@ def play(case: TrendCase, borders: list[int], delay: int, disorder: Any) -> list
     return stream.rows
 
 
-@settings(max_examples=n_examples(200, 5), **QUICK)
+@settings(max_examples=n_examples(120, 5), **QUICK)
 @given(
     case=trend_cases(first_origin=False, groups=SEVERAL, max_events=12),
     borders=st.lists(st.integers(0, 11), max_size=4),

@@ -83,7 +83,7 @@ def sliced(physical: Physical, table: pa.Table, borders_us: list[int], disorder:
     return stream._read(operator.finish())
 
 
-@settings(max_examples=n_examples(150, 5), **QUICK)
+@settings(max_examples=n_examples(80, 5), **QUICK)
 @given(
     # Without windows a pane is all of the time, so that slices of one pane are many.
     case=st.sampled_from([False, None]).flatmap(
@@ -117,7 +117,7 @@ def test_negation_reaches_across_slices(case: TrendCase, borders: list[int], dis
     _check_rows(case, rows)
 
 
-@settings(max_examples=n_examples(100, 4), **QUICK)
+@settings(max_examples=n_examples(60, 4), **QUICK)
 @given(
     case=trend_cases(groups=SEVERAL, max_events=14, windowed=True, first_origin=False, count_windows=False),
     borders=st.lists(st.integers(0, 13), max_size=8),

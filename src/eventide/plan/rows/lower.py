@@ -267,7 +267,7 @@ class _Lowering:
         try:
             self._time(on_stream=True)
         except QueryError as error:
-            return f"{error.message}; {error.hint}"
+            return f"{error.message.removeprefix('a stream: ')}; {error.hint}"
         return None
 
     def _time(self, *, on_stream: bool) -> tuple[TimeType, tuple[str, SqlColumn]]:

@@ -76,7 +76,7 @@ def test_options_count() -> None:
     [
         (("ORDER BY ts", ""), {}, "a stream needs ORDER BY a time, ascending; write ORDER BY ts"),
         (("ORDER BY ts", "ORDER BY ts DESC"), {}, "a stream needs ORDER BY a time, ascending; write ORDER BY ts"),
-        (("", ""), {}, "a stream: 'ts' holds integers, and nothing says their unit; give ts_unit='s', 'ms' or 'us'"),
+        (("", ""), {}, "'ts' holds integers, and nothing says their unit; give ts_unit='s', 'ms' or 'us'"),
         (
             ("ORDER BY ts", "ORDER BY symbol"),
             {"ts_unit": "s"},

@@ -54,6 +54,21 @@ def find_ends(codes: IntArray, first: IntArray, last: IntArray) -> None:
 
 
 @njit(cache=True, nogil=True)
+def find_last(codes: IntArray, values: IntArray, last: IntArray) -> None:
+    """The last row of each code whose value is not below 0, where there is one; it looks from the end."""
+    n_left = last.size
+    is_found = np.zeros(last.size, dtype=np.bool_)
+    for row in range(codes.size - 1, -1, -1):
+        code = codes[row]
+        if values[row] >= 0 and not is_found[code]:
+            is_found[code] = True
+            last[code] = row
+            n_left -= 1
+            if n_left == 0:
+                return
+
+
+@njit(cache=True, nogil=True)
 def is_below(values: IntArray, limit: int) -> bool:
     """Whether all values lie in 0 .. limit - 1."""
     for i in range(values.size):  # noqa: SIM110

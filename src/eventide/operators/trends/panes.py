@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.kernels.arrays import IntArray
-from eventide.kernels.order import find_ends, is_sorted
+from eventide.kernels.order import find_ends, find_last, is_sorted
 from eventide.operators.block import MASK, TS, numpy_int64
 from eventide.operators.partitions import encode_partitions
 from eventide.operators.trends.inputs import Inputs, event_values
@@ -204,8 +204,7 @@ class PaneWalk:
             find_ends(line.key, first, last)
         if slide is None:
             # Where results are detected: the last event that a symbol takes.
-            wanted = np.flatnonzero(line.letter >= 0)
-            last[line.key[wanted]] = wanted
+            find_last(line.key, line.letter, last)
         rows = first[key] if line.order is None else line.order[first[key]]
         start = window * 0 if slide is None else slide.origin_us + window * slide.slide_us
         end = start if slide is None else start + slide.length_us

@@ -260,13 +260,13 @@ def _times(table: pa.Table) -> dict[str, Any]:
 
 # --- plan adaption ----------------------------------------------------------------------------------------
 
-ADAPTION = "DEFINE A AS a, B AS b, C AS c PATTERN A before B AND A before C AND B before C WITHIN 10000 seconds"
+ADAPTION = "DEFINE A AS a, B AS b, C AS c PATTERN A before B AND A before C AND B before C WITHIN 3000 seconds"
 RATES = ([1, 1, 1], [1, 50, 50], [50, 1, 50])
 
 
 @benchmark(
     "situation-adaption",
-    events=1_500_000,
+    events=3_000_000,
     summary="`A before B AND A before C AND B before C` while the rates of the situations change from 1:1:1 to 1:50:50 "
     "to 50:1:50: the adaptive order of evaluation beside every fixed one, by phase. Result: all matches.",
 )
@@ -309,17 +309,23 @@ def _adaption(path: Path, context: Context) -> Run:
         return spent, n
 
     def run() -> Outcome:
-        rows, counts = [], set()
-        for name, order in [
-            ("adaptive", None),
-            *((" -> ".join("ABC"[k] for k in p), p) for p in permutations(range(3))),
-        ]:
-            if order is not None and order[0] != 2:
-                continue  # only the begin of C decides
-            spent, n = walk(order)
-            counts.add(n)
-            rows.append({"order": name, **{f"phase {i + 1} s": round(s, 3) for i, s in enumerate(spent)}})
+        # Only the begin of C decides: it is bound first.
+        fixed = [(2, *others) for others in permutations(range(2))]
+        orders: dict[str, tuple[int, ...] | None] = {"adaptive": None}
+        orders |= {" -> ".join("ABC"[k] for k in each): each for each in fixed}
+        # One after the other, several times, and the best of each: the machine is shared.
+        walked: dict[str, list[list[float]]] = {name: [] for name in orders}
+        counts = set()
+        for _ in range(3):
+            for name, order in orders.items():
+                spent, n = walk(order)
+                walked[name].append(spent)
+                counts.add(n)
         assert len(counts) == 1
+        rows: list[dict[str, Any]] = []
+        for name, runs in walked.items():
+            best_of = [min(each) for each in zip(*runs, strict=True)]
+            rows.append({"order": name, **{f"phase {i + 1} s": round(each, 3) for i, each in enumerate(best_of)}})
         best = [min(row[f"phase {i} s"] for row in rows[1:]) for i in (1, 2, 3)]
         ratios = {f"phase {i + 1} s": round(rows[0][f"phase {i + 1} s"] / best[i], 3) for i in range(3)}
         return Outcome(counts.pop(), details={"By phase": [*rows, {"order": "adaptive / best fixed", **ratios}]})

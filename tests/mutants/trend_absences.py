@@ -150,17 +150,17 @@ TREND_ABSENCES = (
     ),
     Mutant(
         "trends: panes are detected at an event that no symbol takes",
-        "operators/trends/panes.py",
-        "wanted = np.flatnonzero(line.letter >= 0)",
-        "wanted = np.flatnonzero(line.letter >= -1)",
+        "kernels/order.py",
+        "if values[row] >= 0 and not is_found[code]",
+        "if values[row] >= -1 and not is_found[code]",
         DETECTED,
     ),
     # Overflow
     Mutant(
         "trends: a sum of which a part is past the range stays lost",
         OPERATOR,
-        "if slices is None and block is not None and loses_sums(",
-        "if False and loses_sums(",
+        "if loses_sums(counted.records, inputs",
+        "if False and loses_sums(counted.records, inputs",
         CANCELLED,
     ),
     Mutant(

@@ -375,9 +375,23 @@ TRENDS = (
     Mutant(
         "trends: a window is returned again",
         OPERATOR,
-        "closed = (counted.end - 1 > newer_than_us)",
-        "closed = (counted.end > newer_than_us)",
+        "counted.select((counted.end - 1 > newer_than_us)",
+        "counted.select((counted.end > newer_than_us)",
         CLOSED,
+    ),
+    Mutant(
+        "trends: positions begin anew with every micro-batch",
+        OPERATOR,
+        "start=counted.start + behind, end=counted.end + behind",
+        "start=counted.start, end=counted.end",
+        ("tests/trends/test_windows.py::test_windows_over_positions_leave_when_they_are_full_and_their_events_with_them",),
+    ),
+    Mutant(
+        "trends: events of full windows over positions are kept",
+        "operators/trends/positions.py",
+        "gone = n_full * windows.slide",
+        "gone = n_full * 0",
+        ("tests/trends/test_windows.py::test_windows_over_positions_leave_when_they_are_full_and_their_events_with_them",),
     ),
     Mutant(
         "trends: a window waits for the instant behind it",

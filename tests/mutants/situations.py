@@ -99,9 +99,9 @@ SITUATIONS = (
     ),
     Mutant(
         "situations: the inverse of a relation is the one after it",
-        PROGRAM,
-        "(mask & below) << 7 |",
-        "(mask & below) << 8 |",
+        "lang/relations.py",
+        "<< _EQUALS + 1 |",
+        "<< _EQUALS + 2 |",
         RULES,
     ),
     # Certainty

@@ -26,8 +26,8 @@ from eventide.operators.sequence import SequenceOperator, SequenceSpec
 from eventide.operators.sequence import warm as warm_sequence
 from eventide.operators.situations.combine import SituationCombiner
 from eventide.operators.situations.operator import SituationOperator
-from eventide.operators.situations.operator import warm as warm_situations
 from eventide.operators.situations.spec import SituationSpec
+from eventide.operators.situations.warm import warm as warm_situations
 from eventide.operators.trends.operator import TrendOperator
 from eventide.operators.trends.operator import warm as warm_trends
 from eventide.operators.trends.slices import make_slicer, slice_tables

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from eventide.errors import InputError
 from eventide.kernels import situation_measures as kernel
 from eventide.kernels.arrays import IntArray
+from eventide.operators.aggregate_types import average_type, sum_type
 from eventide.operators.rearrange import rearrange
 from eventide.operators.situations.runs import Input, Runs
 from eventide.operators.situations.spec import Measure, SituationSpec
@@ -28,13 +29,6 @@ class Requests:
     to: IntArray
 
 
-def sum_type(dtype: pa.DataType) -> pa.DataType:
-    """The type of a sum, as Spark has it."""
-    if pa.types.is_decimal(dtype):
-        return pa.decimal128(min(38, dtype.precision + 10), dtype.scale)
-    return pa.int64() if pa.types.is_integer(dtype) else pa.float64()
-
-
 def output_type(measure: Measure) -> pa.DataType:
     """The type of what is returned."""
     if measure.function == "COUNT":
@@ -46,9 +40,7 @@ def output_type(measure: Measure) -> pa.DataType:
     if measure.function == "SUM":
         return sum_type(dtype)
     if measure.function == "AVG":
-        if pa.types.is_decimal(dtype):
-            return pa.decimal128(min(38, dtype.precision + 4), min(38, dtype.scale + 4))
-        return pa.float64()
+        return average_type(dtype)
     return dtype
 
 

@@ -133,7 +133,7 @@ class SituationOperator(WatermarkOperator):
         block = self._known.slice(0, 0)
         for name in self.spec.layout.columns:
             if name not in block.schema.names:
-                block = block.append_column(name, pa.array([], _type_of(name, self.spec)))
+                block = block.append_column(name, pa.array([], column_type(name, self.spec)))
         return block
 
     def _derive(self, given: Input, share: tuple[int, int], closes: bool) -> Runs:
@@ -251,7 +251,7 @@ def partition_values(
     return made
 
 
-def _type_of(name: str, spec: SituationSpec) -> pa.DataType:
+def column_type(name: str, spec: SituationSpec) -> pa.DataType:
     """The type of a column of a block without events."""
     types = {measure.column: measure.dtype for measure in spec.measures if measure.column is not None}
     return types.get(name) or pa.int64()
@@ -267,7 +267,3 @@ def output_fields(spec: SituationSpec, partition: Sequence[pa.DataType]) -> list
     if spec.possible:
         fields += [pa.field(f"r{i}", pa.int64()) for i in range(len(spec.related))]
     return [*fields, pa.field("detected_at", times)]
-
-
-def warm(spec: SituationSpec) -> None:
-    """Compile the kernels into the cache, so that workers that share it only load them."""

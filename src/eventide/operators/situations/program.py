@@ -34,12 +34,6 @@ _WEIGHT = 0.5  # of what a chunk has shown: thousands of runs, so little of it i
 _THRESHOLD = 0.2  # relative change of an estimate from which orders are computed again
 
 
-def inverse(mask: int) -> int:
-    """The relations the other way round."""
-    below = allen.EQUALS - 1
-    return mask & allen.EQUALS | (mask & below) << 7 | mask >> 7 & below
-
-
 def whole_groups(mask: int) -> int:
     """The allowed relations that are certain when both runs have begun."""
     return sum(group for group in GROUPS if mask & group == group)
@@ -141,9 +135,9 @@ class Program:
         masks, groups = np.zeros((n, n), dtype=np.int64), np.zeros((n, n), dtype=np.int64)
         for each in spec.related:
             masks[each.left, each.right] = each.mask
-            masks[each.right, each.left] = inverse(each.mask)
+            masks[each.right, each.left] = each.inverse
             groups[each.left, each.right] = whole_groups(each.mask)
-            groups[each.right, each.left] = inverse(whole_groups(each.mask))
+            groups[each.right, each.left] = whole_groups(each.inverse)
         return Program(spec, masks, groups, _triggers(spec, masks, groups), Estimates.of(spec))
 
     def learn(self, stats: IntArray) -> None:

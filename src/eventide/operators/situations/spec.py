@@ -22,11 +22,15 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Two situations and the relations that are allowed, as bits of `kernels.relations`; `name` is the constraint's."""
+    """Two situations and the relations that are allowed, as bits of `kernels.relations`, and the other way round.
+
+    `name` is the constraint's.
+    """
 
     left: int
     right: int
     mask: int
+    inverse: int
     name: str
 
 

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Scalar, Span
+from eventide.operators.aggregate_types import average_type, sum_type
 from eventide.plan.bound import Bound
 from eventide.plan.expressions.code_spaces import CodeSpaces
 from eventide.plan.expressions.split import EventValue
@@ -22,7 +23,6 @@ from eventide.plan.expressions.typed import Source, Typed
 from eventide.plan.expressions.types import is_number, kind, type_name
 from eventide.plan.expressions.write_code import DECORATOR, Place, TestWriter
 from eventide.plan.places import error_at
-from eventide.plan.rows.aggregates import average_type, sum_type
 
 _FUNCTIONS: dict[type[exp.AggFunc], str] = {
     exp.Count: "count",

@@ -12,7 +12,7 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from eventide.plan.rows.aggregates import average_type
+from eventide.operators.aggregate_types import average_type
 
 _ONE = 10_000
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.lang.tree import Span
-from eventide.plan.rows.aggregates import sum_type
+from eventide.operators.aggregate_types import sum_type
 
 
 @dataclass(frozen=True, slots=True)

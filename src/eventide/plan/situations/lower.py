@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from eventide.lang import write
-from eventide.lang.relations import RELATIONS, mask_of
+from eventide.lang.relations import RELATIONS, inverse, mask_of
 from eventide.lang.tree import Seq, SituationQuery, Step
 from eventide.operators.block import SEQUENCE
 from eventide.operators.situations.operator import output_fields
@@ -57,6 +57,7 @@ def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physica
             numbers[each.left.text],
             numbers[each.right.text],
             mask_of(each.relations),
+            inverse(mask_of(each.relations)),
             f"{each.left.text}_{each.right.text}",
         )
         for each in query.pattern

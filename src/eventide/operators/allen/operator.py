@@ -29,6 +29,7 @@ from eventide.operators.block import MASK, TS, numpy_int64
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.partitions import encode_partitions
 from eventide.operators.protocol import Results
+from eventide.operators.taken import take
 from eventide.operators.threads import share_among_threads
 
 PAIRS_PER_BATCH = 1 << 17
@@ -129,12 +130,12 @@ def _cut(ends: IntArray) -> Iterator[tuple[int, int]]:
 def _rows(block: pa.Table, spec: AllenSpec, lefts: IntArray, rights: IntArray, held: ShortArray) -> pa.RecordBatch:
     start_us, end_us = numpy_int64(block.column(START)), numpy_int64(block.column(TS))
     left_rows, right_rows = pa.array(lefts), pa.array(rights)
-    columns = {name: _take(block, name, left_rows) for name in spec.layout.partition}
+    columns = {name: take(block, name, left_rows) for name in spec.layout.partition}
 
     def add(prefix: str, names: tuple[str, ...], rows: pa.Array, idx: IntArray) -> None:
         for i, name in enumerate(names):
             times = {START: start_us, TS: end_us}.get(name)
-            columns[f"{prefix}{i}"] = _take(block, name, rows) if times is None else spec.time_type.restore(times[idx])
+            columns[f"{prefix}{i}"] = take(block, name, rows) if times is None else spec.time_type.restore(times[idx])
 
     add("l", spec.left, left_rows, lefts)
     add("r", spec.right, right_rows, rights)
@@ -147,13 +148,6 @@ def _rows(block: pa.Table, spec: AllenSpec, lefts: IntArray, rights: IntArray, h
 def _names(held: ShortArray, spec: AllenSpec) -> pa.Array:
     bits = np.searchsorted(1 << np.arange(len(spec.names)), held).astype(np.int8)
     return pa.DictionaryArray.from_arrays(bits, pa.array(spec.names)).dictionary_decode()
-
-
-def _take(block: pa.Table, name: str, rows: pa.Array) -> pa.Array:
-    taken = block.column(name).take(rows).combine_chunks()
-    if isinstance(taken, pa.ChunkedArray):
-        taken = taken.chunk(0) if taken.num_chunks else pa.array([], taken.type)
-    return taken
 
 
 def warm(spec: AllenSpec) -> None:

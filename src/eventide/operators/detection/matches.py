@@ -15,9 +15,10 @@ from eventide.operators.detection.spec import LAST_STEP, MATCH_END, MATCH_ID, MA
 from eventide.operators.hashes import hash_rows
 from eventide.operators.identity import match_ids
 from eventide.operators.rows.measures import Found as FoundRows
-from eventide.operators.rows.measures import Measures, take
+from eventide.operators.rows.measures import Measures
 from eventide.operators.rows.order import OrderedRows
 from eventide.operators.rows.spec import RowsSpec
+from eventide.operators.taken import take
 
 
 @dataclass(frozen=True, slots=True)

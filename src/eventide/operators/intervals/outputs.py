@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from eventide.kernels.arrays import IntArray
 from eventide.operators.intervals.spec import COUNT, END, EXTREME, FIRST, START, Folded, IntervalSpec, Taken
+from eventide.operators.taken import decimals, take
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +48,9 @@ def _rows(taken: Taken, closed: Closed) -> pa.Array:
     return pa.array(closed.first if taken.event == FIRST else closed.last)
 
 
-def take(block: pa.Table, name: str, rows: pa.Array) -> pa.Array:
-    """A block column at some rows, as one plain array."""
-    taken = block.column(name).take(rows)
-    joined = pa.concat_arrays(taken.chunks) if taken.num_chunks else pa.array([], taken.type)
-    return joined.cast(joined.type.value_type) if pa.types.is_dictionary(joined.type) else joined
-
-
 def _number(folded: Folded, kept: tuple[NDArray[Any], ...]) -> pa.Array:
     values = np.ascontiguousarray(kept[folded.array][:, folded.place])
     missing = kept[2][:, folded.count] == 0 if folded.count >= 0 else None
     if pa.types.is_decimal(folded.dtype):
-        return _decimals(values, missing, folded.dtype)
+        return decimals(values, missing, folded.dtype)
     return pa.array(values, mask=missing).cast(folded.dtype)
-
-
-def _decimals(unscaled: IntArray, missing: NDArray[np.bool_] | None, dtype: pa.DataType) -> pa.Array:
-    """64-bit unscaled numbers as decimals."""
-    wide = np.empty((unscaled.size, 2), dtype=np.int64)
-    wide[:, 0], wide[:, 1] = unscaled, unscaled >> 63
-    values = pa.Array.from_buffers(dtype, unscaled.size, [None, pa.py_buffer(wide.tobytes())])
-    return values if missing is None else pc.if_else(pa.array(missing), pa.scalar(None, dtype), values)

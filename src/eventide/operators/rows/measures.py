@@ -19,6 +19,7 @@ from eventide.operators.hashes import hash_rows
 from eventide.operators.identity import match_ids
 from eventide.operators.rows.order import OrderedRows
 from eventide.operators.rows.spec import Folded, Listed, Picked, Position, RowsSpec
+from eventide.operators.taken import decimals, take
 
 _FUNCTIONS = {"COUNT": kernel.COUNT, "SUM": kernel.SUM, "MIN": kernel.MIN, "MAX": kernel.MAX}
 NUMBER, MATCH_ID = "match_number", "match_id"
@@ -267,7 +268,7 @@ class Measures:
         if known is not None:
             return known.take(pa.array(out, mask=none))
         if pa.types.is_decimal(folded.dtype):
-            return _decimals(out.astype(np.int64), none, folded.dtype)
+            return decimals(out.astype(np.int64), none, folded.dtype)
         return pa.array(out, mask=none).cast(folded.dtype)
 
     def _list(self, listed: Listed, found: Found, match: IntArray, depth: IntArray) -> pa.Array:
@@ -285,19 +286,3 @@ class Measures:
         else:
             values = take(self._block, listed.column, pa.array(self._order[found.first[match][point] + at]))
         return pa.ListArray.from_arrays(pa.array(offsets), values)
-
-
-def take(block: pa.Table, name: str, rows: pa.Array) -> pa.Array:
-    """A block column at some rows, as one plain array."""
-    taken = block.column(name).take(rows).combine_chunks()
-    if isinstance(taken, pa.ChunkedArray):
-        taken = taken.chunk(0) if taken.num_chunks else pa.array([], taken.type)
-    return taken.cast(taken.type.value_type) if pa.types.is_dictionary(taken.type) else taken
-
-
-def _decimals(unscaled: IntArray, none: NDArray[np.bool_], dtype: pa.DataType) -> pa.Array:
-    """64-bit unscaled numbers as decimals."""
-    wide = np.empty((unscaled.size, 2), dtype=np.int64)
-    wide[:, 0], wide[:, 1] = unscaled, unscaled >> 63
-    values = pa.Array.from_buffers(dtype, unscaled.size, [None, pa.py_buffer(wide.tobytes())])
-    return pc.if_else(pa.array(none), pa.scalar(None, dtype), values)

@@ -17,6 +17,7 @@ from eventide.operators.aggregate_types import average_type, sum_type
 from eventide.operators.rearrange import rearrange
 from eventide.operators.situations.runs import Input, Runs
 from eventide.operators.situations.spec import Measure, SituationSpec
+from eventide.operators.taken import decimals
 
 MOMENTS = ("STDDEV_SAMP", "STDDEV_POP", "VAR_SAMP", "VAR_POP")
 
@@ -183,15 +184,15 @@ def _spread(function: str, n: Any, mean: Any, squares: Any) -> pa.Array:
 def _decimals(measure: Measure, parts: list[pa.Array], dtype: pa.DataType) -> pa.Array:
     """Sums of unscaled numbers, and averages rounded half up, as decimals."""
     assert measure.dtype is not None
+    if measure.function == "SUM":
+        return decimals(parts[1].to_numpy(), None, dtype)
     unit = Decimal(1).scaleb(-dtype.scale)
     made: list[Decimal] = []
     with localcontext() as context:
         context.prec = 60
         for n, total in zip(parts[0].to_pylist(), parts[1].to_pylist(), strict=True):
             value = Decimal(total).scaleb(-measure.dtype.scale)
-            if measure.function == "AVG":
-                value = (value / max(n, 1)).quantize(unit, ROUND_HALF_UP)
-            made.append(value)
+            made.append((value / max(n, 1)).quantize(unit, ROUND_HALF_UP))
     return pa.array(made, dtype)
 
 

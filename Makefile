@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JAVA := . tools/java.sh
 
-.PHONY: setup demo test lint docs bench bench-peers fuzz mutants soak clean
+.PHONY: setup demo test lint docs bench bench-peers fuzz mutants soak soak-kafka clean
 
 setup: $(VENV)/.ready
 	@$(JAVA)
@@ -37,6 +37,9 @@ mutants: setup
 
 soak: setup
 	@$(JAVA) && $(BIN)/python -m tests.soak
+
+soak-kafka: setup
+	@$(JAVA) && $(BIN)/python -m tests.soak --kafka
 
 clean:
 	@rm -rf build site $(VENV)

@@ -68,11 +68,11 @@ def _pyarrow_scan(path: Path, context: Context) -> Run:
     return scan(path, COLUMNS, dictionaries=["kind"])
 
 
-def query(**options: object) -> Any:
+def query(text: str = QUERY, **options: object) -> Any:
     """The query on the product."""
     import eventide as ev
 
-    return ev.query(QUERY, ts="ts", partition_by=["key"], type="kind", **options)
+    return ev.query(text, ts="ts", partition_by=["key"], type="kind", **options)
 
 
 def outcome_of_table(matches: pa.Table) -> Outcome:

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.chain import count_chains
 from benchmarks.limits import scan
+from benchmarks.memory import descendants, resident_bytes
 from benchmarks.registry import Context, Outcome, Run, benchmark
 from benchmarks.sequence import CHAIN, COLUMNS, N_KEYS, TYPED, outcome_of_frame, query
 from benchmarks.session import start_session
@@ -38,15 +39,17 @@ def stream(context: Context) -> Path:
     return context.cached(f"stream-{context.events}", lambda path: write_files(path, context.events))
 
 
-def write_files(folder: Path, events: int) -> None:
+def write_files(
+    folder: Path, events: int, typed: dict[str, Any] = TYPED, change: Callable[[pa.Table], pa.Table] = lambda t: t
+) -> None:
     """Write a folder of files with `BATCH_EVENTS` events each, in time order by name; all or nothing."""
     partial = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
     partial.mkdir()
     try:
-        whole = generate("typed", events=events, output=partial / "all.parquet", row_group_events=BATCH_EVENTS, **TYPED)
+        whole = generate("typed", events=events, output=partial / "all.parquet", row_group_events=BATCH_EVENTS, **typed)
         file = pq.ParquetFile(whole)
         for idx in range(file.num_row_groups):
-            pq.write_table(file.read_row_group(idx), partial / f"{idx:05d}.parquet")
+            pq.write_table(change(file.read_row_group(idx)), partial / f"{idx:05d}.parquet")
             # The file source takes files in the order of their modification times.
             time.sleep(0.02)
         whole.unlink()
@@ -76,7 +79,7 @@ def _pyarrow_scan(folder: Path, context: Context) -> Run:
 @stream.subject("Eventide stream")
 def _eventide(folder: Path, context: Context) -> Run:
     pattern = query(allowed_lateness="0 seconds")
-    return _streaming(folder, context, pattern.run)
+    return streaming(folder, context, pattern.run)
 
 
 @stream.peer("PySpark state per key")
@@ -93,7 +96,7 @@ def _state_per_key(folder: Path, context: Context) -> Run:
             )
         )
 
-    return _streaming(folder, context, matches)
+    return streaming(folder, context, matches)
 
 
 def _processor() -> Any:
@@ -151,29 +154,20 @@ def advance_runs(runs: list, found: list[tuple[int, int]], t: int, kind: str, va
     return kept
 
 
-def _streaming(folder: Path, context: Context, matches: Callable[[Any], Any]) -> Run:
+def streaming(folder: Path, context: Context, matches: Callable[[Any], Any]) -> Run:
     """Run `matches` over the files as a stream, with a new checkpoint and sink every time."""
-    spark = start_session(
-        **{
-            "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
-            "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-            "spark.sql.streaming.numRecentProgressUpdates": "1000",
-            # One state task a core: each has a fixed cost in every micro-batch, for all variants alike.
-            "spark.sql.shuffle.partitions": str(len(os.sched_getaffinity(0))),
-            # Watermarks need TIMESTAMP; times without a zone in Parquet would be read as TIMESTAMP_NTZ.
-            "spark.sql.parquet.inferTimestampNTZ.enabled": "false",
-        }
-    )
+    spark = stream_session()
     schema = spark.read.parquet(str(folder)).schema
 
-    def stream(source: Path, work: Path) -> tuple[Any, float]:
+    def stream(source: Path, work: Path) -> tuple[Any, float, dict[int, int]]:
         events = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
         writer = matches(events).writeStream.format("parquet").outputMode("append")
         writer = writer.option("checkpointLocation", str(work / "checkpoint")).trigger(availableNow=True)
         begin = time.perf_counter()
         started = writer.start(str(work / "sink"))
+        memory = _memory_by_batch(started)
         started.awaitTermination()
-        return started, time.perf_counter() - begin
+        return started, time.perf_counter() - begin, memory
 
     def run() -> Outcome:
         work = context.cache / f"stream-run-{uuid.uuid4().hex}"
@@ -184,9 +178,9 @@ def _streaming(folder: Path, context: Context, matches: Callable[[Any], Any]) ->
             first.mkdir(parents=True)
             (first / "0.parquet").symlink_to(min(folder.glob("*.parquet")).resolve())
             stream(first, work / "warm")
-            started, seconds = stream(folder, work)
+            started, seconds, memory = stream(folder, work)
             outcome = outcome_of_frame(spark.read.parquet(str(work / "sink")))
-            table = batch_table(started.recentProgress, work / "checkpoint")
+            table = batch_table(started.recentProgress, work / "checkpoint", memory)
             return Outcome(outcome.count, outcome.checksum, {"state by batch": table}, seconds)
         finally:
             shutil.rmtree(work, ignore_errors=True)
@@ -194,8 +188,34 @@ def _streaming(folder: Path, context: Context, matches: Callable[[Any], Any]) ->
     return run
 
 
-def batch_table(progress: list[Any], checkpoint: Path) -> list[dict[str, Any]]:
-    """A row per micro-batch: events, seconds, rows of state, bytes of state changes written for it.
+def _memory_by_batch(started: Any) -> dict[int, int]:
+    """Resident bytes of this process and all below it, JVM and workers, at about the end of each batch."""
+    found: dict[int, int] = {}
+    while started.isActive:
+        last = started.lastProgress
+        if last is not None:
+            found[last["batchId"]] = resident_bytes(descendants(os.getpid()))
+        started.awaitTermination(0.5)
+    return found
+
+
+def stream_session() -> Any:
+    """A session for streams, one state task a core."""
+    return start_session(
+        **{
+            "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
+            "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+            "spark.sql.streaming.numRecentProgressUpdates": "1000",
+            # One state task a core: each has a fixed cost in every micro-batch, for all variants alike.
+            "spark.sql.shuffle.partitions": str(len(os.sched_getaffinity(0))),
+            # Watermarks need TIMESTAMP; times without a zone in Parquet would be read as TIMESTAMP_NTZ.
+            "spark.sql.parquet.inferTimestampNTZ.enabled": "false",
+        }
+    )
+
+
+def batch_table(progress: list[Any], checkpoint: Path, memory: dict[int, int]) -> list[dict[str, Any]]:
+    """A row per micro-batch: events, seconds, rows and bytes of state, bytes of state changes written, memory.
 
     What batch n changed is committed as the changelog of version n + 1. Snapshots, made now and then in the
     background, are not counted.
@@ -210,7 +230,9 @@ def batch_table(progress: list[Any], checkpoint: Path) -> list[dict[str, Any]]:
             "events": p["numInputRows"],
             "seconds": round(p["batchDuration"] / 1000, 3),
             "state rows": sum(o["numRowsTotal"] for o in p["stateOperators"]),
+            "state KiB": round(sum(o["memoryUsedBytes"] for o in p["stateOperators"]) / 1024),
             "state KiB written": round(written.get(p["batchId"], 0) / 1024),
+            "resident MiB": round(memory[p["batchId"]] / 2**20) if p["batchId"] in memory else "",
         }
         for p in progress
     ]

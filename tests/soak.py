@@ -1,12 +1,14 @@
-"""Endurance: `python -m tests.soak [--kills N] [--events N]`.
+"""Endurance: `python -m tests.soak [--kills N] [--events N] [--families pattern,trends] [--kafka]`.
 
-A stream over files whose driver is killed with SIGKILL at random moments and started again. In the end the rows in
-the file sink must be those of a batch run over the same events: none lost, none twice.
+A stream whose driver is killed with SIGKILL at random moments and started again. In the end a file sink must hold the
+rows of a batch run over the same events, none lost and none twice; a Kafka topic the same rows, where repeats with the
+same match_id count once. With Kafka the broker is restarted, too.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import shutil
@@ -15,6 +17,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,124 +29,289 @@ import pyarrow.parquet as pq
 import eventide as ev
 
 ROOT = Path(__file__).resolve().parent.parent
-QUERY = """
+SCHEMA = "key bigint, ts timestamp, kind string, value bigint"
+IN, OUT = "soak-events", "soak-{}"
+OPTIONS: dict[str, Any] = {"ts": "ts", "partition_by": ["key"], "allowed_lateness": "100 milliseconds"}
+PATTERN = """
 PATTERN SEQ(A a, B b, C c)
 WHERE b.value > a.value
 SEMANTICS skip-till-next-match
 WITHIN 2 seconds
 RETURN key, a.ts AS a_ts, b.ts AS b_ts, c.ts AS c_ts, c.value - a.value AS rise
 """
-OPTIONS: dict[str, Any] = {"ts": "ts", "type": "kind", "partition_by": ["key"], "allowed_lateness": "100 milliseconds"}
-SORT = [(name, "ascending") for name in ("key", "a_ts", "b_ts", "c_ts", "rise")]
+TRENDS = "PATTERN SEQ(A a+, B b) SEMANTICS any WITHIN 2 seconds SLIDE 1 second RETURN key, COUNT(*) AS n"
+SITUATIONS = """
+DEFINE Low AS value < 3000, Often AS kind IN ('A', 'B')
+PATTERN Low overlaps|during Often WITHIN 5 seconds
+RETURN key, start(Low) AS low, start(Often) AS often, count(Low.*) AS n
+"""
+UNANSWERED = (
+    ev.Pattern.begin("a", "kind = 'A'")
+    .followed_by("b", "kind = 'B' AND value > a.value")
+    .followed_by("c", "kind = 'C'")
+    .within("2 seconds")
+)
+
+Family = Callable[[Any], Any]
+FAMILIES: dict[str, Family] = {
+    "pattern": ev.query(PATTERN, type="kind", match_id=True, **OPTIONS).run,
+    "trends": ev.query(TRENDS, type="kind", **OPTIONS).run,
+    "rows": ev.match_recognize(
+        partition_by="key",
+        order_by=["ts", "value"],
+        pattern="A B+ C",
+        within="5 seconds",
+        define={"A": "kind = 'A'", "B": "value > PREV(value)", "C": "value < PREV(value)"},
+        measures={"first_ts": "A.ts", "n": "count(B.*)", "top": "LAST(B.value)"},
+        allowed_lateness=OPTIONS["allowed_lateness"],
+        match_id=True,
+    ),
+    "timeouts": lambda events: (
+        ev.detect(
+            events, UNANSWERED, select={"n": "count(b.*)", "last": "b.value"}, skip="past_last", **OPTIONS
+        ).timeouts
+    ),
+    "situations": ev.query(SITUATIONS, **OPTIONS).run,
+    "intervals": lambda events: ev.intervals.homogeneous(
+        events, "value >= 2000", occurrences=(2, None), within="3 seconds", value={"top": "max(value)"}, **OPTIONS
+    ),
+}
 
 
-def drive(folder: Path) -> None:
-    """The program that is killed: runs the stream to the end of its files."""
+def drive(folder: Path, families: Sequence[str], servers: str | None) -> None:
+    """The program that is killed: runs the streams to the end of what there is to read."""
     from eventide.engines.spark.session import session
 
-    spark = session("eventide soak")
-    spark.conf.set("spark.sql.shuffle.partitions", 4)
-    schema = spark.read.parquet(str(folder / "in")).schema
-    stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
-    rows = ev.query(QUERY, **OPTIONS).run(stream)
-    writer = rows.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
-    writer.trigger(availableNow=True).start(str(folder / "out")).awaitTermination()
+    settings = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
+    if servers is not None:
+        from tests.kafka.broker import session_settings
+
+        settings |= session_settings()
+    run_streams(session("eventide soak", settings), folder, families, servers)
 
 
-def prepare(folder: Path, n_events: int, n_files: int) -> pa.Table:
-    """Write the files, and one last event that decides all others; gives all events."""
+def run_streams(spark: Any, folder: Path, families: Sequence[str], servers: str | None = None) -> None:
+    """One stream for each family, all at once; returns when all have read everything."""
+    running = []
+    for name in families:
+        checkpoint = folder / "checkpoint" / name
+        if servers is None:
+            files = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
+            rows = FAMILIES[name](files)
+            running.append(ev.write_stream(rows, to=folder / "out" / name, checkpoint=checkpoint, once=True))
+        else:
+            most = int((folder / "batch").read_text())
+            events = ev.kafka.read(spark, servers, IN, schema=SCHEMA, max_events_per_batch=most).events
+            rows = FAMILIES[name](events)
+            running.append(ev.kafka.write(rows, servers, OUT.format(name), checkpoint=checkpoint, once=True))
+    for query in running:
+        query.awaitTermination()
+
+
+def make_events(n_events: int, n_keys: int = 500) -> pa.Table:
+    """Random events, and one long after them that decides all others."""
+    table = ev.sample("typed", n_events, seed=3, keys=n_keys, kinds=("A", "B", "C", "D"))
+    utc = pa.timestamp("us", "UTC")
+    table = pa.table(
+        {
+            "key": table.column("key").cast(pa.int64()),
+            "ts": table.column("ts").cast(pa.int64()).cast(utc),
+            "kind": table.column("kind").cast(pa.string()),
+            "value": pc.round(pc.multiply(table.column("value"), 100)).cast(pa.int64()),
+        }
+    )
+    last = pc.max(table.column("ts")).cast(pa.int64()).as_py() + 3_600_000_000
+    end = {"key": [-1], "ts": pa.array([last]).cast(utc), "kind": ["D"], "value": [0]}
+    return pa.concat_tables([table, pa.table(end, schema=table.schema)])
+
+
+def write_files(folder: Path, events: pa.Table, n_files: int) -> None:
+    """The events as files in their order, each a micro-batch; the last event alone in the last."""
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "in").mkdir(parents=True)
-    table = ev.sample("typed", n_events, seed=3, keys=500, kinds=("A", "B", "C", "D"))
-    size = -(-table.num_rows // n_files)
-    for i in range(n_files):
-        _write(table.slice(i * size, size), folder / "in", i)
-    # Later than everything by more than the lateness.
-    end = pc.add(table.slice(table.num_rows - 1).column("ts"), pa.scalar(60_000_000, pa.duration("us")))
-    far = table.slice(0, 1).set_column(table.schema.get_field_index("ts"), "ts", end)
-    _write(far.set_column(far.schema.get_field_index("kind"), "kind", pa.array(["D"])), folder / "in", n_files)
-    return table
+    size = -(-(events.num_rows - 1) // n_files)
+    starts = [*range(0, events.num_rows - 1, size), events.num_rows - 1]
+    for number, (start, stop) in enumerate(zip(starts, [*starts[1:], events.num_rows], strict=True)):
+        path = folder / "in" / f"{number:05}.parquet"
+        pq.write_table(events.slice(start, stop - start), path)
+        os.utime(path, (1_600_000_000 + number, 1_600_000_000 + number))
 
 
-def _write(table: pa.Table, folder: Path, number: int) -> None:
-    path = folder / f"{number:05}.parquet"
-    pq.write_table(table, path)
-    os.utime(path, (1_600_000_000 + number, 1_600_000_000 + number))
+def soak(
+    folder: Path,
+    families: Sequence[str],
+    n_kills: int,
+    chance: random.Random,
+    servers: str | None = None,
+    disturb: Callable[[int], None] = lambda kills: None,
+) -> int:
+    """Start and kill the driver until `n_kills` kills have hit running streams; their number.
 
-
-def soak(folder: Path, n_kills: int, chance: random.Random) -> int:
-    """Start, kill, start again; the number of kills that hit a running stream."""
-    kills = 0
-    command = [sys.executable, "-m", "tests.soak", "--drive", str(folder)]
-    while True:
-        driver = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=subprocess.DEVNULL)
+    `disturb` is called while the driver runs, with the number of kills so far.
+    """
+    command = [sys.executable, "-m", "tests.soak", "--drive", str(folder), "--families", ",".join(families)]
+    command += ["--servers", servers] if servers is not None else []
+    kills = crashes = 0
+    while kills < n_kills:
+        with (folder / "driver.log").open("ab") as log:
+            # Its own group: the JVM dies with the driver.
+            driver = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=log)
         try:
-            if kills < n_kills:
-                _wait_for_commit(folder, driver, _n_commits(folder) + chance.randint(0, 2))
-                time.sleep(chance.random() * 1.5)
-            else:
-                driver.wait(timeout=1800)
+            disturb(kills)
+            _wait_for_commits(folder, driver, n_commits(folder) + chance.randint(0, 2 * len(families)))
+            time.sleep(chance.random() * 1.5)
         finally:
             ended = driver.poll() is not None
             if not ended:
                 os.killpg(driver.pid, signal.SIGKILL)
                 driver.wait()
-        if ended:
-            if driver.returncode != 0:
-                raise SystemExit(f"the stream failed with exit code {driver.returncode}")
-            return kills
-        kills += 1
-        print(f"killed {kills} times, {_n_commits(folder)} batches committed", flush=True)
+        if not ended:
+            kills += 1
+            print(f"killed {kills} times, {n_commits(folder)} batches committed", flush=True)
+        elif driver.returncode == 0:
+            break
+        else:
+            # With a broker that goes away a driver may give up; its restart must go on like one after a kill.
+            crashes += 1
+            print(f"the driver gave up with exit code {driver.returncode}", flush=True)
+            if servers is None or crashes > 5:
+                raise SystemExit((folder / "driver.log").read_text(errors="replace")[-3000:])
+    return kills
 
 
-def _n_commits(folder: Path) -> int:
-    commits = folder / "checkpoint" / "commits"
-    return sum(not path.name.startswith(".") for path in commits.iterdir()) if commits.exists() else 0
+def n_commits(folder: Path) -> int:
+    found = (folder / "checkpoint").glob("*/commits/*")
+    return sum(not path.name.startswith(".") for path in found)
 
 
-def _wait_for_commit(folder: Path, driver: subprocess.Popen[bytes], number: int) -> None:
+def _wait_for_commits(folder: Path, driver: subprocess.Popen[bytes], number: int) -> None:
     deadline = time.monotonic() + 300
-    while _n_commits(folder) <= number and driver.poll() is None and time.monotonic() < deadline:
+    while n_commits(folder) <= number and driver.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
 
 
-def written_rows(folder: Path) -> pa.Table:
-    """What the sink's log says was written: files of killed batches are not in it."""
-    from eventide.engines.spark.session import session
+def counted(table: pa.Table, names: Sequence[str]) -> Counter[tuple[Any, ...]]:
+    """The rows as tuples, times as microseconds, with how often each is there."""
+    columns = []
+    for name in names:
+        column = table.column(name)
+        if pa.types.is_timestamp(column.type):
+            column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
+        columns.append(column.to_pylist())
+    return Counter(zip(*columns, strict=True))
 
-    return session("eventide soak").read.parquet(str(folder / "out")).toArrow()
+
+def compare_files(spark: Any, folder: Path, families: Sequence[str], events: pa.Table) -> tuple[int, int]:
+    """How many rows are lost, and how many are too many; what the sink's log names is what was written."""
+    lost = extra = 0
+    for name in families:
+        expected = FAMILIES[name](events)
+        written = spark.read.parquet(str(folder / "out" / name)).toArrow()
+        names = sorted(expected.schema.names)
+        found, wanted = counted(written, names), counted(expected, names)
+        print(f"{name}: {written.num_rows:,} rows in the sink, {expected.num_rows:,} in batch", flush=True)
+        lost += (wanted - found).total()
+        extra += (found - wanted).total()
+    return lost, extra
+
+
+def compare_topic(records: Sequence[Any], expected: pa.Table, name: str) -> tuple[int, int]:
+    """As `compare_files`, for records by match_id: repeats are counted and dropped, and must be equal."""
+    times = [field.name for field in expected.schema if pa.types.is_timestamp(field.type)]
+    wanted = {}
+    for row in expected.to_pylist():
+        row.update({column: row[column] and row[column].timestamp() for column in times})
+        wanted[row["match_id"]] = row
+    found: dict[str, Any] = {}
+    differing = 0
+    for record in records:
+        row = json.loads(record.value)
+        row = {column: row.get(column) for column in expected.schema.names}
+        row.update({column: row[column] and _seconds(row[column]) for column in times})
+        key = record.key.decode()
+        differing += found.setdefault(key, row) != row or key != row["match_id"]
+    repeats = len(records) - len(found)
+    print(f"{name}: {len(records):,} records, {repeats:,} of them repeats, {len(wanted):,} rows in batch", flush=True)
+    lost = sum(found.get(key) != row for key, row in wanted.items())
+    return lost, differing + len(found.keys() - wanted.keys())
+
+
+def _seconds(text: str) -> float:
+    from datetime import datetime
+
+    return datetime.fromisoformat(text).timestamp()
+
+
+@contextmanager
+def kafka(folder: Path, families: Sequence[str], events: pa.Table, n_batches: int) -> Iterator[Any]:
+    """A broker with the events in a topic, and empty topics for the results."""
+    from tests.kafka.broker import Broker
+
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "batch").write_text(str(-(-events.num_rows // n_batches)))
+    with Broker() as broker:
+        broker.create_topic(IN)
+        for name in families:
+            broker.create_topic(OUT.format(name), partitions=2)
+        for block in events.to_batches(max_chunksize=50_000):
+            broker.produce(IN, (_payload(row) for row in block.to_pylist()))
+        yield broker
+
+
+def _payload(row: dict[str, Any]) -> str:
+    return json.dumps(row | {"ts": row["ts"].isoformat()})
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Kill a stream and start it again.")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--events", type=int, default=1_000_000)
-    parser.add_argument("--files", type=int, default=60)
+    parser.add_argument("--files", type=int, default=60, help="micro-batches")
+    parser.add_argument("--families", default="pattern", help=f"some of {','.join(FAMILIES)}")
+    parser.add_argument("--kafka", action="store_true", help="source and sink are topics")
+    parser.add_argument("--restarts", type=int, default=3, help="of the broker")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--drive", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--servers", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    families = arguments.families.split(",")
     if arguments.drive is not None:
-        drive(arguments.drive)
+        drive(arguments.drive, families, arguments.servers)
         return 0
-    folder = ROOT / "build" / "soak"
-    events = prepare(folder, arguments.events, arguments.files)
-    kills = soak(folder, arguments.kills, random.Random(arguments.seed))
-    found, expected = (t.select([n for n, _ in SORT]).sort_by(SORT) for t in (written_rows(folder), _batch(events)))
-    lost, extra = _difference(expected, found), _difference(found, expected)
-    print(f"{kills} kills; {found.num_rows:,} rows in the sink, {expected.num_rows:,} in batch")
-    print(f"lost {sum(lost.values())}, too many {sum(extra.values())}")
-    return 0 if not lost and not extra and kills == arguments.kills else 1
+    chance = random.Random(arguments.seed)
+    folder = ROOT / "build" / ("soak-kafka" if arguments.kafka else "soak")
+    events = make_events(arguments.events)
+    if arguments.kafka:
+        lost, extra, kills = _soak_kafka(folder, families, events, arguments, chance)
+    else:
+        write_files(folder, events, arguments.files)
+        kills = soak(folder, families, arguments.kills, chance)
+        drive(folder, families, None)
+        from eventide.engines.spark.session import session
+
+        lost, extra = compare_files(session("eventide soak"), folder, families, events)
+    print(f"{kills} kills; lost {lost}, too many {extra}")
+    return 0 if lost == extra == 0 and kills == arguments.kills else 1
 
 
-def _batch(events: pa.Table) -> pa.Table:
-    return ev.query(QUERY, **OPTIONS).run(events)
+def _soak_kafka(
+    folder: Path, families: Sequence[str], events: pa.Table, arguments: argparse.Namespace, chance: random.Random
+) -> tuple[int, int, int]:
+    with kafka(folder, families, events, arguments.files) as broker:
+        when = set(chance.sample(range(1, arguments.kills), arguments.restarts))
 
+        def disturb(kills: int) -> None:
+            if kills in when:
+                when.remove(kills)
+                time.sleep(10 + 10 * chance.random())
+                print("the broker goes away", flush=True)
+                broker.restart(away_s=5, now=chance.random() < 0.5)
 
-def _difference(left: pa.Table, right: pa.Table) -> Counter[tuple[Any, ...]]:
-    if left.equals(right.cast(left.schema)):
-        return Counter()
-    rows = [Counter(zip(*(column.to_pylist() for column in t.columns), strict=True)) for t in (left, right)]
-    return rows[0] - rows[1]
+        kills = soak(folder, families, arguments.kills, chance, broker.servers, disturb)
+        drive(folder, families, broker.servers)
+        found = [compare_topic(broker.consume(OUT.format(name)), FAMILIES[name](events), name) for name in families]
+    return sum(lost for lost, _ in found), sum(extra for _, extra in found), kills
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ OWN_CODE = [
     "tests/detection",
     "tests/diagnosis",
     "tests/intervals",
+    "tests/streams",
     "tests/examples",
     "src/eventide/builder.py",
     "src/eventide/detection.py",
@@ -35,6 +36,7 @@ OWN_CODE = [
 RANDOM = [
     "tests/engines/test_same_rows.py",
     "tests/engines/test_pattern_rows.py",
+    "tests/engines/test_overlaps.py",
     "tests/trends",
     "tests/situations",
     "tests/allen",

@@ -19,11 +19,13 @@ from eventide.engines.local.tuning import Tuner
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
 from eventide.lang import AnyQuery, SituationQuery, parse, write
+from eventide.metrics import of as metrics_of
 from eventide.plan.explain import explain, explain_situations
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.prepare import prepare
 from eventide.plan.symbols import walk_steps
+from eventide.streams import refuse_bounded
 
 
 def query(text: str, **options: Any) -> Query:
@@ -75,6 +77,18 @@ class Query:
         physical = prepare(self.tree, options, source.schema, engine="local")
         table, self.last_run = local.run(physical, source, limit_bytes)
         return table
+
+    def late(self, events: Any = None, **inputs: Any) -> Any:
+        """The late events of a stream, which `run` drops, with all their columns: a streaming DataFrame.
+
+        It is a stream of its own, with a checkpoint of its own, and takes the inputs of `run`.
+        """
+        from eventide.engines.spark.run import run_late
+
+        self._check_inputs(events, inputs, None)
+        refuse_bounded(events, *inputs.values())
+        frame, options = self._frame(events, inputs)
+        return run_late(frame, lambda schema: prepare(self.tree, options, schema, engine="spark"))
 
     def explain(self, events: Any = None, *, engine: str | None = None, **inputs: Any) -> str:
         """The query as understood, the plan, the chosen operator and distribution, and why."""
@@ -181,14 +195,16 @@ class Query:
         source = open_source(events if is_local(events) else events.toArrow())
         return local.list_situations(prepare(self.tree, self.options, source.schema, engine="local"), source)
 
-    def metrics(self) -> dict[str, int]:
-        """What the last run counted; empty before a run.
+    def metrics(self, query: Any = None) -> dict[str, Any]:
+        """What the last run counted, empty before a run; or, given a StreamingQuery, the stream: see `ev.metrics.of`.
 
         Embedded: `events` (where their number is known without reading), `relevant_events`, `dropped_events`,
         `matches`, `spilled_bytes`, and of aggregates over trends `overflows`, the NULLs in place of numbers past their
         range. On Spark only with `on_bad_event="drop"`: `events` and `dropped_events` of the
-        first action on the result, empty before it; a stream has them in `observedMetrics` of its progress.
+        first action on the result, empty before it.
         """
+        if query is not None:
+            return metrics_of(query)
         return self.last_run.metrics() if self.last_run is not None else {}
 
     def plan(self, schema: pa.Schema, engine: str = "local") -> Physical:

@@ -1,4 +1,4 @@
-"""The command line: `eventide run`, `sql`, `check`, `generate`.
+"""The command line: `eventide run`, `sql`, `stream`, `check`, `generate`.
 
 Exit codes: 0 done; 2 the query or the input is wrong (one message); 1 anything else.
 """
@@ -19,7 +19,8 @@ import typer
 from rich.console import Console
 
 from eventide import api, recognition
-from eventide.errors import EventideError, InputError
+from eventide.cli_stream import stream
+from eventide.errors import EventideError, InputError, StreamFailedError
 from eventide.generate import generate as generate_events
 from eventide.report import as_table, check_output, json_lines, write_rows
 
@@ -90,6 +91,9 @@ def run_sql(
     _give_out(rows, output, as_json, time.perf_counter() - started)
 
 
+app.command()(stream)
+
+
 def _check_run(engine: str, output: Path | None) -> None:
     if engine not in ("local", "spark"):
         raise InputError(f"there is no engine '{engine}'", hint="local or spark")
@@ -144,7 +148,7 @@ def main() -> None:
     try:
         app(standalone_mode=False)
     except EventideError as error:
-        _fail(str(error))
+        _fail(str(error), 1 if isinstance(error, StreamFailedError) else 2)
     except typer.Exit as stop:
         sys.exit(stop.exit_code)
     except (typer.Abort, KeyboardInterrupt):
@@ -163,9 +167,9 @@ def main() -> None:
         raise
 
 
-def _fail(message: str) -> NoReturn:
+def _fail(message: str, code: int = 2) -> NoReturn:
     _say(f"Error: {message}")
-    sys.exit(2)
+    sys.exit(code)
 
 
 def _say(message: str) -> None:

@@ -20,11 +20,9 @@ from eventide.plan.detection.lower import (
     DetectionOptions,
     check_stream,
     is_bounded,
-    partition_columns,
     prepare_detection,
     with_end,
 )
-from eventide.plan.late import late_events
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 
@@ -121,7 +119,7 @@ def detect(
 
 
 def _detect_on_spark(frame: Any, pattern: Pattern, options: DetectionOptions, close_at_end: bool) -> Detection:
-    from eventide.engines.spark.run import run_frame
+    from eventide.engines.spark.run import run_frame, run_late
 
     if frame.isStreaming and close_at_end:
         raise UnsupportedError("close_at_end needs an end, and a stream has none", hint="leave it out")
@@ -136,14 +134,11 @@ def _detect_on_spark(frame: Any, pattern: Pattern, options: DetectionOptions, cl
         name = physical.intake.ts_column.replace("`", "``")
         return _until(physical, frame.selectExpr(f"max(`{name}`) AS ts").toArrow().column(0))
 
-    def plan_late(schema: pa.Schema) -> Physical:
-        return late_events(plan(schema), partition_columns(schema, options), schema)
-
     rows = run_frame(frame, plan).rows
     return Detection(
         rows.where(f"NOT {TIMED_OUT}").drop(LAST_STEP, TIMED_OUT),
         rows.where(TIMED_OUT).drop(TIMED_OUT),
-        run_frame(frame, plan_late).rows if frame.isStreaming else frame.limit(0),
+        run_late(frame, plan) if frame.isStreaming else frame.limit(0),
     )
 
 

@@ -227,6 +227,7 @@ def _run(
     one_type: str | None = None,
     engine: str | None = None,
     spark: Any = None,
+    detected_at: bool | None = None,
     **given: Any,
 ) -> Any:
     unknown = [name for name in given if name not in _OPTIONS]
@@ -236,8 +237,13 @@ def _run(
     if engine not in (None, "local", "spark"):
         raise InputError(f"there is no engine '{engine}'", hint="local or spark")
 
+    if not isinstance(detected_at, bool | None):
+        raise wrong_argument("detected_at", "True or False", detected_at, "detected_at=True")
+    is_stream = not is_local(events) and bool(getattr(events, "isStreaming", False))
+    detects = is_stream if detected_at is None else detected_at
+
     def plan(schema: pa.Schema, engine: str = "spark") -> Physical:
-        return prepare_intervals(deriving, schema, options, engine=engine)
+        return prepare_intervals(deriving, schema, options, engine=engine, detects=detects)
 
     if is_local(events) and engine != "spark":
         source = open_source(events)
@@ -245,8 +251,11 @@ def _run(
     if engine == "local":
         hint = "leave out engine, or pass df.toArrow()"
         raise InputError("engine='local' does not read Spark DataFrames", hint=hint)
+    from eventide.engines.spark.intervals import derive_stream
     from eventide.engines.spark.run import run_frame, run_path
 
+    if is_stream:
+        return derive_stream(events, plan)
     if not is_local(events):
         return run_frame(events, plan).rows
     if not isinstance(events, str | os.PathLike):

@@ -18,11 +18,13 @@ from eventide.errors import EventideError, InputError
 from eventide.lang.rows import parse_clause, parse_statement
 from eventide.lang.rows.names import write_column
 from eventide.lang.rows.tree import RowQuery, Statement
+from eventide.metrics import of as metrics_of
 from eventide.plan.arguments import check_dict, names_of, wrong_argument
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.rows.explain import explain_rows
 from eventide.plan.rows.lower import prepare_rows
+from eventide.streams import refuse_bounded
 
 
 def sql(
@@ -206,8 +208,20 @@ class Recognizer:
         table, self._last_run = local.run(self._plan(source.schema, "local"), source)
         return table
 
-    def metrics(self) -> dict[str, int]:
-        """What the last call counted, as `Query.metrics`; empty before one."""
+    def late(self, events: Any) -> Any:
+        """The late rows of a stream, which a call drops, with all their columns: a streaming DataFrame.
+
+        It is a stream of its own, with a checkpoint of its own.
+        """
+        from eventide.engines.spark.run import run_late
+
+        refuse_bounded(events)
+        return run_late(events, lambda schema: self._plan(schema, "spark", on_stream=True))
+
+    def metrics(self, query: Any = None) -> dict[str, Any]:
+        """What the last call counted, or what a StreamingQuery has: as `Query.metrics`."""
+        if query is not None:
+            return metrics_of(query)
         return dict(self._last_run.metrics()) if self._last_run is not None else {}
 
     def _plan(self, schema: pa.Schema, engine: str, *, on_stream: bool = False) -> Physical:

@@ -12,6 +12,7 @@ from eventide.engines.local.sources import attach
 from eventide.operators.block import MAX_US, MIN_US
 from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator, Snapshot
+from eventide.plan.allen.following import behind
 from eventide.plan.allen.lower import AllenOptions, AllenPlan, in_slices, prepare_allen
 from eventide.plan.allen.relations import parse_relations
 from tests.allen.cases import Case
@@ -86,4 +87,31 @@ def play(case: Case, borders: list[int], disorder: Any, *, sliced: bool = False)
     for start, stop in pairwise([0, *sorted(min(border, len(order)) for border in borders), len(order)]):
         newest_us = max((ends[i] for i in order[:stop]), default=MIN_US + MAX_US // 2)
         rows += stream.step(block.take(pa.array(order[start:stop], pa.int64())), newest_us - 2 * SECOND_US - 1)
+    return rows + stream.finish()
+
+
+def play_derived(case: Case, borders: list[int], disorder: Any, lag: int, following: int) -> list[dict[str, Any]]:
+    """The sides of `following` come up to `lag` seconds after their end, the other ones with it.
+
+    As behind an operator: what the watermark of a micro-batch decides comes in it, and the rest later.
+    """
+    plan = behind(plan_of(case), following, lag * SECOND_US)
+    block, stream = block_of(case, plan), Stream(plan)
+    sides, ends = block.column("mask").to_pylist(), block.column("ts").to_pylist()
+    lags = [disorder.randrange(lag + 1) * SECOND_US if side & following else 0 for side in sides]
+    times_us = [end + late for end, late in zip(ends, lags, strict=True)]
+    order = sorted(range(len(times_us)), key=times_us.__getitem__)
+    rows: list[dict[str, Any]] = []
+    before = 0
+    for border in sorted({min(border, len(order)) for border in borders}):
+        watermark_us = times_us[order[border - 1]] if border else MIN_US + SECOND_US
+        # Sides that are not derived have come before the watermark passes them.
+        taken = [i for i in order[before:] if times_us[i] <= watermark_us]
+        if any(not sides[i] & following for i in taken):
+            rows += stream.step(block.take(pa.array(taken, pa.int64())), stream.watermark_us)
+            taken = []
+        rows += stream.step(block.take(pa.array(taken, pa.int64())), watermark_us)
+        before = sum(at <= watermark_us for at in times_us)
+    rows += stream.step(block.take(pa.array(order[before:], pa.int64())), stream.watermark_us)
+    assert stream.operator().late_events() == 0
     return rows + stream.finish()

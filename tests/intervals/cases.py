@@ -16,7 +16,7 @@ import eventide as ev
 from eventide.plan.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
-from tests.oracle.intervals import Conjunct, Event, heterogeneous, homogeneous, ordered, partitions
+from tests.oracle.intervals import Conjunct, Event, detected_at, heterogeneous, homogeneous, ordered, partitions
 
 SCHEMA = pa.schema(
     [
@@ -171,7 +171,7 @@ class Case:
         start, end, *exclude = self.conditions
         return ev.intervals.heterogeneous(events, start=start, end=end, exclude=exclude, **given)
 
-    def physical(self, **options: Any) -> Physical:
+    def physical(self, detects: bool = False, **options: Any) -> Physical:
         form: Runs | Spans
         if self.is_run:
             gap_us = None if self.gap is None else self.gap * SECOND_US
@@ -180,10 +180,10 @@ class Case:
             start, end, *exclude = self.conditions
             form = Spans(start, end, tuple(exclude))
         deriving = Deriving(form, tuple(self.named.items()))
-        return prepare_intervals(deriving, SCHEMA, Options.of(**{**self.options, **options}))
+        return prepare_intervals(deriving, SCHEMA, Options.of(**{**self.options, **options}), detects=detects)
 
-    def expected(self) -> Found:
-        """By the oracle."""
+    def expected(self, detects: bool = False) -> Found:
+        """By the oracle, with the instants that decide if asked for."""
         texts = " ".join((*self.conditions, *self.values))
         read = [name for name in SCHEMA.names if name in set(re.findall(r"\w+", texts))]
         rows = []
@@ -192,8 +192,14 @@ class Case:
             for interval in self._intervals(lined):
                 key = [interval[0]["key"]] if self.partition else []
                 values = [VALUES[text](interval) for text in self.values]
-                rows.append((*key, interval[0]["ts"], interval[-1]["ts"], len(interval), *values))
+                row = (*key, interval[0]["ts"], interval[-1]["ts"], len(interval), *values)
+                rows.append((*row, self._detected(lined, interval)) if detects else row)
         return in_order(rows)
+
+    def _detected(self, lined: list[Event], interval: list[Event]) -> int | None:
+        if not self.is_run:
+            return interval[-1]["ts"]
+        return detected_at(lined, interval, self.maximum, self.gap)
 
     def _intervals(self, events: list[Event]) -> list[list[Event]]:
         if self.is_run:

@@ -19,8 +19,8 @@ WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 ANY_HEALTH: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
-def check(case: Case, rows: list[dict[str, Any]]) -> None:
-    assert found(rows) == case.expected()
+def check(case: Case, rows: list[dict[str, Any]], detects: bool = False) -> None:
+    assert found(rows) == case.expected(detects)
 
 
 def everything() -> Case:
@@ -31,10 +31,10 @@ def everything() -> Case:
 
 
 @settings(max_examples=400 if WITHOUT_JIT else 8, **ANY_HEALTH)
-@given(case=cases())
-@example(case=everything())
-def test_the_embedded_engine_derives_the_oracles_intervals(case: Case) -> None:
-    check(case, case.derive(case.table()).to_pylist())
+@given(case=cases(), detects=st.booleans())
+@example(case=everything(), detects=True)
+def test_the_embedded_engine_derives_the_oracles_intervals(case: Case, detects: bool) -> None:
+    check(case, case.derive(case.table(), detected_at=detects).to_pylist(), detects)
 
 
 @settings(max_examples=300 if WITHOUT_JIT else 5, **ANY_HEALTH)
@@ -48,10 +48,10 @@ def test_micro_batches_with_a_restart_after_each_derive_the_intervals_of_one_bat
     case: Case, borders: list[int], delay: int, disorder: Any
 ) -> None:
     order = sorted(case.events, key=lambda e: e["ts"] + disorder.random() * max(delay - 1, 0))
-    stream = Stream(case.physical())
+    stream = Stream(case.physical(detects=True))
     times_us = [event["ts"] * SECOND_US for event in order]
     stream.play(pa.Table.from_pylist(order, schema=SCHEMA), times_us, borders, delay * SECOND_US + 1)
-    check(case, stream.rows)
+    check(case, stream.rows, detects=True)
 
 
 @settings(max_examples=60 if WITHOUT_JIT else 3, **ANY_HEALTH)

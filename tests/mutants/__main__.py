@@ -27,6 +27,7 @@ from tests.mutants.diagnosis import DIAGNOSIS
 from tests.mutants.events import EVENTS
 from tests.mutants.generators import GENERATORS
 from tests.mutants.intervals import INTERVALS
+from tests.mutants.live_view import LIVE_VIEW
 from tests.mutants.mutant import Mutant
 from tests.mutants.patterns import PATTERNS
 from tests.mutants.reading import READING
@@ -57,6 +58,7 @@ MUTANTS = (
     *TREND_SLICES,
     *TIMELINE,
     *SITUATIONS,
+    *LIVE_VIEW,
 )
 # Nobody reads why a mutant fails, and what differs between long lists takes minutes to show.
 QUIET = ("-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=mutants", "--assert=plain")

@@ -40,11 +40,11 @@ def write(folder: Path, snapshot: Snapshot) -> None:
 
 
 def test_there_is_a_snapshot_of_every_version() -> None:
-    names = sorted(path.name for path in FOLDER.iterdir())
+    names = sorted(path.name for path in FOLDER.glob("sequence_v*"))
     assert names == [f"sequence_v{version}" for version in range(1, SNAPSHOT_VERSION + 1)]
 
 
-@pytest.mark.parametrize("folder", sorted(FOLDER.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("folder", sorted(FOLDER.glob("sequence_v*")), ids=lambda path: path.name)
 def test_state_of_every_version_continues(folder: Path) -> None:
     operator = SequenceOperator(SPEC)
     operator.restore(read(folder))

@@ -68,6 +68,18 @@ def homogeneous(
     return found
 
 
+def detected_at(events: Sequence[Event], run: Sequence[Event], maximum: int | None, gap: int | None) -> int | None:
+    """When a run is over for certain: with its last event if it is full, else with the next event or after the gap.
+
+    None where only the end of the input closes it.
+    """
+    last = run[-1]
+    if maximum is not None and len(run) == maximum:
+        return int(last["ts"])
+    following = [event["ts"] for event in events[events.index(last) + 1 :]][:1]
+    return min([*following, *([] if gap is None else [last["ts"] + gap])], default=None)
+
+
 def heterogeneous(
     events: Sequence[Event],
     start: Callable[[Event], bool | None],

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from itertools import groupby, product
-from math import sqrt
 from typing import Any
 
 from tests.oracle.events import Event, partitions
@@ -216,40 +214,3 @@ def _configurations(
             done.add(configuration)
             if query.within_us is None or t - min(run.ts for run in configuration) <= query.within_us:
                 yield configuration, t
-
-
-# --- aggregates -------------------------------------------------------------------------------------------------
-
-
-def aggregate(function: str, values: Sequence[Any]) -> Any:
-    """An aggregate of a situation's events, whose values stand in their order; all but first and last leave out NULLs.
-
-    Exact for what is exact; stddev is that of a sample.
-
-    >>> [aggregate(name, [1, None, 4]) for name in ("first", "last", "count", "sum", "avg", "min", "max")]
-    [1, 4, 2, Fraction(5, 1), Fraction(5, 2), 1, 4]
-    """
-    if function == "first":
-        return values[0]
-    if function == "last":
-        return values[-1]
-    present = [value for value in values if value is not None]
-    if function == "count":
-        return len(present)
-    if not present:
-        return None
-    match function:
-        case "min":
-            return min(present)
-        case "max":
-            return max(present)
-        case "sum":
-            return sum(map(Fraction, present))
-        case "avg":
-            return sum(map(Fraction, present)) / len(present)
-        case "stddev":
-            if len(present) < 2:
-                return None
-            mean = sum(map(Fraction, present)) / len(present)
-            return sqrt(sum((Fraction(value) - mean) ** 2 for value in present) / (len(present) - 1))
-    raise ValueError(f"no aggregate '{function}'")

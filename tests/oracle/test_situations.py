@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracle.events import Event
+from tests.oracle.situation_aggregates import aggregate
 from tests.oracle.situations import (
     NAMES,
     Constraint,
@@ -21,7 +22,6 @@ from tests.oracle.situations import (
     Match,
     Situation,
     SituationQuery,
-    aggregate,
     derive,
     holds,
     matches,

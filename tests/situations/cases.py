@@ -14,7 +14,19 @@ from hypothesis import strategies as st
 
 from tests.oracle.events import Event, partitions
 from tests.oracle.situations import NAMES, Constraint, Definition, Situation, SituationQuery, derive, holds
-from tests.situations.compare import FLAGS, SCHEMA, SECOND_US, SYMBOLS, Column, SituationCase
+from tests.situations.compare import (
+    BITS,
+    CONDITIONS,
+    FLAGS,
+    OF_TWO,
+    PICKS,
+    SCHEMA,
+    SECOND_US,
+    STATISTICS,
+    SYMBOLS,
+    Column,
+    SituationCase,
+)
 
 GROUPS = (
     ("starts", "equals", "started-by"),
@@ -78,7 +90,7 @@ def situation_cases(
     conditions = [_draw_condition(draw, i) for i in range(n)]
     columns = _draw_columns(draw, SYMBOLS[:n], partition_by)
     read = {name for condition in conditions for name in condition.columns}
-    read |= {column.column for column in columns if column.column is not None} | set(partition_by)
+    read |= {name for column in columns for name in column.columns} | set(partition_by)
     drawn = draw(events(max_events, n, groups, starts, read, partition_by))
     options = _draw_options(draw, close_at_end)
     case = SituationCase(
@@ -202,18 +214,29 @@ def _draw_columns(draw: st.DrawFn, symbols: str, partition_by: tuple[str, ...]) 
         made += [Column("end", symbol) for symbol in symbols]
     for _ in range(draw(st.integers(0 if made else 1, 3))):
         symbol = draw(st.sampled_from(symbols))
-        function = draw(
-            st.sampled_from(["first", "last", "count", "count", "sum", "avg", "min", "max", "stddev", "start", "end"])
-        )
-        if function in ("start", "end") or (function == "count" and draw(st.booleans())):
-            made.append(Column(function, symbol))
-            continue
-        names = ["x", "y"] if function in ("sum", "avg", "stddev") else ["x", "y", "id", "name"]
-        if function in ("first", "last", "count"):
-            names += ["g", FLAGS[0]]
-        made.append(Column(function, symbol, draw(st.sampled_from(names))))
+        made.append(_draw_aggregate(draw, symbol))
     made += [Column(column=name) for name in partition_by if draw(st.booleans())]
     return tuple(draw(st.permutations(made)))
+
+
+def _draw_aggregate(draw: st.DrawFn, symbol: str) -> Column:
+    plain = ["first", "last", "count", "count", "sum", "avg", "min", "max", "stddev", "start", "end"]
+    more = draw(st.sampled_from([False, False, True]))
+    function = draw(st.sampled_from([*PICKS, *CONDITIONS, *BITS, *STATISTICS, *OF_TWO, "count_if"] if more else plain))
+    if function in ("start", "end") or (function == "count" and draw(st.booleans())):
+        return Column(function, symbol)
+    if function in (*CONDITIONS, "count_if"):
+        return Column(function, symbol, FLAGS[0])
+    if function in BITS:
+        return Column(function, symbol, draw(st.sampled_from(["x", "id"])))
+    if function in OF_TWO:
+        return Column(function, symbol, *draw(st.sampled_from([("x", "y"), ("y", "x"), ("x", "id"), ("y", "y")])))
+    names = ["x", "y"] if function in (*STATISTICS, "sum") else ["x", "y", "id", "name"]
+    if function in (*PICKS, "count") and function not in ("min", "max"):
+        names += ["g", FLAGS[0]]
+    column = draw(st.sampled_from(names))
+    other = draw(st.sampled_from(["x", "y", "name"])) if function in ("max_by", "min_by") else None
+    return Column(function, symbol, column, other)
 
 
 def _write(draw: st.DrawFn, query: SituationQuery, conditions: list[Condition], case: SituationCase) -> str:

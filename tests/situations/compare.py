@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from tests.oracle.events import Event
-from tests.oracle.situations import NAMES, Match, SituationQuery, aggregate, matches
+from tests.oracle.situation_aggregates import aggregate
+from tests.oracle.situations import NAMES, Match, SituationQuery, matches
 
 SECOND_US = 1_000_000
 SYMBOLS = "ABCDEF"
@@ -33,6 +34,15 @@ SCHEMA = {
 Row = tuple[Any, ...]
 
 
+COUNTS = ("count", "count_if", "regr_count")
+PICKS = ("first", "last", "first ignore nulls", "last ignore nulls", "min", "max", "max_by", "min_by")
+CONDITIONS = ("bool_and", "bool_or")
+BITS = ("bit_and", "bit_or", "bit_xor")
+STATISTICS = ("avg", "stddev", "stddev_pop", "var_samp", "var_pop", "skewness", "kurtosis")
+REGRESSION = ("count", "avgx", "avgy", "sxx", "syy", "sxy", "slope", "intercept", "r2")
+OF_TWO = ("corr", "covar_pop", "covar_samp", *(f"regr_{name}" for name in REGRESSION))
+
+
 @dataclass(frozen=True)
 class Column:
     """One RETURN item: start or end of a situation, an aggregate of its events, or a partition column."""
@@ -40,6 +50,7 @@ class Column:
     function: str = ""
     symbol: str = ""
     column: str | None = None
+    other: str | None = None  # a second argument
 
     @property
     def text(self) -> str:
@@ -47,19 +58,26 @@ class Column:
             return str(self.column)
         if self.function in ("start", "end"):
             return f"{self.function}({self.symbol})"
-        return f"{self.function}({self.symbol}.{self.column or '*'})"
+        word, *rest = self.function.split(" ", 1)
+        names = [self.column or "*", *([self.other] if self.other else [])]
+        arguments = ", ".join(f"{self.symbol}.{name}" for name in names)
+        return " ".join([f"{word}({arguments})", *rest])
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that are read."""
+        return {name for name in (self.column, self.other) if name is not None}
 
     def type(self, time: pa.DataType) -> pa.DataType:
         """What the result column is."""
-        match self.function:
-            case "start" | "end":
-                return time
-            case "count":
-                return pa.int64()
-            case "avg" | "stddev":
-                return pa.float64()
-            case "sum":
-                return pa.float64() if self.column == "y" else pa.int64()
+        if self.function in ("start", "end"):
+            return time
+        if self.function in COUNTS:
+            return pa.int64()
+        if self.function in (*STATISTICS, *OF_TWO):
+            return pa.float64()
+        if self.function == "sum":
+            return pa.float64() if self.column == "y" else pa.int64()
         return SCHEMA[str(self.column)]
 
     def value(self, match: Match, events: Sequence[Event], partition_by: Sequence[str]) -> Any:
@@ -74,7 +92,8 @@ class Column:
         covered = match.covered(self.symbol, events)
         if self.column is None:
             return len(covered)
-        return aggregate(self.function, [events[i][self.column] for i in covered])
+        values = ([events[i][name] for i in covered] for name in (self.column, self.other) if name is not None)
+        return aggregate(self.function, *values)
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,6 +14,7 @@ import pytest
 
 import eventide as ev
 from eventide.errors import EventideError, InputError, QueryError, UnsupportedError
+from eventide.lang import SituationQuery
 from tests.situations.lanes import lanes
 
 EVENTS = pa.Table.from_pylist(
@@ -23,7 +24,15 @@ DEFINE = "DEFINE A AS speed > 61, B AS accel > 8 "
 ONE_EVENT = "the condition of a situation is about one event"
 RUN = "ev.intervals.homogeneous takes conditions on a run of events, and ev.allen relates its intervals"
 DURATION = "a duration is FOR AT LEAST 5 seconds, FOR AT MOST 1 minute, or FOR BETWEEN 5 seconds AND 1 minute"
-KEPT = "what can: first, last, count, count_if, sum, avg, min, max, stddev, variance, bool_and and bool_or"
+KEPT = (
+    "what can be kept: first, last, any_value (also IGNORE NULLS), count, count_if, sum, avg, min, max, min_by, max_by,"
+    " stddev, variance, skewness, kurtosis, corr, covar_pop, covar_samp, regr_..., bool_and, bool_or and bit_..."
+)
+RELATIONS = (
+    "the relations are before, meets, overlaps, starts, during, finishes, equals, after, met-by, overlapped-by,"
+    " started-by, contains, finished-by"
+)
+USAGE = "write A overlaps B AND B before C"
 ALTERNATIVES = "alternatives are written A meets|overlaps B"
 
 
@@ -37,7 +46,7 @@ def check(text: str, message: str, underlined: str, hint: str | None) -> None:
     error = error_of(text)
     assert isinstance(error, QueryError)
     assert (error.message, text[error.start : error.end], error.hint) == (message, underlined, hint)
-    assert "^" * len(underlined) in str(error)
+    assert "^" * max(1, len(underlined)) in str(error)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +86,19 @@ def test_a_wrong_definition_is_underlined(condition: str, message: str, underlin
     ("pattern", "message", "underlined", "hint"),
     [
         ("A overlap B", "there is no relation 'overlap'", "overlap", "did you mean 'overlaps'?"),
+        ("A precedes B", "there is no relation 'precedes'", "precedes", "did you mean 'before'?"),
+        ("A xyz B", "there is no relation 'xyz'", "xyz", RELATIONS),
+        ("A xyz|meets B", "there is no relation 'xyz'", "xyz", RELATIONS),
+        ("A is during B", "there is no relation 'is'", "is", "leave out 'is'"),
+        ("A overlaps | B", "there is no relation 'B'", "B", RELATIONS),
+        ("A overlaps|", "expected a relation, found the end of the query", "", RELATIONS),
+        ("A overlaps", "expected a situation after the relation, found the end of the query", "", USAGE),
+        ("A met-by", "expected a situation after the relation, found the end of the query", "", USAGE),
+        ("A overlaps (B)", "expected a situation after the relation, found '('", "(", USAGE),
+        ("(A overlaps B)", "expected a situation, found '('", "(", USAGE),
+        ("overlaps B", "expected a situation before the relation, found 'overlaps'", "overlaps", USAGE),
+        ("overlaps(A, B)", "expected a situation before the relation, found 'overlaps'", "overlaps", USAGE),
+        ("A overlaps B WITHIN 5", "the length 5 has no unit", "5", "write for example: WITHIN 5 seconds"),
         ("A met by B", "there is no relation 'met'", "met", "did you mean 'met-by'?"),
         ("A overlaps C", "the situation 'C' is not defined", "C", "known: A, B"),
         ("A overlaps or meets B", "expected a situation after the relation, found 'or'", "or", ALTERNATIVES),
@@ -106,6 +128,11 @@ def test_a_wrong_pattern_is_underlined(pattern: str, message: str, underlined: s
     check(f"{DEFINE}PATTERN {pattern}", message, underlined, hint)
 
 
+@pytest.mark.parametrize("pattern", ["Check overlaps", "SEQ(A overlaps, B meets)", "A before+"])
+def test_an_event_pattern_may_have_symbols_that_are_named_like_relations(pattern: str) -> None:
+    assert not isinstance(ev.query(f"PATTERN {pattern}").tree, SituationQuery)
+
+
 @pytest.mark.parametrize(
     ("returned", "message", "underlined", "hint"),
     [
@@ -118,9 +145,12 @@ def test_a_wrong_pattern_is_underlined(pattern: str, message: str, underlined: s
             "a situation has many events: write first(A.speed) or another aggregate",
         ),
         ("avg(A.sped)", "unknown column 'sped'", "sped", "did you mean 'speed'?"),
-        ("avg(C.speed)", "unknown symbol 'C'", "C", "known: A, B"),
-        ("start(X)", "unknown symbol 'X'", "X", "known: A, B"),
-        ("end(X)", "unknown symbol 'X'", "X", "known: A, B"),
+        ("avg(C.speed)", "the situation 'C' is not defined", "C", "known: A, B"),
+        ("count(C.*)", "the situation 'C' is not defined", "C", "known: A, B"),
+        ("count(C)", "the situation 'C' is not defined", "C", "known: A, B"),
+        ("count(speed)", "which situation's 'speed'?", "speed", "write A.speed or B.speed"),
+        ("start(X)", "the situation 'X' is not defined", "X", "known: A, B"),
+        ("end(X)", "the situation 'X' is not defined", "X", "known: A, B"),
         ("end(A.speed)", "end takes one situation", "end(A.speed)", "write end(A)"),
         ("start(A, B)", "start takes one situation", "start(A, B)", "write start(A)"),
         ("A.end", "unknown column 'end'", "A.end", "write end(A)"),
@@ -133,18 +163,70 @@ def test_a_wrong_pattern_is_underlined(pattern: str, message: str, underlined: s
         ("count(*)", "which situation's events are counted?", "count(*)", "write count(A.*)"),
         ("median(A.speed)", "median cannot be kept event by event", "median(A.speed)", KEPT),
         ("round(median(A.speed))", "median cannot be kept event by event", "median(A.speed)", KEPT),
-        ("max_by(A.speed, A.ts)", "max_by cannot be kept event by event", "max_by(A.speed, A.ts)", KEPT),
+        ("mode(A.speed)", "mode cannot be kept event by event", "mode(A.speed)", KEPT),
+        ("percentile(A.speed, 0.5)", "percentile cannot be kept event by event", "percentile(A.speed, 0.5)", KEPT),
+        ("collect_list(A.speed)", "collect_list cannot be kept event by event", "collect_list(A.speed)", KEPT),
         (
-            "max(A.speed) FILTER (WHERE A.speed > 2)",
-            "FILTER has no place in a situation query",
-            "max(A.speed) FILTER (WHERE A.speed > 2)",
-            "aggregate a CASE: max(CASE WHEN A.x > 0 THEN A.x END)",
+            "approx_count_distinct(A.speed)",
+            "approx_count_distinct cannot be kept event by event",
+            "approx_count_distinct(A.speed)",
+            KEPT,
         ),
         (
-            "first(A.speed, true)",
-            "NULLs cannot be passed over",
-            "first(A.speed, true)",
-            "first and last are the values of the first and the last event, NULL or not",
+            "histogram_numeric(A.speed, 3)",
+            "histogram_numeric cannot be kept event by event",
+            "histogram_numeric(A.speed, 3)",
+            KEPT,
+        ),
+        (
+            "try_sum(A.speed)",
+            "there is no try_sum here",
+            "try_sum(A.speed)",
+            "write sum: too large a sum is an error",
+        ),
+        (
+            "count(DISTINCT A.speed)",
+            "DISTINCT would need all values of a situation",
+            "count(DISTINCT A.speed)",
+            KEPT,
+        ),
+        (
+            "max_by(A.speed, A.ts, 2)",
+            "max_by takes two values of each event",
+            "max_by(A.speed, A.ts, 2)",
+            "for example max_by(B.x, B.y)",
+        ),
+        (
+            "corr(A.speed, B.speed)",
+            "an aggregate goes over the events of one situation",
+            "corr(A.speed, B.speed)",
+            "name its situation: avg(A.x)",
+        ),
+        (
+            "corr(A.speed, A.name)",
+            "corr needs a number, but this is string",
+            "corr(A.speed, A.name)",
+            "count, min, max, first and last take other types",
+        ),
+        ("bit_and(A.accel)", "bit_and needs a whole number, but this is double", "bit_and(A.accel)", None),
+        ("bool_and(A.speed)", "bool_and needs a condition, but this is bigint", "bool_and(A.speed)", None),
+        (
+            "sum(A.speed) IGNORE NULLS",
+            "IGNORE NULLS has no place here",
+            "sum(A.speed)",
+            "aggregates leave out NULLs; first, last and any_value take IGNORE NULLS",
+        ),
+        (
+            "first(A.speed) FILTER (WHERE A.speed > 2)",
+            "FILTER would leave NULLs to first",
+            "first(A.speed) FILTER (WHERE A.speed > 2)",
+            "write first(A.x, true) FILTER (WHERE ...), which passes over NULLs, too",
+        ),
+        (
+            "count(A.*) FILTER (WHERE B.speed > 2)",
+            "an aggregate goes over the events of one situation",
+            "count(A.*) FILTER (WHERE B.speed > 2)",
+            "count(A.*) FILTER (WHERE A.x > 5) counts events of A",
         ),
         (
             "avg(A.speed + B.speed)",

@@ -16,10 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from eventide.engines.intake import microseconds, take_in
+from eventide.engines.overlaps import most_slices
 from eventide.engines.parquet import Piece, group_times
 from eventide.engines.raw_columns import raw_columns
 from eventide.errors import InputError
 from eventide.operators.factory import make_combiner, needs_events
+from eventide.operators.look_back import look_back_us, slices
 from eventide.operators.partitions import encode_partitions
 from eventide.plan.physical import Physical
 
@@ -28,14 +30,16 @@ FEW_ROWS = 2_000_000
 ROWS_PER_SLICE = 2_000_000  # that a task holds at once
 SAMPLE_ROWS = 100_000
 MOST_SHARED = 0.1  # of the events, that lie in times of several tasks and so stay events
-KEYS, GROUPS, RANGES = "keys", "row groups", "ranges"
+MOST_READ = 1.5  # times the events, that tasks whose slices overlap may read in place of an exchange
+KEYS, GROUPS, RANGES, OVERLAPS = "keys", "row groups", "ranges", "overlaps"
 
 Range = tuple[int, int]  # from an instant to another, both included
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """By "keys"; or by time: "row groups" as they lie in the files, or "ranges" into which events are exchanged."""
+    """By "keys"; or by time: "row groups" as they lie in the files, "ranges" into which events are exchanged, or
+    "overlaps", slices that look back on those before them: read by the tasks where there are shares, else exchanged."""
 
     way: str
     reason: str
@@ -45,6 +49,8 @@ class Choice:
 
     def describe(self, keys: str) -> str:
         """For `explain`; `keys` are the columns by whose values events may be worked on apart."""
+        if self.way == OVERLAPS:
+            return f"slices of time in parallel tasks, each with the events of a window before it: {self.reason}"
         if self.way != KEYS:
             return f"slices of time in parallel tasks, then multiplied: {self.reason}"
         if not keys:
@@ -64,12 +70,14 @@ class RowGroup:
 
 def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int) -> Choice:
     """The distribution of a query over Parquet files."""
-    why_not = needs_events(physical.spec)
-    if why_not is not None:
+    why_not, back_us = needs_events(physical.spec), look_back_us(physical.spec)
+    if why_not is not None and back_us is None:
         return Choice(KEYS, why_not)
     groups = _row_groups(files, physical)
     if groups is None:
         return Choice(KEYS, "the files' footers do not tell the times of all row groups")
+    if back_us is not None:
+        return _choose_overlaps(groups, physical, n_buckets, back_us)
     n_rows = sum(group.n_rows for group in groups)
     n_slices = max(n_buckets, -(-n_rows // ROWS_PER_SLICE))
     in_order = sorted(groups, key=lambda group: (group.first_us, group.last_us))
@@ -79,8 +87,10 @@ def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int) -
     lies_in_order = len(shares) > 1 and _shared_share(in_order, shares, shared) <= MOST_SHARED
     why = "all events belong together"
     if physical.intake.layout.distribution:
-        top, frequent = _sample(groups, physical)
-        why = hot(top, n_buckets) or ""
+        sample, combiner = _sample(groups, physical), make_combiner(physical.spec)
+        assert combiner is not None
+        frequent = combiner.frequent_share(sample)
+        why = hot(top_share(sample, physical.intake.layout.distribution), n_buckets) or ""
         if not why and lies_in_order and frequent >= 0.5:
             why = f"{frequent:.0%} of a sample's events lie where many have one key and pane"
         if not why:
@@ -92,6 +102,31 @@ def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int) -
     lie = "the row groups overlap in time" if len(groups) > 1 else "there is one row group"
     reason = f"{why}; {lie}, so events are exchanged by time"
     return Choice(RANGES, reason, bounds=_bounds(groups, n_slices))
+
+
+def _choose_overlaps(groups: Sequence[RowGroup], physical: Physical, n_buckets: int, back_us: int) -> Choice:
+    """Slices that look back on a window, where keys do not share the events out well."""
+    why, keys = "all events belong together", physical.intake.layout.distribution
+    if keys:
+        why = hot(top_share(_sample(groups, physical), keys), n_buckets) or ""
+        if not why:
+            return Choice(KEYS, "no key is hot")
+    n_rows = sum(group.n_rows for group in groups)
+    length_us = max(group.last_us for group in groups) - min(group.first_us for group in groups)
+    bounds = _bounds(groups, most_slices(max(n_buckets, -(-n_rows // ROWS_PER_SLICE)), length_us, back_us))
+    if not bounds:
+        return Choice(KEYS, f"{why}, and a window is long beside the time of all events")
+    shares = []
+    for part in slices(bounds):
+        first_us = part.first_us - back_us
+        mine = [group for group in groups if group.last_us >= first_us and group.first_us < part.stop_us]
+        shares.append(tuple(group.piece for group in mine))
+    n_read = sum(group.n_rows * sum(group.piece in share for share in shares) for group in groups)
+    if n_read <= MOST_READ * n_rows:
+        reason = f"{why}; the row groups lie in order of time, so that no event is exchanged"
+        return Choice(OVERLAPS, reason, tuple(shares), bounds=bounds)
+    lie = "the row groups overlap in time" if len(groups) > 1 else "there is one row group"
+    return Choice(OVERLAPS, f"{why}; {lie}, so events are exchanged by time", bounds=bounds)
 
 
 def describe_files(files: Sequence[str], physical: Physical) -> str | None:
@@ -203,14 +238,11 @@ def _bounds(groups: Sequence[RowGroup], n_slices: int) -> tuple[int, ...]:
     return tuple(sorted({int(us) for us in points[order][np.searchsorted(seen, wanted)]}))
 
 
-def _sample(groups: Sequence[RowGroup], physical: Physical) -> tuple[float, float]:
-    """Of events in the middle: the share of the most frequent key, and of those that a combiner takes together."""
+def _sample(groups: Sequence[RowGroup], physical: Physical) -> pa.Table:
+    """Events in the middle."""
     path, group, _ = groups[len(groups) // 2].piece
     with pq.ParquetFile(path) as file:
         batches = file.iter_batches(SAMPLE_ROWS, row_groups=[group], columns=list(physical.reads))
         table = pa.Table.from_batches([next(batches)])
     raw = raw_columns(table, physical, ("UTC", 1))
-    block, _ = take_in(raw.filter(pc.is_valid(raw.column("ts"))), physical.intake)
-    combiner = make_combiner(physical.spec)
-    assert combiner is not None
-    return top_share(block, physical.intake.layout.distribution), combiner.frequent_share(block)
+    return take_in(raw.filter(pc.is_valid(raw.column("ts"))), physical.intake)[0]

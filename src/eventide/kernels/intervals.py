@@ -14,12 +14,14 @@ from numba import njit
 
 from eventide.kernels.arrays import IntArray
 
-# What is open in a slot: rows of its first and last event, and how many events it has; 0: nothing is open.
-FIRST, LAST, COUNT = 0, 1, 2
+# What is open in a slot: rows of its first and last event, and how many events it has; 0: nothing is open. What is
+# closed also has the row of the event that closed it.
+FIRST, LAST, COUNT, BY = 0, 1, 2, 3
+N_OPEN, N_CLOSED = 3, 4
 # The limits of a run: how many events, and how far apart two of them may be.
 MINIMUM, MAXIMUM, GAP_US = 0, 1, 2
-# The way of a thread: the slots from LOW up to HIGH, and the next POSITION.
-LOW, HIGH, POSITION, N_WAY = 0, 1, 2, 3
+# The way of a thread: the slots from LOW up to HIGH, the next POSITION, and where it must STOP.
+LOW, HIGH, POSITION, STOP, N_WAY = 0, 1, 2, 3, 4
 # Bits of the mask: of a run whether the event alone allows it; of a span what the event does.
 ALLOWED = 1
 STARTS, ENDS, EXCLUDED = 1, 2, ~3
@@ -47,7 +49,7 @@ def derive_runs(
     low, high = way[LOW], way[HIGH]
     minimum, maximum, gap_us = limits[MINIMUM], limits[MAXIMUM], limits[GAP_US]
     n_out = 0
-    for position in range(way[POSITION], slots.size):
+    for position in range(way[POSITION], way[STOP]):
         at = order[position] if order.size else position
         slot = slots[at]
         if slot < low or slot >= high:
@@ -80,6 +82,7 @@ def derive_runs(
                     out[n_out, FIRST] = first
                     out[n_out, LAST] = last
                     out[n_out, COUNT] = count
+                    out[n_out, BY] = row
                     # <generated: write>
                     # </generated>
                     n_out += 1
@@ -102,10 +105,11 @@ def derive_runs(
                     out[n_out, FIRST] = row
                     out[n_out, LAST] = row
                     out[n_out, COUNT] = 1
+                    out[n_out, BY] = row
                     # <generated: write>
                     # </generated>
                     n_out += 1
-    way[POSITION] = slots.size
+    way[POSITION] = way[STOP]
     return n_out
 
 
@@ -120,7 +124,7 @@ def derive_spans(
     integers, doubles, valid = cols  # noqa: RUF059 (generated code reads them)
     low, high = way[LOW], way[HIGH]
     n_out = 0
-    for position in range(way[POSITION], slots.size):
+    for position in range(way[POSITION], way[STOP]):
         at = order[position] if order.size else position
         slot = slots[at]
         if slot < low or slot >= high:
@@ -143,6 +147,7 @@ def derive_spans(
                 out[n_out, FIRST] = opened[slot, FIRST]
                 out[n_out, LAST] = row
                 out[n_out, COUNT] = opened[slot, COUNT]
+                out[n_out, BY] = row
                 # <generated: write>
                 # </generated>
                 n_out += 1
@@ -155,5 +160,5 @@ def derive_spans(
             opened[slot, FIRST] = row
             opened[slot, LAST] = row
             opened[slot, COUNT] = 1
-    way[POSITION] = slots.size
+    way[POSITION] = way[STOP]
     return n_out

@@ -108,6 +108,63 @@ def add_moments(
 
 
 @njit(cache=True, nogil=True)
+def combine_bits(
+    run: IntArray,
+    to: IntArray,
+    lo: IntArray,
+    origin: IntArray,
+    values: IntArray,
+    valid: Any,
+    operation: int,
+    carried: IntArray,
+    out: IntArray,
+) -> None:
+    """The bits of all values, combined: by and (0), or (1), exclusive or (2)."""
+    none = -1 if operation == 0 else 0
+    current, at, bits = -1, 0, 0
+    for r in range(run.size):
+        i = run[r]
+        if i != current:
+            current, at = i, lo[i]
+            bits = carried[origin[i]] if origin[i] >= 0 else none
+        while at < to[r]:
+            if valid[at]:
+                if operation == 0:
+                    bits &= values[at]
+                elif operation == 1:
+                    bits |= values[at]
+                else:
+                    bits ^= values[at]
+            at += 1
+        out[r] = bits
+
+
+@njit(cache=True, nogil=True)
+def find_present(
+    run: IntArray,
+    to: IntArray,
+    lo: IntArray,
+    origin: IntArray,
+    valid: Any,
+    n_carried: int,
+    latest: bool,
+    out: IntArray,
+) -> None:
+    """Where the first or the latest value stands that is one, -1: nowhere; carried ones stand before the events'."""
+    current, at, found = -1, 0, -1
+    for r in range(run.size):
+        i = run[r]
+        if i != current:
+            current, at = i, lo[i]
+            found = origin[i] if origin[i] >= 0 and valid[origin[i]] else -1
+        while at < to[r]:
+            if valid[n_carried + at] and (latest or found < 0):
+                found = n_carried + at
+            at += 1
+        out[r] = found
+
+
+@njit(cache=True, nogil=True)
 def find_extremes(
     run: IntArray,
     to: IntArray,
@@ -116,10 +173,14 @@ def find_extremes(
     values: Any,
     valid: Any,
     n_carried: int,
-    largest: bool,
+    by: tuple[bool, bool],
     out: IntArray,
 ) -> None:
-    """Where the smallest or largest value stands, -1: nowhere; carried values stand before those of the events."""
+    """Where the smallest or largest value stands, -1: nowhere; carried values stand before those of the events.
+
+    `by` is whether the largest is meant, and whether the last of those that are equal is.
+    """
+    largest, latest = by
     current, at, best = -1, 0, -1
     for r in range(run.size):
         i = run[r]
@@ -128,14 +189,16 @@ def find_extremes(
             best = origin[i] if origin[i] >= 0 and valid[origin[i]] else -1
         while at < to[r]:
             here = n_carried + at
-            if valid[here]:
-                # NaN is the greatest, as Spark has it.
-                if best < 0:
-                    best = here
-                elif largest:
-                    if values[here] > values[best] or (values[here] != values[here] and values[best] == values[best]):
-                        best = here
-                elif values[here] < values[best] or (values[best] != values[best] and values[here] == values[here]):
-                    best = here
+            if valid[here] and (best < 0 or _is_better(values[here], values[best], largest, latest)):
+                best = here
             at += 1
         out[r] = best
+
+
+@njit(cache=True, nogil=True)
+def _is_better(value: Any, best: Any, largest: bool, latest: bool) -> bool:
+    """Whether a value takes the place of the best one before it; NaN is the greatest, as Spark has it."""
+    if value == best or (value != value and best != best):
+        return latest
+    is_less = value < best or best != best
+    return not is_less if largest else is_less

@@ -95,10 +95,10 @@ def _judge(
     """What the records of the states count for when a scope ends, by side."""
     counted, places = verdicts
     n_sides = counted.shape[0]
-    n_numbers = (shape[0] + 1) * shape[3]
+    n_words = (shape[0] + 1) * shape[4]
     for side in range(n_sides):
         for state in range(n_states):
-            if counted[side, state] and filled[state] and has(records, state * n_numbers + lane):
+            if counted[side, state] and filled[state] and has(records, state * n_words + lane):
                 target = scope * n_sides + side
                 take_out(records, shape, state, lane, places[side, state] >= 0, cell, out[0], target)
                 if places[side, state] < 0:

@@ -1,8 +1,9 @@
 """Records of the trend kernels for many windows at once: every number of a record is a row of lanes, one a window.
 
-`records` is (first words, second words, sums, extremes), `shape` (weights, sums, extremes, lanes) of one record. Its
-numbers are its count and then its weights. Lanes `a` up to `b` are those of windows that are open; behind them a record
-holds nothing yet, and what stands before them is not read again.
+`records` is (first words, second words, sums, extremes), `shape` (weights, sums, extremes, lanes, words from a number to
+the next) of one record. Its numbers are its count and then its weights; a number's second words stand behind its first
+ones, in one line of the cache. Lanes `a` up to `b` are those of windows that are open; behind them a record holds
+nothing yet, and what stands before them is not read again.
 """
 
 from __future__ import annotations
@@ -34,10 +35,20 @@ def _copy(array: Any, i: int, j: int, n: int, n_behind: int, nothing: Any) -> No
 def put(records: Any, shape: Any, source: int, target: int, is_new: bool, a: int, b: int) -> None:
     """Add a record to another; one that is new becomes the same as it."""
     first, second, sums, extremes = records
-    n_weights, n_sums, n_extremes, width = shape
+    n_weights, n_sums, n_extremes, width, stride = shape
+    if width == 1 and n_weights + n_sums + n_extremes == 0:
+        # A lone count: the loops below would cost several times the addition.
+        i, j = target * stride, source * stride
+        if not is_new:
+            add_lanes(first, second, i, j, 1)
+            return
+        first[i] = first[j]
+        if second.size:
+            second[i] = second[j]
+        return
     n, n_behind = b - a, width - b
     for k in range(n_weights + 1):
-        i, j = (target * (n_weights + 1) + k) * width + a, (source * (n_weights + 1) + k) * width + a
+        i, j = (target * (n_weights + 1) + k) * stride + a, (source * (n_weights + 1) + k) * stride + a
         if not is_new:
             add_lanes(first, second, i, j, n)
             continue
@@ -69,15 +80,15 @@ def put_event(
 ) -> None:
     """Add the partial trends of a record, each with the event `row` more; `bits` are the counted symbols that it is."""
     put(records, shape, source, target, is_new, a, b)
-    n_weights, n_sums, n_extremes, width = shape
+    n_weights, n_sums, n_extremes, width, stride = shape
     if bits == 0 or n_weights + n_sums + n_extremes == 0:
         return
     first, second, sums, extremes = records
     weights, event_sums, ranks, weight_symbol, sum_symbol, rank_symbol = values
-    n, count = b - a, source * (n_weights + 1) * width + a
+    n, count = b - a, source * (n_weights + 1) * stride + a
     for k in range(n_weights):
         if bits >> weight_symbol[k] & 1:
-            i, weight = (target * (n_weights + 1) + k + 1) * width + a, weights[k, row]
+            i, weight = (target * (n_weights + 1) + k + 1) * stride + a, weights[k, row]
             if weight == weights.dtype.type(1):
                 add_lanes(first, second, i, count, n)
             else:
@@ -113,26 +124,25 @@ def has(records: Any, k: int) -> bool:
 def begin_lane(records: Any, shape: Any, r: int, is_new: bool, lane: int) -> None:
     """A window opens: one empty partial trend in its lane of a record."""
     first, second, sums, extremes = records
-    n_weights, n_sums, n_extremes, width = shape
+    n_weights, n_sums, n_extremes, width, stride = shape
     if is_new:
-        _copy(first, r * (n_weights + 1) * width, 0, 0, (n_weights + 1) * width, first.dtype.type(0))
-        if second.size:
-            _copy(second, r * (n_weights + 1) * width, 0, 0, (n_weights + 1) * width, second.dtype.type(0))
+        # With its second words, which stand among them.
+        _copy(first, r * (n_weights + 1) * stride, 0, 0, (n_weights + 1) * stride, first.dtype.type(0))
         for k in range(r * n_sums * width, (r + 1) * n_sums * width):
             sums[k, 0] = 0.0
             sums[k, 1] = 0.0
         _copy(extremes, r * n_extremes * width, 0, 0, n_extremes * width, NONE)
-    first[r * (n_weights + 1) * width + lane] = first.dtype.type(1)
+    first[r * (n_weights + 1) * stride + lane] = first.dtype.type(1)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def take_out(records: Any, shape: Any, r: int, lane: int, counts_all: bool, cell: Any, out: Any, target: int) -> None:
     """Add a record's lane to one of `out`: its count, and if it counts all, the rest. `cell` is room for a number."""
     first, _, sums, extremes = records
-    n_weights, n_sums, n_extremes, width = shape
+    n_weights, n_sums, n_extremes, width, stride = shape
     out_counts, out_weights, out_sums, out_extremes = out
     for k in range(n_weights + 1 if counts_all else 1):
-        i = (r * (n_weights + 1) + k) * width + lane
+        i = (r * (n_weights + 1) + k) * stride + lane
         cell[0, 0] = first[i]
         cell[0, 1] = _second(records, i)
         if k == 0:

@@ -21,24 +21,43 @@ END = "TE_"  # `end(A)` in RETURN: SQL has END for CASE, so the words are read u
 _FIRST_WORDS = frozenset(name.split("-")[0].upper() for name in RELATIONS)
 _USAGE = "DEFINE A AS speed > 70 FOR AT LEAST 5 seconds"
 _ALTERNATIVES = "alternatives are written A meets|overlaps B"
+_ALL = f"the relations are {', '.join(RELATIONS)}"
 _DURATIONS = "a duration is FOR AT LEAST 5 seconds, FOR AT MOST 1 minute, or FOR BETWEEN 5 seconds AND 1 minute"
 
 
 def is_situations(clauses: dict[str, Clause]) -> bool:
-    """Whether PATTERN relates two names: a relation between a name and either another name, `|` or a hyphen.
+    """Whether PATTERN relates two names, or was meant to.
 
-    Three names in a row are nothing else, so one in the middle that is almost a relation is a misspelt one.
+    A relation stands between a name and another name, `|`, a hyphen or a bracket. Three names in a row are nothing
+    else, so one in the middle is a misspelt relation, if it is almost one or stands beside names of DEFINE.
     """
     tokens = clauses["PATTERN"].tokens[:-1] if "PATTERN" in clauses else ()
+    defined = _defined(clauses)
     names = (Kind.WORD, Kind.QUOTED)
-    for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+    for before, token, after in zip(tokens, tokens[1:], (*tokens[2:], None), strict=False):
         if before.kind not in names or before.word in ("AND", "OR", "NOT"):
             continue
-        if token.word in _FIRST_WORDS and (after.kind in names or after.text in ("|", "-")):
+        is_known = before.text.lower() in defined
+        if after is None:
+            if token.word in _FIRST_WORDS and is_known:
+                return True
+        elif token.word in _FIRST_WORDS and (after.kind in names or after.text in ("|", "-")):
             return True
-        if token.word and after.kind in names and get_close_matches(token.text.lower(), RELATIONS, n=1, cutoff=0.75):
+        elif token.word in ("AND", "OR", "NOT"):
+            continue
+        elif token.word and is_known and (after.text.lower() in defined or after.text in ("|", "(")):
             return True
-    return False
+        elif token.word and after.kind in names and get_close_matches(token.text.lower(), RELATIONS, 1, 0.75):
+            return True
+    # `overlaps B`, `overlaps(A, B)`
+    first = tokens[0].word if len(tokens) > 1 else None
+    return first in _FIRST_WORDS and str(first).lower() not in defined and tokens[1].text.lower() in {"(", *defined}
+
+
+def _defined(clauses: dict[str, Clause]) -> set[str]:
+    """The names of DEFINE."""
+    tokens = clauses["DEFINE"].tokens if "DEFINE" in clauses else ()
+    return {token.text.lower() for token, after in pairwise(tokens) if after.word == "AS"}
 
 
 def read_situations(text: str, clauses: dict[str, Clause]) -> SituationQuery:
@@ -170,6 +189,8 @@ def _constraints(text: str, clause: Clause) -> tuple[Constraint, ...]:
     if cursor.at_word("NOT"):
         hint = "name the relations that may hold: A before|meets B"
         cursor.fail("NOT has no place in a query that relates situations", hint=hint)
+    if _at_relation(cursor) and cursor.peek().word not in _FIRST_WORDS:
+        cursor.fail(f"expected a situation before the relation, found {cursor.next}", hint=usage)
     left = cursor.name("a situation", usage=usage)
     while True:
         relations = _relations(cursor)
@@ -197,8 +218,7 @@ def _relations(cursor: Cursor) -> tuple[str, ...]:
     while True:
         start = cursor.next
         if cursor.ended or start.kind is not Kind.WORD:
-            hint = f"the relations are {', '.join(RELATIONS)}"
-            cursor.fail(f"expected a relation, found {start}", hint=hint)
+            cursor.fail(f"expected a relation, found {start}", hint=_ALL)
         end = cursor.take().end
         written = start.text.lower()
         if cursor.at("-"):
@@ -207,10 +227,8 @@ def _relations(cursor: Cursor) -> tuple[str, ...]:
             written += "-" + cursor.take().text.lower()
         name = _ALIASES.get(written, written)
         if name not in RELATIONS:
-            spaced = f"{written}-{cursor.next.text.lower()}"  # met by
-            meant = did_you_mean(spaced if spaced in RELATIONS else written, RELATIONS)
-            hint = meant or f"the relations are {', '.join(RELATIONS)}"
-            cursor.fail(f"there is no relation '{written}'", at=Span(start.start, end), hint=hint)
+            shown = cursor.text[start.start : end]
+            cursor.fail(f"there is no relation '{shown}'", at=Span(start.start, end), hint=_meant(written, cursor.next))
         if name in names:
             cursor.fail(f"'{name}' stands twice", at=Span(start.start, end), hint="remove one")
         names.append(name)
@@ -219,6 +237,32 @@ def _relations(cursor: Cursor) -> tuple[str, ...]:
 
 
 _ALIASES = {"equal": "equals", "is-contained-by": "during"}
+_MEANT = {
+    "precedes": "before",
+    "preceeds": "before",
+    "then": "before",
+    "follows": "after",
+    "touches": "meets",
+    "inside": "during",
+    "in": "during",
+    "while": "during",
+    "includes": "contains",
+    "covers": "contains",
+    "begins": "starts",
+    "ends": "finishes",
+    "same": "equals",
+}
+
+
+def _meant(written: str, after: Token) -> str:
+    """What to try in place of a relation that there is not."""
+    spaced = f"{written}-{after.text.lower()}"  # met by
+    if spaced in RELATIONS or written in _MEANT:
+        return f"did you mean '{_MEANT.get(written, spaced)}'?"
+    if after.word in _FIRST_WORDS:
+        return f"leave out '{written}'"
+    close = get_close_matches(written, RELATIONS, n=1)
+    return f"did you mean '{close[0]}'?" if close else _ALL
 
 
 def _resolved(text: str, constraints: tuple[Constraint, ...], define: tuple[Situation, ...]) -> tuple[Constraint, ...]:
@@ -253,7 +297,13 @@ def _resolved(text: str, constraints: tuple[Constraint, ...], define: tuple[Situ
 
 
 def _window(text: str, clause: Clause) -> Window:
-    window = read_window(cursor_of(text, clause))
+    try:
+        window = read_window(cursor_of(text, clause))
+    except QueryError as error:
+        if error.hint is None or "EVENTS" not in error.hint:
+            raise
+        hint = error.hint.split(", or")[0].replace(": ", ": WITHIN ")
+        raise QueryError(error.message, text, error.start, error.end, hint=hint) from None
     if window.slide is not None or window.length.in_events:
         what = "SLIDE" if window.slide is not None else "a number of events"
         span = window.span

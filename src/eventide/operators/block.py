@@ -86,13 +86,18 @@ def numpy_int64(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.i
 
 def cut(block: pa.Table, layout: Layout, n_buckets: int) -> Iterator[tuple[int, pa.Table]]:
     """The block's rows per bucket of their partition, in their order; empty buckets are left out."""
+    yield from cut_by(block, layout.distribution, n_buckets)
+
+
+def cut_by(block: pa.Table, names: Sequence[str], n_buckets: int) -> Iterator[tuple[int, pa.Table]]:
+    """The same by the values of columns."""
     if block.num_rows == 0:
         return
     if n_buckets == 1:
         yield 0, block
         return
     buckets = np.empty(block.num_rows, dtype=np.int64)
-    assign_buckets(hash_rows(block, layout.distribution), n_buckets, buckets)
+    assign_buckets(hash_rows(block, names), n_buckets, buckets)
     order, offsets = order_by_code(buckets, n_buckets)
     # One gather for the whole block, then zero-copy slices of it.
     rearranged = block.take(pa.array(order)).combine_chunks()

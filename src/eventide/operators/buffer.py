@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.kernels.order import is_sorted
-from eventide.operators.block import MAX_US, MIN_US, TS, concatenate, from_bytes, to_bytes
+from eventide.operators.block import MASK, MAX_US, MIN_US, TS, concatenate, from_bytes, numpy_int64, to_bytes
 
 
 @dataclass(slots=True)
@@ -68,6 +68,15 @@ class EventBuffer:
                 n += segment.block.num_rows
             else:
                 n += pc.sum(pc.less_equal(segment.block.column(TS), up_to_us)).as_py() or 0
+        return n
+
+    def count_marked(self, bits: int, from_us: int) -> int:
+        """How many events with ts >= from_us have one of the bits in their mask."""
+        n = 0
+        for segment in self._segments.values():
+            if segment.newest_us >= from_us:
+                has_bit = numpy_int64(segment.block.column(MASK)) & bits != 0
+                n += int(np.count_nonzero(has_bit & (numpy_int64(segment.block.column(TS)) >= from_us)))
         return n
 
     def take_out(self, up_to_us: int) -> pa.Table | None:

@@ -11,8 +11,10 @@ from eventide.operators.computed import Compute, cannot_compute
 from eventide.operators.detection.operator import DetectionOperator
 from eventide.operators.detection.operator import warm as warm_detection
 from eventide.operators.detection.spec import DetectionSpec
+from eventide.operators.intervals.combine import IntervalCombiner
 from eventide.operators.intervals.operator import IntervalOperator
 from eventide.operators.intervals.operator import warm as warm_intervals
+from eventide.operators.intervals.settling import why_not_settled
 from eventide.operators.intervals.spec import IntervalSpec
 from eventide.operators.late import LateOperator, LateSpec
 from eventide.operators.patterns.operator import PatternOperator
@@ -71,6 +73,8 @@ def make_combiner(spec: Spec) -> Combiner | None:
     """What puts smaller blocks in place of blocks of events; None where the operator needs the events."""
     if isinstance(spec, SituationSpec):
         return SituationCombiner(spec)
+    if isinstance(spec, IntervalSpec):
+        return IntervalCombiner(spec) if why_not_settled(spec) is None else None
     return make_slicer(spec) if isinstance(spec, TrendSpec) else None
 
 
@@ -78,6 +82,8 @@ def needs_events(spec: Spec) -> str | None:
     """Why the operator needs the events themselves; None where it has a combiner."""
     if isinstance(spec, SituationSpec):
         return None
+    if isinstance(spec, IntervalSpec):
+        return why_not_settled(spec)
     if not isinstance(spec, TrendSpec):
         return "matches are made of the events themselves"
     tables = slice_tables(spec)

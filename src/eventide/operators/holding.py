@@ -11,30 +11,38 @@ import pyarrow.compute as pc
 from eventide.errors import EventideError, InputError
 from eventide.operators.block import MAX_US, MIN_US, TS
 from eventide.operators.buffer import EventBuffer
+from eventide.operators.changes import changes
 from eventide.operators.protocol import Results, Snapshot
 
 SNAPSHOT_VERSION = 1
+Facts = tuple[tuple[str, str], ...]
 
 
 class HoldingOperator:
     """Holds events; a snapshot is a head with the query and the buffer's segments."""
 
-    def __init__(self, query: str) -> None:
+    def __init__(self, query: str, facts: Facts = ()) -> None:
         self._query = query
+        self._facts = dict(facts)
         self._buffer = EventBuffer()
 
     def snapshot(self) -> Snapshot:
-        head = {"version": SNAPSHOT_VERSION, "query": self._query, **self._counters()}
+        head = {"version": SNAPSHOT_VERSION, "query": self._query, "facts": self._facts, **self._counters()}
         return Snapshot(json.dumps(head | {"next_segment": self._buffer.next_number}).encode(), self._buffer.segments())
 
     def restore(self, snapshot: Snapshot) -> None:
         head = json.loads(snapshot.head)
-        if head["version"] != SNAPSHOT_VERSION:
-            raise EventideError(f"the saved state has version {head['version']}, this release reads {SNAPSHOT_VERSION}")
-        if head["query"] != self._query:
+        if head.get("version") != SNAPSHOT_VERSION:
+            raise EventideError(
+                f"the saved state has version {head.get('version')}, this release reads version {SNAPSHOT_VERSION}",
+                hint="run the release of Eventide that wrote it, or start with a new checkpoint",
+            )
+        # The first snapshots knew no facts.
+        changed = changes(head["query"], self._query, head.get("facts", self._facts), self._facts)
+        if changed:
             raise InputError(
-                "the saved state belongs to another query:\n" + head["query"],
-                hint="start the changed query with a new checkpoint",
+                "\n  ".join(["the saved state belongs to another query:", *changed]),
+                hint="go back to the query that the checkpoint belongs to, or start this one with a new checkpoint",
             )
         self._take_counters(head)
         self._buffer.restore(snapshot.segments, head["next_segment"])
@@ -56,8 +64,8 @@ class HoldingOperator:
 class WatermarkOperator(HoldingOperator):
     """Decides up to the watermark, and drops and counts what comes after it."""
 
-    def __init__(self, query: str) -> None:
-        super().__init__(query)
+    def __init__(self, query: str, facts: Facts = ()) -> None:
+        super().__init__(query, facts)
         self._watermark_us = MIN_US
         self._n_late = 0
 
@@ -67,6 +75,11 @@ class WatermarkOperator(HoldingOperator):
 
     def late_events(self) -> int:
         return self._n_late
+
+    def look_back(self, block: pa.Table, watermark_us: int) -> None:
+        """Begin at a watermark with the events before it, as if what they decide had been returned."""
+        self._buffer.append(block)
+        self._watermark_us = watermark_us
 
     def _advance(self, watermark_us: int) -> Results:
         """What a watermark decides that is later than all before it."""

@@ -18,6 +18,7 @@ class LateSpec:
 
     query: str
     layout: Layout
+    facts: tuple[tuple[str, str], ...] = ()  # nothing is kept that depends on any
 
 
 class LateOperator(WatermarkOperator):
@@ -36,6 +37,10 @@ class LateOperator(WatermarkOperator):
 
     def finish(self) -> Results:
         yield from ()
+
+    def open_runs(self) -> int:
+        """None: a late event is decided when it comes."""
+        return 0
 
     def pending_us(self) -> int | None:
         return None

@@ -51,6 +51,13 @@ class Operator(Protocol):
     def overflows(self) -> int | None:
         """How many aggregates left their range and are NULL; None where no aggregate can."""
 
+    def open_runs(self) -> int:
+        """How much has begun and is not decided: partial matches, open windows or open situations.
+
+        Each operator says what it counts; an operator that keeps events in place of partial matches counts those that
+        may still begin one.
+        """
+
     def pending_us(self) -> int | None:
         """The earliest time at which a watermark would decide something more; None when nothing waits."""
 

@@ -20,7 +20,7 @@ from eventide.errors import InputError
 from eventide.kernels import sequence as plain_kernel
 from eventide.kernels.arrays import HashArray, IntArray
 from eventide.kernels.order import clear_unreachable, index_steps_backward, index_steps_forward
-from eventide.operators.block import MAX_US, TS, Layout
+from eventide.operators.block import MAX_US, MIN_US, TS, Layout
 from eventide.operators.encode import Encoding, encode_columns
 from eventide.operators.generated import load_specialized
 from eventide.operators.hashes import hash_rows
@@ -65,6 +65,7 @@ class SequenceSpec:
     holds_source: str | None = None
     identity: tuple[str, ...] | None = None  # block columns that tell events apart, when match_id is wanted
     max_matches: int | None = None  # in one partition
+    facts: tuple[tuple[str, str], ...] = ()  # what else saved state depends on: see plan.facts
 
     @property
     def span_us(self) -> int:
@@ -75,7 +76,7 @@ class SequenceOperator(WatermarkOperator):
     """The operator of a `SequenceSpec`."""
 
     def __init__(self, spec: SequenceSpec, n_threads: int = 1) -> None:
-        super().__init__(spec.query)
+        super().__init__(spec.query, spec.facts)
         self.spec = spec
         self._n_threads = n_threads
         self._kernel = _load_kernel(spec)
@@ -87,6 +88,11 @@ class SequenceOperator(WatermarkOperator):
         if self.spec.window_us is not None:
             # A later match's first event is newer than watermark - window.
             self._buffer.purge(older_than_us=self._watermark_us - self.spec.window_us + 1)
+
+    def open_runs(self) -> int:
+        """Events that fit the first step, and whose window is still open: partial matches are not kept."""
+        first_us = MIN_US if self.spec.window_us is None else self._watermark_us - self.spec.window_us + 1
+        return self._buffer.count_marked(1, first_us)
 
     def pending_us(self) -> int | None:
         return self._buffer.earliest_after(self._watermark_us)

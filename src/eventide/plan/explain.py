@@ -12,6 +12,7 @@ from sqlglot import exp
 from eventide.lang import write
 from eventide.lang.durations import write_length
 from eventide.lang.tree import EventQuery, Length, SituationQuery, Span, Strategy
+from eventide.operators.look_back import look_back_us
 from eventide.operators.sequence import SequenceSpec
 from eventide.operators.situations.program import Program
 from eventide.operators.situations.spec import SituationSpec
@@ -31,6 +32,7 @@ from eventide.plan.situations.bind import bind_situations
 from eventide.plan.situations.explanation import decision_lines, distribution_line, logical_lines, order_lines
 from eventide.plan.situations.explanation import operator_lines as situation_operator_lines
 from eventide.plan.situations.lower import lower_situations
+from eventide.plan.skew import hot_key_lines
 from eventide.plan.trends.explanation import trend_distribution, trend_lines, trend_operator_lines
 from eventide.plan.trends.lower import split_adjacent
 
@@ -58,7 +60,8 @@ def explain_situations(
         sections.append(_section("Plan", ["needs the events' columns: pass the events to explain"]))
         return "\n".join(sections)
     plan = bind_situations(query, options, schema)
-    spec = lower_situations(query, plan, "local" if engine == "local" else "spark").spec
+    physical = lower_situations(query, plan, "local" if engine == "local" else "spark")
+    spec = physical.spec
     assert isinstance(spec, SituationSpec)
     sections.append(_section("Logical plan", logical_lines(query, plan)))
     program = decision_lines(query, spec) + order_lines(
@@ -68,7 +71,7 @@ def explain_situations(
         program += order_lines(observed, f"as the last run left it ({observed.n_plans} plans):")
     sections.append(_section("Program", program))
     sections.append(_section("Operator", situation_operator_lines(spec)))
-    sections.append(_section("Distribution", [distribution_line(spec, plan, engine, n_rows)]))
+    sections.append(_distributed(distribution_line(spec, plan, engine, n_rows), physical, engine))
     return "\n".join(sections)
 
 
@@ -107,17 +110,24 @@ def explain(
         sections.append(_section("Operator", trend_operator_lines(plan, physical)))
         chosen = None if choose is None else choose(physical)
         distribution = trend_distribution(physical.spec, engine, n_rows, chosen)
-        sections.append(_section("Distribution", [distribution]))
+        sections.append(_distributed(distribution, physical, engine))
         return "\n".join(sections)
     is_sequence = isinstance(physical.spec, SequenceSpec)
     sections.append(_section("Program", (_program if is_sequence else program_lines)(plan)))
     sections.append(_section("Operator", (_operator if is_sequence else operator_lines)(plan, physical)))
-    sections.append(_section("Distribution", [_distribution(plan, engine, n_rows)]))
+    chosen = None if choose is None else choose(physical)
+    sections.append(_distributed(_distribution(plan, physical, engine, n_rows, chosen), physical, engine))
     return "\n".join(sections)
 
 
 def _section(title: str, lines: list[str]) -> str:
     return "\n".join([title, *(f"  {line}" for line in lines)])
+
+
+def _distributed(line: str, physical: Physical, engine: str) -> str:
+    is_refused = line.startswith("spark stream: refused")
+    skew = hot_key_lines(physical) if engine == "spark stream" and not is_refused else []
+    return _section("Distribution", [line, *skew])
 
 
 def _logical(plan: Bound) -> list[str]:
@@ -206,10 +216,15 @@ def _operator(plan: Bound, physical: Physical) -> list[str]:
     return lines
 
 
-def _distribution(plan: Bound, engine: str, n_rows: int | None) -> str:
+def _distribution(plan: Bound, physical: Physical, engine: str, n_rows: int | None, chosen: str | None) -> str:
     seen = "" if n_rows is None else f" ({n_rows:,} events)"
     if engine == "spark stream" and plan.query.window is None:
         return "spark stream: refused, because nothing can be forgotten: add WITHIN 1 hour, or state_ttl='1 hour'"
+    if chosen is not None:
+        return f"{engine}{seen}: {chosen}"
+    if not plan.partition and engine != "spark stream" and look_back_us(physical.spec) is not None:
+        where = {"local": "threads", "spark": "tasks"}[engine]
+        return f"{engine}{seen}: no partition column; many events are cut by time for {where}, with a window's overlap"
     if not plan.partition:
         where = {"local": "one thread", "spark": "one task"}.get(engine, "one bucket")
         return f"{engine}{seen}: {where}, because there is no partition column"

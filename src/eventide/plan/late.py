@@ -12,10 +12,11 @@ from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.rows.columns import RowColumns, plain
 
 
-def late_events(physical: Physical, partition: tuple[str, ...], schema: pa.Schema) -> Physical:
+def late_events(physical: Physical, schema: pa.Schema) -> Physical:
     """What would return the events that `physical` drops because they are late: all their columns."""
     columns = RowColumns((), schema, "spark")
     blocks = [columns.of_column(name) for name in schema.names]
+    partition = [column for column in physical.select if column.name in physical.intake.layout.partition]
     layout = replace(columns.layout(0), n_partition=len(partition))
     time = next(column for column in physical.select if column.name == TS)
     fields = [pa.field(block, schema.field(name).type) for block, name in zip(blocks, schema.names, strict=True)]
@@ -23,7 +24,7 @@ def late_events(physical: Physical, partition: tuple[str, ...], schema: pa.Schem
         physical,
         intake=replace(physical.intake, layout=layout, keep_all=True, names=columns.names()),
         select=(
-            *(plain(f"p{i}", name) for i, name in enumerate(partition)),
+            *partition,
             time,
             SqlColumn(MASK, "0L", "CAST(0 AS BIGINT)"),
             *(plain(block, name) for block, name in zip(blocks, schema.names, strict=True)),

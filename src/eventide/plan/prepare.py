@@ -7,6 +7,7 @@ import pyarrow as pa
 from eventide.lang.tree import AnyQuery, EventQuery, SituationQuery, Span
 from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
+from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.options import Options
 from eventide.plan.patterns.lengths import most_events
 from eventide.plan.patterns.lower import lower_pattern
@@ -21,9 +22,16 @@ from eventide.plan.trends.lower import lower_trends
 def prepare(query: AnyQuery, options: Options, schema: pa.Schema, *, engine: str = "local") -> Physical:
     """The executable form of a query over events of a schema."""
     if isinstance(query, SituationQuery):
-        return prepare_situations(query, options, schema, engine=engine)
-    _check_options(query, options)
-    return lower(rewrite(bind(query, options, schema)), engine)
+        made = prepare_situations(query, options, schema, engine=engine)
+    else:
+        _check_options(query, options)
+        made = lower(rewrite(bind(query, options, schema)), engine)
+    told = {
+        "counts": None if options.counts == "exact" else options.counts,
+        "state_ttl": options.state_ttl,
+        "match_id": options.match_id,
+    }
+    return with_facts(made, read_columns(made, schema), told)
 
 
 def _check_options(query: EventQuery, options: Options) -> None:

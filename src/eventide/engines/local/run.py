@@ -24,6 +24,7 @@ from eventide.engines.intake import microseconds, no_time, take_in
 from eventide.engines.lengths import as_type
 from eventide.engines.local.ahead import read_ahead
 from eventide.engines.local.sources import Source, reason
+from eventide.engines.overlaps import local_bounds, run_slices
 from eventide.engines.parquet import is_in_time_order, read_piece
 from eventide.engines.raw_columns import coded_for, raw_columns
 from eventide.errors import EventideError, InputError
@@ -98,14 +99,21 @@ def run_batches(
     if files and physical.windows_close and is_in_time_order(files, physical.intake.ts_column):
         yield from _run_in_time_order(physical, source, seen, coded_for(physical, files))
         return
+    n_threads = os.cpu_count() or 1
     for block in _blocks(physical, source, seen, limit):
-        operator = seen.watch(make_operator(physical.spec, os.cpu_count() or 1, add_computed))
-        for _ in operator.process(block, MIN_US):
-            raise AssertionError("nothing is decided before the first event")
-        for matches in operator.finish():
+        bounds = local_bounds(physical.spec, block, n_threads)
+        found = run_slices(physical.spec, block, bounds) if bounds else _run_whole(physical, block, seen, n_threads)
+        for matches in found:
             seen.matches += matches.num_rows
             yield project_rows(source, physical, add_computed(matches, physical.computed))
-        seen.count(operator)
+
+
+def _run_whole(physical: Physical, block: pa.Table, seen: Run, n_threads: int) -> Results:
+    operator = seen.watch(make_operator(physical.spec, n_threads, add_computed))
+    for _ in operator.process(block, MIN_US):
+        raise AssertionError("nothing is decided before the first event")
+    yield from operator.finish()
+    seen.count(operator)
 
 
 def list_situations(physical: Physical, source: Source) -> pa.Table:

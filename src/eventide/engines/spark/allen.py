@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from eventide.engines.spark.following import follows_operator, holds_state, lag_of_column
 from eventide.engines.spark.run import Run, run_frame
 from eventide.engines.spark.stream import TIME, WATERMARK_KEY, timestamp_text
 from eventide.engines.spark.types import input_schema
 from eventide.errors import InputError
+from eventide.operators.allen.spec import LEFT
 from eventide.operators.block import TS
+from eventide.plan.allen.following import behind
 from eventide.plan.allen.lower import AllenPlan, in_slices
 from eventide.plan.physical import IntervalSide, Physical, SqlColumn
+from eventide.plan.rows.columns import plain
 
 Plan = Callable[[pa.Schema, pa.Schema], AllenPlan]
 
@@ -27,12 +32,18 @@ def relate_frames(left: DataFrame, right: DataFrame, plan: Plan) -> Run:
     made = plan(input_schema(left), input_schema(right))
     if not left.isStreaming:
         made = in_slices(made)
-    physical = made.physical
     frames = [_select(left, made.left), _select(right, made.right)]
     if left.isStreaming:
-        assert physical.intake.intervals is not None
-        given = zip(frames, (left, right), physical.intake.intervals.sides, strict=True)
-        frames = [_with_watermark(frame, origin, side, physical) for frame, origin, side in given]
+        intake = made.physical.intake.intervals
+        assert intake is not None
+        given = zip(frames, (left, right), intake.sides, strict=True)
+        arrivals = [_arrival(frame, origin, side, made) for frame, origin, side in given]
+        frames = [arrival.frame for arrival in arrivals]
+        following = sum(side.bit for side, arrival in zip(intake.sides, arrivals, strict=True) if arrival.follows)
+        if following:
+            made = behind(made, following, max(arrival.lag_us for arrival in arrivals))
+            frames = [_with_time(arrival) for arrival in arrivals]
+    physical = made.physical
     return run_frame(frames[0].unionAll(frames[1]), lambda schema: physical)
 
 
@@ -40,18 +51,61 @@ def _select(frame: DataFrame, columns: tuple[SqlColumn, ...]) -> DataFrame:
     return frame.selectExpr(*(f"{column.spark} AS {column.name}" for column in columns))
 
 
-def _with_watermark(frame: DataFrame, origin: DataFrame, side: IntervalSide, physical: Physical) -> DataFrame:
-    """A watermark of each side's own: the slower of two streams decides how far time is."""
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """One side of a stream: `carrier` holds its event time, the end of an interval is up to `lag_us` before it."""
+
+    frame: DataFrame
+    carrier: str
+    follows: bool = False  # an operator of the same query derives it
+    lag_us: int = 0
+
+
+def _with_time(arrival: _Arrival) -> DataFrame:
+    """The event time as a column that both sides have."""
+    if arrival.carrier == TIME:
+        return arrival.frame
+    return arrival.frame.withColumn(TIME, sf.col(arrival.carrier))
+
+
+def _arrival(frame: DataFrame, origin: DataFrame, side: IntervalSide, made: AllenPlan) -> _Arrival:
+    """Each side has a watermark of its own: the slower of two streams decides how far time is."""
+    physical = made.physical
     carriers = [field.name for field in origin.schema.fields if WATERMARK_KEY in (field.metadata or {})]
     is_time = frame.schema[TS].dataType.typeName() == "timestamp"
+    follows = follows_operator(origin)
+    if carriers and is_time:
+        if side.end in carriers:
+            return _Arrival(frame, TS, follows)
+        if follows:
+            columns = made.left if side.bit == LEFT else made.right
+            timed = _select(origin, (*columns, plain(TIME, carriers[0])))
+            return _Arrival(timed, TIME, True, _lag_us(origin, side, carriers[0], physical))
     if carriers:
-        if is_time and side.end in carriers:
-            return frame
         raise InputError(
             f"{side.name} has a watermark on '{carriers[0]}', but its intervals come by their end, '{side.end}'",
             hint=f"set the watermark on '{side.end}', or none: then allowed_lateness decides",
         )
+    if holds_state(origin):
+        raise InputError(
+            f"{side.name} is derived in the same query and has no event time: '{side.end}' is no TIMESTAMP",
+            hint="make the time of the events a TIMESTAMP, or write the intervals to a table and relate that",
+        )
     if not is_time:
         frame = frame.withColumn(TIME, sf.expr(timestamp_text(physical)))
     delay_ms = -(-physical.allowed_lateness_us // 1000)
-    return frame.withWatermark(TS if is_time else TIME, f"{delay_ms} milliseconds")
+    column = TS if is_time else TIME
+    return _Arrival(frame.withWatermark(column, f"{delay_ms} milliseconds"), column)
+
+
+def _lag_us(origin: DataFrame, side: IntervalSide, carrier: str, physical: Physical) -> int:
+    """How long after its end an interval may come: as its derivation says, or the user."""
+    lag_us = lag_of_column(origin, side.end)
+    if lag_us is not None:
+        return lag_us
+    if not physical.allowed_lateness_us:
+        raise InputError(
+            f"the intervals of {side.name} come at '{carrier}', and nothing bounds how long after '{side.end}' that is",
+            hint="derive them with within='1 minute', or give allowed_lateness: what comes later than that is dropped",
+        )
+    return physical.allowed_lateness_us

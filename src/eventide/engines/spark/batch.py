@@ -16,6 +16,7 @@ from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.operators.block import MIN_US, from_bytes
 from eventide.operators.factory import make_operator
+from eventide.operators.protocol import Results
 from eventide.plan.physical import Physical
 
 
@@ -27,8 +28,8 @@ def run(blocks: DataFrame, physical: Physical, spark: SparkSession, n_buckets: i
     """
     ensure_shipped(spark)
     n_buckets = n_buckets or count_buckets(spark)
-    match, schema = _matcher(physical)
-    rows = blocks.repartitionById(n_buckets, "bucket").mapInArrow(lambda batches: match(_blocks(batches)), schema)
+    match, schema = matcher(physical)
+    rows = blocks.repartitionById(n_buckets, "bucket").mapInArrow(lambda batches: match(read_blocks(batches)), schema)
     return project(rows, physical)
 
 
@@ -43,7 +44,7 @@ def run_pieces(
     """The result rows of few events in Parquet files: one task reads and matches them, without an exchange."""
     ensure_shipped(spark)
     n_threads = threads_of_one_task(spark)
-    match, schema = _matcher(physical, n_threads)
+    match, schema = matcher(physical, n_threads)
     cutter = Cutter(physical.intake, n_buckets=1)
     read = reader(physical, coded, time_zone, use_threads=n_threads > 1)
 
@@ -56,24 +57,29 @@ def run_pieces(
     return project(spark.range(0, 1, 1, 1).mapInArrow(read_and_match, schema), physical)
 
 
-def _matcher(physical: Physical, n_threads: int = 1) -> tuple[Callable[[Iterable[pa.Table]], Batches], StructType]:
+def matcher(physical: Physical, n_threads: int = 1) -> tuple[Callable[[Iterable[pa.Table]], Batches], StructType]:
     """For a task: the operator's rows of a bucket's blocks; and their schema."""
-    if physical.output_schema is None:
-        raise ValueError("the plan has no output schema")
-    computed, spec = physical.computed, physical.spec
-    fields = [*physical.output_schema, *(pa.field(column.name, column.dtype) for column in computed)]
-    schema = spark_schema(pa.schema(fields))
-    target = arrow_schema(schema)
+    finish, schema = finisher(physical)
+    spec = physical.spec
 
     def match(blocks: Iterable[pa.Table]) -> Batches:
         operator = make_operator(spec, n_threads, add_computed)
         for block in blocks:
-            for rows in operator.process(block, MIN_US):
-                yield conform(add_computed(rows, computed), target)
-        for rows in operator.finish():
-            yield conform(add_computed(rows, computed), target)
+            yield from finish(operator.process(block, MIN_US))
+        yield from finish(operator.finish())
 
     return match, schema
+
+
+def finisher(physical: Physical) -> tuple[Callable[[Results], Batches], StructType]:
+    """For a task: an operator's rows with the computed columns, as Spark takes them; and their schema."""
+    if physical.output_schema is None:
+        raise ValueError("the plan has no output schema")
+    computed = physical.computed
+    fields = [*physical.output_schema, *(pa.field(column.name, column.dtype) for column in computed)]
+    schema = spark_schema(pa.schema(fields))
+    target = arrow_schema(schema)
+    return lambda results: (conform(add_computed(rows, computed), target) for rows in results), schema
 
 
 def run_dataframe(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> DataFrame:
@@ -94,7 +100,7 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _blocks(batches: Batches) -> Iterator[pa.Table]:
+def read_blocks(batches: Batches) -> Iterator[pa.Table]:
     for batch in batches:
         for data in batch.column("data"):
             yield from_bytes(data.as_buffer())

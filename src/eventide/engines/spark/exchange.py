@@ -41,7 +41,7 @@ class Cutter:
         """Block rows of raw tables."""
         for bucket, block in self.blocks(raw):
             label = bucket if self.labels is None else self.labels[bucket]
-            for piece in _pieces(block):
+            for piece in block_pieces(block):
                 yield block_row(label, to_bytes(piece))
 
     def blocks(self, raw: Iterable[pa.Table]) -> Blocks:
@@ -69,7 +69,8 @@ def block_row(label: int, data: bytes) -> pa.RecordBatch:
     )
 
 
-def _pieces(block: pa.Table) -> Iterator[pa.Table]:
+def block_pieces(block: pa.Table) -> Iterator[pa.Table]:
+    """Slices of a block that fit into a row."""
     n_pieces = -(-block.nbytes // MAX_BLOCK_BYTES)
     size = -(-block.num_rows // max(n_pieces, 1))
     for start in range(0, block.num_rows, size):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 from pyspark.sql.streaming import StatefulProcessor
 
 from eventide.engines.computed import add_computed
+from eventide.engines.spark.counters import Counters, counter_rows, result_rows
 from eventide.engines.spark.types import conform
 from eventide.errors import InputError
 from eventide.operators.block import MIN_US, TS, concatenate, from_bytes
@@ -37,17 +39,21 @@ def make_processor(
     schema: pa.Schema,
     delay_ms: int | None = None,
     computed: Sequence[Computed] = (),
+    follows: bool = False,
 ) -> StatefulProcessor:
     """What `transformWithStateInPandas` runs for the query; `schema` is that of its rows, with the computed columns.
 
+    It returns them `with_counters`: behind a bucket's rows stands one with what the call did.
+
     `delay_ms` is how far the watermark stays behind the newest event, if that alone decides it: then a bucket
     knows from its own events how far the next micro-batch's watermark will be at least, and need not wait for it.
+    `follows`: another operator of the query makes the events.
 
     Spark also unpickles it in a worker beside the driver, or beside the Connect server, which gets no artifacts
     and so may not have this package. Hence a class that travels by value and imports the package only when it
     handles events. Spark would send more than 1 MB as a broadcast, which that worker cannot read.
     """
-    settings = pickle.dumps((spec, n_buckets, schema, delay_ms, tuple(computed)))
+    settings = pickle.dumps((spec, n_buckets, schema, delay_ms, tuple(computed), follows))
     head, segments = (_HEAD, _HEAD_SCHEMA), (_SEGMENTS, _NUMBER_SCHEMA, _SEGMENT_SCHEMA)
 
     class Processor(StatefulProcessor):  # type: ignore[misc]
@@ -59,12 +65,12 @@ def make_processor(
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803
             from eventide.engines.spark.processor import Bucket
 
-            yield from Bucket(settings, *self._state).take(rows, timerValues)
+            yield from Bucket(settings, key[0], *self._state).take(rows, timerValues)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:  # noqa: N802, N803
             from eventide.engines.spark.processor import Bucket
 
-            yield from Bucket(settings, *self._state).wake(timerValues, expiredTimerInfo)
+            yield from Bucket(settings, key[0], *self._state).wake(timerValues, expiredTimerInfo)
 
     return Processor()
 
@@ -72,9 +78,21 @@ def make_processor(
 class Bucket:
     """One call for one bucket. `handle`, `head` and `segments` are Spark's, set to this bucket by Spark."""
 
-    def __init__(self, settings: bytes, handle: Any, head: Any, segments: Any) -> None:
+    def __init__(self, settings: bytes, label: int, handle: Any, head: Any, segments: Any) -> None:
+        self._started_ns = time.perf_counter_ns()
+        self._kernel_ns = 0
+        self._n_matches = 0
+        self._label = label
         self._delay_ms: int | None
-        self._spec, self._n_buckets, self._schema, self._delay_ms, self._computed = pickle.loads(settings)
+        self._follows: bool
+        (
+            self._spec,
+            self._n_buckets,
+            self._schema,
+            self._delay_ms,
+            self._computed,
+            self._follows,
+        ) = pickle.loads(settings)
         self._handle = handle
         self._head = head
         self._segments = segments
@@ -90,14 +108,30 @@ class Bucket:
 
     def _step(self, blocks: list[pa.Table], timer_values: Any, expired_ms: int | None) -> Frames:
         operator, numbers, timer_ms = self._load()
+        late_before = operator.late_events()
         watermark_us = _microseconds(timer_values.getCurrentWatermarkInMs())
         # The watermark first, the events after it: what counts as late then depends on the watermark alone,
-        # not on when this bucket was last called.
-        yield from self._frames(operator.process(None, watermark_us))
+        # not on when this bucket was last called. Behind another operator the other way round: it returns in a
+        # micro-batch what that one's watermark decides.
+        if not (self._follows and blocks):
+            yield from self._frames(operator.process(None, watermark_us))
+        n_events = 0
         if blocks:
             block = concatenate(blocks)
+            n_events = block.num_rows
             yield from self._frames(operator.process(block, max(watermark_us, self._next_watermark_us(block))))
-        self._save(operator, numbers, timer_ms, expired_ms)
+        state_bytes = self._save(operator, numbers, timer_ms, expired_ms)
+        counters = Counters(
+            bucket=int(self._label),
+            events=n_events,
+            late_events=operator.late_events() - late_before,
+            matches=self._n_matches,
+            open_runs=operator.open_runs(),
+            state_bytes=state_bytes,
+            kernel_us=self._kernel_ns // 1000,
+            total_us=(time.perf_counter_ns() - self._started_ns) // 1000,
+        )
+        yield _frame(counter_rows([counters], self._schema, watermark_us))
 
     def _next_watermark_us(self, block: pa.Table) -> int:
         """What the next micro-batch's watermark will at least be: Spark rounds the newest time down to milliseconds."""
@@ -124,7 +158,8 @@ class Bucket:
         operator.restore(Snapshot(bytes(saved[1]), segments))
         return operator, set(segments), engine["timer_ms"]
 
-    def _save(self, operator: Operator, numbers: set[int], timer_ms: int | None, expired_ms: int | None) -> None:
+    def _save(self, operator: Operator, numbers: set[int], timer_ms: int | None, expired_ms: int | None) -> int:
+        """Write what has changed; the bytes of all of the bucket's state."""
         snapshot = operator.snapshot()
         for number in numbers - snapshot.segments.keys():
             self._segments.removeKey((number,))
@@ -139,12 +174,29 @@ class Bucket:
             if next_ms is not None:
                 self._handle.registerTimer(next_ms)
         engine = {"n_buckets": self._n_buckets, "segments": sorted(snapshot.segments), "timer_ms": next_ms}
-        self._head.update((json.dumps(engine), snapshot.head))
+        engine_text = json.dumps(engine)
+        self._head.update((engine_text, snapshot.head))
+        return len(engine_text) + len(snapshot.head) + sum(map(len, snapshot.segments.values()))
 
     def _frames(self, results: Results) -> Frames:
-        """Columns stay Arrow arrays inside pandas: an integer column with NULLs stays an integer column."""
-        for rows in results:
-            yield conform(add_computed(rows, self._computed), self._schema).to_pandas(types_mapper=pd.ArrowDtype)
+        for rows in self._timed(results):
+            self._n_matches += rows.num_rows
+            yield _frame(result_rows(conform(add_computed(rows, self._computed), self._schema)))
+
+    def _timed(self, results: Results) -> Results:
+        """The operator's results; the time that it takes for them is counted, that of who takes them is not."""
+        while True:
+            started_ns = time.perf_counter_ns()
+            rows = next(results, None)
+            self._kernel_ns += time.perf_counter_ns() - started_ns
+            if rows is None:
+                return
+            yield rows
+
+
+def _frame(rows: pa.RecordBatch) -> pd.DataFrame:
+    """Columns stay Arrow arrays inside pandas: an integer column with NULLs stays an integer column."""
+    return rows.to_pandas(types_mapper=pd.ArrowDtype)
 
 
 def _microseconds(watermark_ms: int) -> int:

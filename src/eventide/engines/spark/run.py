@@ -15,10 +15,11 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
-from eventide.engines.distribution import FEW_ROWS, KEYS, choose_for_files
+from eventide.engines.distribution import FEW_ROWS, KEYS, OVERLAPS, choose_for_files
 from eventide.engines.local.sources import ARROW, expand_path, file_format, no_columns
 from eventide.engines.raw_columns import coded_for
-from eventide.engines.spark import batch, stream
+from eventide.engines.spark import batch, overlaps, stream
+from eventide.engines.spark.counters import INTAKE, unique
 from eventide.engines.spark.exchange import blocks_from_paths, share_out_row_groups
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.ship import ensure_shipped
@@ -30,6 +31,7 @@ from eventide.errors import InputError, UnsupportedError
 from eventide.operators.allen.spec import START
 from eventide.operators.factory import Spec, warm_operator
 from eventide.operators.times import UNIT_US
+from eventide.plan.late import late_events
 from eventide.plan.physical import Physical
 from eventide.plan.sequence import with_origin
 
@@ -85,6 +87,9 @@ def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession) ->
     if choice.way == KEYS:
         blocks = blocks_from_paths(spark, shares, physical, n_buckets, coded=coded, time_zone=time_zone)
         return Run(batch.run(blocks, physical, spark, n_buckets), "tasks read the files themselves")
+    if choice.way == OVERLAPS:
+        rows = overlaps.run_paths(spark, choice, shares, physical, coded=coded, time_zone=time_zone)
+        return Run(rows, f"tasks read the files themselves, by time: {choice.reason}")
     ensure_shipped(spark)
     blocks = slices_from_paths(spark, choice, shares, physical, n_buckets, coded=coded, time_zone=time_zone)
     return Run(
@@ -113,12 +118,20 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
     if frame.isStreaming:
         return Run(stream.run(frame, physical, n_buckets=None if physical.intake.layout.distribution else 1), "stream")
     choice = choose_for_frame(frame, physical, count_buckets(frame.sparkSession))
-    if choice.way == KEYS:
+    by_time = overlaps.run_frame(frame, physical) if choice.way == OVERLAPS else None
+    if by_time is not None:
+        return Run(by_time, f"DataFrame, by time: {choice.reason}", observation)
+    if choice.way in (KEYS, OVERLAPS):
         return Run(batch.run_dataframe(frame, physical, n_buckets), "DataFrame", observation)
     ensure_shipped(frame.sparkSession)
     blocks = slices_from_dataframe(frame, physical, n_buckets)
     rows = batch.run(blocks, physical, frame.sparkSession, n_buckets)
     return Run(rows, f"DataFrame, by time: {choice.reason}", observation)
+
+
+def run_late(frame: DataFrame, plan: Plan) -> DataFrame:
+    """The events of a stream that come after the watermark has passed them."""
+    return run_frame(frame, lambda schema: late_events(plan(schema), schema)).rows
 
 
 def merge_frames(by_type: Mapping[str, DataFrame]) -> DataFrame:
@@ -218,6 +231,6 @@ def _observed(frame: DataFrame, physical: Physical) -> tuple[DataFrame, Observat
         sf.count_if(is_bad).alias("dropped_events"),
     ]
     if frame.isStreaming:
-        return frame.observe("eventide", *counters), None
+        return frame.observe(unique(INTAKE), *counters), None
     observation = Observation("eventide")
     return frame.observe(observation, *counters), observation

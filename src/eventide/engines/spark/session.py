@@ -4,22 +4,42 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 
-def session(name: str) -> SparkSession:
-    """The active session, or a quiet local one on all cores."""
+def session(name: str, settings: Mapping[str, str] | None = None, log: int | None = None) -> SparkSession:
+    """The active session, or a quiet local one on all cores; `settings` go before its own.
+
+    `log` is a file descriptor for what Java, Spark and their workers print.
+    """
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
     # Spark takes the first python3 on PATH for its workers, which need not be the one that runs now.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.appName(name).master(os.environ.get("EVENTIDE_MASTER", "local[*]"))
-    builder = builder.config("spark.ui.enabled", "false").config("spark.sql.session.timeZone", "UTC")
-    # Every micro-batch runs a task per shuffle partition, also for empty ones; Spark's default is 200.
-    builder = builder.config("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
-    # A failed task is logged with the stacks of Python and of the JVM, and then raised: the error says it all.
-    builder = builder.config("spark.driver.memory", "4g").config("spark.log.level", "OFF")
-    return builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    conf = SparkConf().setAll(list({**_settings(name), **(settings or {})}.items()))
+    if log is not None:
+        # The context takes a gateway that exists; one that it starts itself prints to our terminal.
+        output = {"stdout": log, "stderr": log}
+        SparkContext(conf=conf, gateway=launch_gateway(conf, popen_kwargs=output))
+    return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def _settings(name: str) -> dict[str, str]:
+    return {
+        "spark.app.name": name,
+        "spark.master": os.environ.get("EVENTIDE_MASTER", "local[*]"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        # Every micro-batch runs a task per shuffle partition, also for empty ones; Spark's default is 200.
+        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+        "spark.driver.memory": "4g",
+        # A failed task is logged with the stacks of Python and of the JVM, and then raised: the error says it all.
+        "spark.log.level": "OFF",
+    }

@@ -12,12 +12,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from eventide.engines.distribution import KEYS, RANGES, Choice, Range, hot, top_share
+from eventide.engines.distribution import KEYS, OVERLAPS, RANGES, Choice, Range, hot, top_share
 from eventide.engines.intake import take_in
 from eventide.engines.spark.exchange import BLOCK_SCHEMA, Batches, block_row, reader, select_events
 from eventide.engines.spark.parallelism import count_buckets
 from eventide.operators.block import TS, concatenate, cut, from_bytes, numpy_int64, to_bytes
 from eventide.operators.factory import make_combiner, needs_events
+from eventide.operators.look_back import look_back_us
 from eventide.plan.physical import Physical
 
 FEW_BYTES = 32 << 20  # of input: below, one task is done before others have begun
@@ -26,8 +27,8 @@ SAMPLE_ROWS = 100_000
 
 def choose_for_frame(frame: DataFrame, physical: Physical, n_buckets: int) -> Choice:
     """The distribution of a query over a batch DataFrame; where keys are many, a sample of its first rows decides."""
-    why_not = needs_events(physical.spec)
-    if why_not is not None:
+    why_not, back_us = needs_events(physical.spec), look_back_us(physical.spec)
+    if why_not is not None and back_us is None:
         return Choice(KEYS, why_not)
     if n_buckets < 2:
         return Choice(KEYS, "there is one core")
@@ -36,7 +37,11 @@ def choose_for_frame(frame: DataFrame, physical: Physical, n_buckets: int) -> Ch
         return Choice(KEYS, "the events are few")
     keys = physical.intake.layout.distribution
     if not keys:
-        return Choice(RANGES, "all events belong together; events are exchanged by time")
+        way = RANGES if back_us is None else OVERLAPS
+        return Choice(way, "all events belong together; events are exchanged by time")
+    if why_not is not None:
+        # A look at the keys would be a job, for patterns that most often have many.
+        return Choice(KEYS, why_not)
     sample = select_events(frame, physical).select(*keys).limit(SAMPLE_ROWS).toArrow()
     why = hot(top_share(sample, keys), n_buckets) if sample.num_rows else None
     if why is None:

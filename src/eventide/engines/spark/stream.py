@@ -1,32 +1,28 @@
 """A stream of events to a stream of result rows: blocks by bucket, one operator state per bucket.
 
-stream -> watermark -> select, filter -> mapInArrow: blocks -> groupBy(bucket).transformWithState -> project
+stream -> watermark -> select, filter -> mapInArrow: blocks -> groupBy(bucket).transformWithState -> counters -> project
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from eventide.engines.spark.batch import project
+from eventide.engines.spark.counters import EVENT_TIME, with_counters, without_counters
 from eventide.engines.spark.exchange import BLOCK_SCHEMA, Batches, Cutter, block_row, select_events
+from eventide.engines.spark.following import follows_operator
 from eventide.engines.spark.labels import bucket_labels
 from eventide.engines.spark.processor import make_processor
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, spark_schema
-from eventide.errors import InputError, UnsupportedError
+from eventide.errors import InputError
 from eventide.operators.block import TS
-from eventide.operators.patterns.spec import PatternSpec
-from eventide.operators.sequence import SequenceSpec
-from eventide.operators.situations.spec import SituationSpec
 from eventide.operators.times import UNIT_US
-from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.physical import Physical
+from eventide.plan.streams import for_stream
 
-DETECTED_AT = "detected_at"
 TIME = "__eventide_time"
 WATERMARK_KEY = "spark.watermarkDelayMs"
 
@@ -51,59 +47,44 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
       query reads the setting when it starts. The Avro state encoding is left alone: Spark refuses it in a query
       that also aggregates, and our state has its own version inside.
     """
-    spec = physical.spec
-    if isinstance(spec, TrendSpec):
-        if spec.count_windows is not None and not spec.fills_positions:
-            raise UnsupportedError(
-                "a stream cannot add up windows that count events: the partitions of a group fill them at any time",
-                hint="return the partition columns, or use windows of time, such as WITHIN 1 hour SLIDE 10 minutes",
-            )
-        # An error would stop the stream for good.
-        physical = replace(physical, spec=replace(spec, on_overflow=spec.on_overflow or "null"))
-    if isinstance(spec, SituationSpec) and spec.window_us is None:
-        raise UnsupportedError(
-            "a stream cannot run this query: without a WITHIN clause every situation stays relevant for ever",
-            hint="add a WITHIN clause, such as WITHIN 1 hour",
-        )
-    counts_events = isinstance(spec, TrendSpec) and spec.count_windows is not None
-    if isinstance(spec, SequenceSpec | PatternSpec | TrendSpec) and spec.window_us is None and not counts_events:
-        raise UnsupportedError(
-            "a stream cannot run this query: without a WITHIN clause every event stays relevant for ever",
-            hint="add a WITHIN clause, such as WITHIN 1 hour, or give state_ttl='1 hour', which bounds every match so",
-        )
-    if isinstance(spec, SituationSpec) and spec.closes:
-        message = "close_at_end is for bounded input: a stream has no end that could close a situation"
-        raise UnsupportedError(message, hint="leave it out")
+    physical = for_stream(physical)
     if physical.output_schema is None:
         raise ValueError("the plan has no output schema")
     spark = df.sparkSession
     ensure_shipped(spark)
-    for name, value in _SETTINGS.items():
-        if spark.conf.get(name, None) is None:
-            spark.conf.set(name, value)
+    set_state_store(spark)
     n_buckets = n_buckets or int(spark.conf.get("spark.sql.shuffle.partitions"))
     computed = physical.computed
     fields = [*physical.output_schema, *(pa.field(column.name, column.dtype) for column in computed)]
     rows_schema = spark_schema(pa.schema(fields))
-    times = [field for field in rows_schema if field.name == DETECTED_AT]
+    times = [field for field in rows_schema if field.name == EVENT_TIME]
     has_event_time = bool(times) and times[0].dataType.typeName() == "timestamp"
-    stream, time_column, delay_ms = _with_watermark(df, physical)
-    processor = make_processor(physical.spec, n_buckets, arrow_schema(rows_schema), delay_ms, computed)
+    stream, time_column, delay_ms = with_watermark(df, physical)
+    processor = make_processor(
+        physical.spec, n_buckets, arrow_schema(rows_schema), delay_ms, computed, follows=follows_operator(df)
+    )
     rows = (
         _blocks(stream, time_column, physical, n_buckets)
         .groupBy("bucket")
         .transformWithStateInPandas(
             processor,
-            outputStructType=rows_schema,
+            outputStructType=with_counters(rows_schema),
             outputMode="Append",
             timeMode="EventTime",
-            eventTimeColumnName=DETECTED_AT if has_event_time else "",
+            eventTimeColumnName=EVENT_TIME if has_event_time else "",
         )
     )
-    return project(rows, physical)
+    return project(without_counters(rows), physical)
 
 
-def _with_watermark(df: DataFrame, physical: Physical) -> tuple[DataFrame, str, int | None]:
+def set_state_store(spark: SparkSession) -> None:
+    """What a query reads when it starts, where the user has not set it."""
+    for name, value in _SETTINGS.items():
+        if spark.conf.get(name, None) is None:
+            spark.conf.set(name, value)
+
+
+def with_watermark(df: DataFrame, physical: Physical) -> tuple[DataFrame, str, int | None]:
     """The stream with a watermark, the column that carries it, and its delay in milliseconds.
 
     No delay for a watermark of the user's: behind a union or a join it is the slowest of several.
@@ -112,6 +93,8 @@ def _with_watermark(df: DataFrame, physical: Physical) -> tuple[DataFrame, str, 
     column = physical.intake.ts_column
     is_time = column in fields and fields[column].dataType.typeName() == "timestamp"
     carriers = [name for name, field in fields.items() if WATERMARK_KEY in (field.metadata or {})]
+    if TIME in carriers:
+        return df, TIME, None
     if carriers:
         if is_time and column not in carriers:
             raise InputError(

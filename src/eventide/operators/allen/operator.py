@@ -1,6 +1,7 @@
 """Left and right intervals to pairs: holds the intervals of one window, returns one row per pair.
 
-An interval's time is its end: a pair is decided when the watermark has passed the later end of the two.
+An interval's time is its end: a pair is decided when the watermark has passed the later end of the two. Derived ones
+come later than that: then the operator's watermark stays as far behind the stream's.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from eventide.operators.allen.spec import (
     CARRIED,
     COMPOSITE_END,
     COMPOSITE_START,
+    LAST_END,
     LEFT,
     RELATION,
     RIGHT,
     START,
     AllenSpec,
 )
-from eventide.operators.block import MASK, TS, numpy_int64
+from eventide.operators.block import MASK, MAX_US, TS, numpy_int64
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.partitions import encode_partitions
 from eventide.operators.protocol import Results
@@ -41,26 +43,43 @@ class AllenOperator(WatermarkOperator):
     """The operator of an `AllenSpec`."""
 
     def __init__(self, spec: AllenSpec, n_threads: int = 1) -> None:
-        super().__init__(spec.query)
+        super().__init__(spec.query, spec.facts)
         self.spec = spec
         self._n_threads = n_threads
 
     def process(self, block: pa.Table | None, watermark_us: int) -> Results:
         window_us = self.spec.window_us
         if block is not None:
-            block = self._without_late(block)
+            block = self._in_time(block, watermark_us)
             if window_us is not None:
                 # One that is longer than the window fits into none, with whatever other.
                 lengths = pc.subtract(block.column(TS), block.column(START))
                 block = block.filter(pc.less_equal(lengths, window_us))
             self._buffer.append(block)
-        yield from self._advance(max(watermark_us, self._watermark_us))
+        yield from self._advance(max(watermark_us - self.spec.lag_us, self._watermark_us))
         if window_us is not None:
             # What comes later ends behind the watermark.
             self._buffer.purge(older_than_us=self._watermark_us - window_us + 1)
 
+    def open_runs(self) -> int:
+        """Intervals that a later one may be related to."""
+        window_us = self.spec.window_us
+        n_over = 0 if window_us is None else self._buffer.count(self._watermark_us - window_us)
+        return self._buffer.count(MAX_US) - n_over
+
     def pending_us(self) -> int | None:
-        return self._buffer.earliest_after(self._watermark_us)
+        waiting_us = self._buffer.earliest_after(self._watermark_us)
+        return None if waiting_us is None else waiting_us + self.spec.lag_us
+
+    def _in_time(self, block: pa.Table, watermark_us: int) -> pa.Table:
+        """The block without what comes too late; of sides that are not derived the stream's watermark decides that."""
+        block = self._without_late(block)
+        if not self.spec.following:
+            return block
+        is_derived = numpy_int64(block.column(MASK)) & self.spec.following != 0
+        is_in_time = is_derived | (numpy_int64(block.column(TS)) > watermark_us)
+        self._n_late += block.num_rows - int(is_in_time.sum())
+        return block.filter(pa.array(is_in_time))
 
     def _advance(self, watermark_us: int) -> Results:
         """Pairs whose later end lies in (old watermark, new watermark]."""
@@ -141,7 +160,10 @@ def _rows(block: pa.Table, spec: AllenSpec, lefts: IntArray, rights: IntArray, h
     add("r", spec.right, right_rows, rights)
     columns[RELATION] = _names(held, spec)
     columns[COMPOSITE_START] = spec.time_type.restore(np.minimum(start_us[lefts], start_us[rights]))
-    columns[COMPOSITE_END] = spec.time_type.restore(np.maximum(end_us[lefts], end_us[rights]))
+    last_us = np.maximum(end_us[lefts], end_us[rights])
+    columns[COMPOSITE_END] = spec.time_type.restore(last_us + spec.lag_us)
+    if spec.lag_us:
+        columns[LAST_END] = spec.time_type.restore(last_us)
     return pa.RecordBatch.from_pydict(columns)
 
 

@@ -16,6 +16,7 @@ CARRIED: Final = 4  # also in the slice before, where what it has with others of
 RELATION = "relation"
 COMPOSITE_START = "composite_start"
 COMPOSITE_END = "detected_at"  # the result's event time on a stream
+LAST_END = "composite_end"  # where the event time is another
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +31,6 @@ class AllenSpec:
     time_type: TimeType
     left: tuple[str, ...]  # block columns of the left side, in the result as l0, l1, ...
     right: tuple[str, ...]
+    following: int = 0  # bits of sides that an operator of the same query derives: none of them comes too late
+    lag_us: int = 0  # how long after its end an interval of such a side may come
+    facts: tuple[tuple[str, str], ...] = ()  # what else saved state depends on: see plan.facts

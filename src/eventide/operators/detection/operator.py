@@ -28,7 +28,7 @@ class DetectionOperator(WatermarkOperator):
     """The operator of a `DetectionSpec`. Of a stream, it keeps partial matches and the events that they hold."""
 
     def __init__(self, spec: DetectionSpec, n_threads: int = 1) -> None:
-        super().__init__(spec.query)
+        super().__init__(spec.query, spec.facts)
         self.spec = spec
         self._buffer: MarkedBuffer = MarkedBuffer()
         self._partial = PartialMatches.none()
@@ -39,6 +39,10 @@ class DetectionOperator(WatermarkOperator):
         if block is not None:
             self._buffer.append(self._without_late(block))
         yield from self._advance(max(watermark_us, self._watermark_us))
+
+    def open_runs(self) -> int:
+        """Partial matches that are kept, as of the watermark."""
+        return self._partial.size
 
     def pending_us(self) -> int | None:
         """The next event behind the watermark, or the next time at which a partial match runs out of time."""

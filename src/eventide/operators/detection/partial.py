@@ -34,6 +34,10 @@ class PartialMatches:
     def none() -> PartialMatches:
         return PartialMatches(no_room(1, 0), MAX_US)
 
+    @property
+    def size(self) -> int:
+        return int(self.arrays[1].shape[1])
+
     def written(self) -> dict[str, Any]:
         """As text and numbers."""
         ends, *arrays = self.arrays

@@ -51,6 +51,7 @@ class DetectionSpec:
     max_matches: int | None = None  # in one partition
     rows: str = "one"
     returned: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()  # what else saved state depends on: see plan.facts
 
     @property
     def is_timed(self) -> bool:

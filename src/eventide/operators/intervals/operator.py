@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from eventide.errors import InputError
 from eventide.kernels import intervals as plain_kernel
 from eventide.kernels.arrays import IntArray
-from eventide.kernels.intervals import COUNT, FIRST, HIGH, LAST, LOW, N_WAY, POSITION
+from eventide.kernels.intervals import BY, COUNT, FIRST, HIGH, LAST, LOW, N_CLOSED, N_OPEN, N_WAY, POSITION, STOP
 from eventide.kernels.order import is_sorted, meets_equal
 from eventide.operators.block import MASK, MAX_US, MIN_US, TS, concatenate, numpy_int64
 from eventide.operators.encode import encode_columns
@@ -25,6 +25,7 @@ from eventide.operators.generated import load_specialized
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.intervals.opened import Kept, Opened, slots_of
 from eventide.operators.intervals.outputs import Closed, rows_of
+from eventide.operators.intervals.settling import stretches
 from eventide.operators.intervals.spec import RUNS, IntervalSpec
 from eventide.operators.partitions import encode_partitions
 from eventide.operators.protocol import Results
@@ -41,19 +42,26 @@ class IntervalOperator(WatermarkOperator):
     """The operator of an `IntervalSpec`."""
 
     def __init__(self, spec: IntervalSpec, n_threads: int = 1) -> None:
-        super().__init__(spec.query)
+        super().__init__(spec.query, spec.facts)
         self.spec = spec
         self._n_threads = n_threads
         self._derive = load_derive(spec)
         self._opened = Opened.none(spec)
 
     def process(self, block: pa.Table | None, watermark_us: int) -> Results:
-        if block is not None:
+        if block is not None and TS not in block.column_names:
+            # What a combiner has derived.
+            yield from block.to_batches()
+        elif block is not None:
             self._buffer.append(self._without_late(block))
         yield from self._advance(max(watermark_us, self._watermark_us))
 
     def memory_bytes(self) -> int:
         return super().memory_bytes() + self._opened.memory_bytes()
+
+    def open_runs(self) -> int:
+        """Intervals that have begun and not ended, as of the watermark."""
+        return self._opened.size
 
     def pending_us(self) -> int | None:
         """The next event behind the watermark, or the next time at which a run is over."""
@@ -101,13 +109,22 @@ class IntervalOperator(WatermarkOperator):
         slots = _frozen(codes[base:].astype(np.int64, copy=False))
         ts_us = _frozen(numpy_int64(block.column(TS)))
         shares = self._shares(slots, n_codes)
-        opened = np.zeros((n_codes, 3), dtype=np.int64)
+        opened = np.zeros((n_codes, N_OPEN), dtype=np.int64)
         kept = empty_kept(spec, n_codes)
         cols = encode_columns(block, spec.encodings)
         before.load(spec, slots_of(codes, before, spec), cols, opened, kept)
         mask = _frozen(numpy_int64(block.column(MASK)) if spec.is_masked else _AS_THEY_ARE)
-        given = (slots, self._order(events, slots, n_codes, ts_us[base:]), base, ts_us, mask)
-        walks = [_Walk(self._derive, spec, given, opened, kept, cols, share) for share in shares]
+        order = _AS_THEY_ARE
+        if events is not None:
+            order = order_of(spec, events, slots, n_codes, ts_us[base:], self._n_threads)
+        given = (slots, order, base, ts_us, mask)
+        # Of one partition stretches of time; nothing is open where one begins, nor where one but the last ends.
+        n_stretches = self._n_shares(slots) if n_codes == 1 else 1
+        first, *others = stretches(spec, mask[base:], order, slots.size, n_stretches)
+        walks = [_Walk(self._derive, spec, given, (opened, kept), cols, share, first) for share in shares]
+        for stretch in others:
+            opened, kept = np.zeros_like(opened), empty_kept(spec, n_codes)
+            walks.append(_Walk(self._derive, spec, given, (opened, kept), cols, shares[0], stretch))
         for closed in _walk_together(walks):
             yield from rows_of(spec, block, ts_us, closed)
         left = np.flatnonzero(opened[:, COUNT])
@@ -127,51 +144,54 @@ class IntervalOperator(WatermarkOperator):
             return np.zeros(last_us.size, dtype=np.bool_)
         return last_us <= watermark_us + 1 - self.spec.gap_us
 
+    def _n_shares(self, slots: IntArray) -> int:
+        return max(1, min(self._n_threads, slots.size // _WORTH_A_THREAD))
+
     def _shares(self, slots: IntArray, n_codes: int) -> list[tuple[int, int]]:
         """Slots with about the same number of events for each thread."""
-        n_shares = max(1, min(self._n_threads, slots.size // _WORTH_A_THREAD))
+        n_shares = self._n_shares(slots)
         if n_shares == 1 or n_codes < 2:
             return [(0, n_codes)]
         offsets = np.concatenate([[0], np.cumsum(np.bincount(slots, minlength=n_codes))])
         return share_out(offsets, n_shares)
 
-    def _order(self, events: pa.Table | None, slots: IntArray, n_codes: int, ts_us: IntArray) -> IntArray:
-        """The events in an order that is right inside each partition; none where they lie in it."""
-        if events is None:
-            return _AS_THEY_ARE
-        order = _AS_THEY_ARE if is_sorted(ts_us) else np.argsort(ts_us, kind="stable")
-        at = order if order.size else slice(None)
-        if meets_equal(slots[at], ts_us[at], np.full(n_codes, MIN_US)):
-            spec = self.spec
-            order = order_rows(events, spec.layout.partition, spec.order, spec.tie_columns, self._n_threads).order
-        return order
+
+def order_of(
+    spec: IntervalSpec, events: pa.Table, slots: IntArray, n_codes: int, ts_us: IntArray, n_threads: int
+) -> IntArray:
+    """The events in an order that is right inside each partition; none where they lie in it."""
+    order = _AS_THEY_ARE if is_sorted(ts_us) else np.argsort(ts_us, kind="stable")
+    at = order if order.size else slice(None)
+    if meets_equal(slots[at], ts_us[at], np.full(n_codes, MIN_US)):
+        order = order_rows(events, spec.layout.partition, spec.order, spec.tie_columns, n_threads).order
+    return order
 
 
 class _Walk:
-    """One thread's way through the events of its slots, with room for what it closes."""
+    """One thread's way through the events of its slots in a stretch of time, with room for what it closes."""
 
     def __init__(
         self,
         derive: Callable[..., int],
         spec: IntervalSpec,
         events: Any,
-        opened: IntArray,
-        kept: Kept,
+        state: tuple[IntArray, Kept],
         cols: Any,
         share: tuple[int, int],
+        stretch: tuple[int, int],
     ) -> None:
         self._derive = derive
-        self._n_events = events[0].size
         self._way = np.zeros(N_WAY, dtype=np.int64)
         self._way[LOW], self._way[HIGH] = share
+        self._way[POSITION], self._way[STOP] = stretch
         room = min(ROOM, events[0].size + plain_kernel.ROOM_PER_EVENT)
-        self._out = np.empty((room, 3), dtype=np.int64)
+        self._out = np.empty((room, N_CLOSED), dtype=np.int64)
         self._out_kept = empty_kept(spec, room)
-        self._given = (events, limits_of(spec), self._way, opened, kept, cols, self._out, self._out_kept)
+        self._given = (events, limits_of(spec), self._way, *state, cols, self._out, self._out_kept)
 
     @property
     def is_done(self) -> bool:
-        return bool(self._way[POSITION] >= self._n_events)
+        return bool(self._way[POSITION] >= self._way[STOP])
 
     def step(self) -> Closed:
         """The next intervals; read before the next step."""
@@ -183,7 +203,8 @@ class _Walk:
                 hint="cast one side to DOUBLE or to a wider DECIMAL",
             ) from error
         out = self._out[:n]
-        return Closed(out[:, FIRST], out[:, LAST], out[:, COUNT], tuple(array[:n] for array in self._out_kept))
+        kept = tuple(array[:n] for array in self._out_kept)
+        return Closed(out[:, FIRST], out[:, LAST], out[:, COUNT], kept, out[:, BY])
 
 
 def _walk_together(walks: list[_Walk]) -> Iterator[Closed]:
@@ -230,4 +251,6 @@ def warm(spec: IntervalSpec) -> None:
     nothing = _frozen(_AS_THEY_ARE)
     events = (nothing, _AS_THEY_ARE, 0, nothing, nothing)
     cols = (np.empty((0, 0), np.int64), np.empty((0, 0)), np.empty((0, 0), np.bool_))
-    _Walk(load_derive(spec), spec, events, np.zeros((1, 3), np.int64), empty_kept(spec, 1), cols, (0, 0)).step()
+    _Walk(
+        load_derive(spec), spec, events, (np.zeros((1, N_OPEN), np.int64), empty_kept(spec, 1)), cols, (0, 0), (0, 0)
+    ).step()

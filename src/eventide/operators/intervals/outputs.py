@@ -1,4 +1,4 @@
-"""Closed intervals to rows: partition, start, end, count, and what the values read."""
+"""Closed intervals to rows: partition, start, end, count, what the values read, and when they were decided."""
 
 from __future__ import annotations
 
@@ -8,21 +8,37 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from eventide.kernels.arrays import IntArray
-from eventide.operators.intervals.spec import COUNT, END, EXTREME, FIRST, START, Folded, IntervalSpec, Taken
+from eventide.operators.block import MAX_US
+from eventide.operators.intervals.spec import (
+    COUNT,
+    DETECTED_AT,
+    END,
+    EXTREME,
+    FIRST,
+    START,
+    Folded,
+    IntervalSpec,
+    Taken,
+)
 from eventide.operators.taken import decimals, take
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """Intervals by the rows of their first and last event; `kept` are their aggregates."""
+    """Intervals by the rows of their first and last event; `kept` are their aggregates.
+
+    `by` are the rows of the events that closed them; None where time or the end of the input did.
+    """
 
     first: IntArray
     last: IntArray
     count: IntArray
     kept: tuple[NDArray[Any], ...]
+    by: IntArray | None = None
 
 
 def rows_of(spec: IntervalSpec, block: pa.Table, ts_us: IntArray, closed: Closed) -> Iterator[pa.RecordBatch]:
@@ -38,7 +54,20 @@ def rows_of(spec: IntervalSpec, block: pa.Table, ts_us: IntArray, closed: Closed
         columns[taken.name] = take(block, taken.column, _rows(taken, closed))
     for folded in spec.folded:
         columns[folded.name] = _number(folded, closed.kept)
+    if spec.detects:
+        columns[DETECTED_AT] = _detected(spec, ts_us, closed)
     yield pa.RecordBatch.from_pydict(columns)
+
+
+def _detected(spec: IntervalSpec, ts_us: IntArray, closed: Closed) -> pa.Array:
+    """When each interval was over for certain; NULL where nothing but the end of the input said so."""
+    at_us = np.full(closed.last.size, MAX_US) if closed.by is None else ts_us[closed.by]
+    if spec.gap_us is not None:
+        # The event that closed a run may have come long after the gap; a full one is over with its last event.
+        at_us = np.minimum(at_us, np.minimum(ts_us[closed.last], MAX_US - spec.gap_us) + spec.gap_us)
+    is_known = at_us < MAX_US
+    times = spec.time_type.restore_up(np.where(is_known, at_us, 0))
+    return pc.if_else(pa.array(is_known), times, pa.scalar(None, times.type))
 
 
 def _rows(taken: Taken, closed: Closed) -> pa.Array:

@@ -11,7 +11,7 @@ from eventide.operators.encode import Encoding
 from eventide.operators.rows.spec import RowOrder
 from eventide.operators.times import TimeType
 
-START, END, COUNT = "interval_start", "interval_end", "count"
+START, END, COUNT, DETECTED_AT = "interval_start", "interval_end", "count", "detected_at"
 RUNS, SPANS = "runs", "spans"
 FIRST, LAST, EXTREME = "first", "last", "extreme"
 
@@ -70,3 +70,5 @@ class IntervalSpec:
     extremes: tuple[Extreme, ...] = ()
     taken: tuple[Taken, ...] = ()
     folded: tuple[Folded, ...] = ()
+    detects: bool = False  # whether rows say when they were decided
+    facts: tuple[tuple[str, str], ...] = ()  # what else saved state depends on: see plan.facts

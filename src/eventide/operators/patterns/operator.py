@@ -42,7 +42,7 @@ class PatternOperator(WatermarkOperator):
     """The operator of a `PatternSpec`."""
 
     def __init__(self, spec: PatternSpec, n_threads: int = 1) -> None:
-        super().__init__(spec.query)
+        super().__init__(spec.query, spec.facts)
         self.spec = spec
         self._n_threads = n_threads
         self._kernel, self._tests = load_kernel(spec)
@@ -53,6 +53,14 @@ class PatternOperator(WatermarkOperator):
         yield from self._advance(max(watermark_us, self._watermark_us))
         if self.spec.window_us is not None:
             self._buffer.purge(older_than_us=self._watermark_us - self.spec.kept_us + 1)
+
+    def open_runs(self) -> int:
+        """Events that fit a first step, and whose window, or that of a NOT behind it, is open: no match is kept."""
+        spec = self.spec
+        first_us = MIN_US
+        if spec.window_us is not None:
+            first_us = self._watermark_us - max(spec.window_us, spec.delay_us) + 1
+        return self._buffer.count_marked(spec.program.first_bits, first_us)
 
     def pending_us(self) -> int | None:
         """The next event behind the watermark, or the next end of a window that NOT waits for."""

@@ -95,6 +95,19 @@ class PatternProgram:
         return behind or self.n_windows > 0
 
     @cached_property
+    def first_bits(self) -> int:
+        """The bits of the symbols that the first event of a match may have."""
+        bits, waiting = 0, list(self.main)
+        while waiting:
+            for edge in self.branches[waiting.pop()].starts:
+                position = self.positions[edge.target]
+                if position.symbol is not None:
+                    bits |= 1 << position.symbol
+                if position.conjunction is not None:
+                    waiting += [number for side in self.conjunctions[position.conjunction].sides for number in side]
+        return bits
+
+    @cached_property
     def tables(self) -> tuple[IntArray, ...]:
         """The program as arrays, in the order that `kernels.patterns.search` unpacks."""
         sources = [position.edges for position in self.positions] + [branch.starts for branch in self.branches]

@@ -39,10 +39,11 @@ class RowsOperator(WatermarkOperator):
     """The operator of a `RowsSpec`. A match leaves as soon as no later row could change it."""
 
     def __init__(self, spec: RowsSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> None:
-        super().__init__(spec.query)
+        super().__init__(spec.query, spec.facts)
         self.spec = spec
         self._buffer: MarkedBuffer = MarkedBuffer()
         self._next_us = MAX_US
+        self._n_open = 0
         self._compute = compute
         self._n_threads = n_threads
         self._kernel = load_kernel(spec)
@@ -52,6 +53,10 @@ class RowsOperator(WatermarkOperator):
             self._buffer.append(self._without_late(block))
         yield from self._advance(max(watermark_us, self._watermark_us))
 
+    def open_runs(self) -> int:
+        """Partitions whose next match waits for more rows, and has begun or may begin: at most one in each."""
+        return self._n_open
+
     def pending_us(self) -> int | None:
         """The next row behind the watermark, or the next end of a window or of a partition."""
         times = [self._buffer.earliest_after(self._watermark_us), self._next_us]
@@ -59,18 +64,20 @@ class RowsOperator(WatermarkOperator):
         return None if soon == MAX_US else soon
 
     def _counters(self) -> dict[str, Any]:
-        return {**super()._counters(), "next_us": self._next_us, **self._buffer.written_marks()}
+        own = {"next_us": self._next_us, "open_runs": self._n_open}
+        return {**super()._counters(), **own, **self._buffer.written_marks()}
 
     def _take_counters(self, head: dict[str, Any]) -> None:
         super()._take_counters(head)
         self._next_us = head["next_us"]
+        self._n_open = head.get("open_runs", 0)
         self._buffer.read_marks(head)
 
     def _advance(self, watermark_us: int) -> Results:
         """What rows up to the watermark decide."""
         if watermark_us <= self._watermark_us:
             return
-        self._watermark_us, self._next_us = watermark_us, MAX_US
+        self._watermark_us, self._next_us, self._n_open = watermark_us, MAX_US, 0
         held = self._buffer.take(watermark_us)
         if held is None:
             return
@@ -89,6 +96,7 @@ class RowsOperator(WatermarkOperator):
             unmatched = np.flatnonzero(progress.decided() & ~progress.matched)
             yield from measures.unmatched(unmatched, ROWS_PER_BATCH)
         if watermark_us < MAX_US:
+            self._n_open = int(np.count_nonzero(progress.waits(ordered)))
             self._next_us = progress.next_us(spec, ordered, ts_us, watermark_us)
             self._buffer.mark(held, *progress.marks(spec, ordered))
 

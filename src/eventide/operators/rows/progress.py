@@ -88,10 +88,14 @@ class Progress:
         new_marks[ordered.order], new_numbers[ordered.order] = marks, numbers
         return new_marks, new_numbers
 
+    def waits(self, ordered: OrderedRows) -> NDArray[np.bool_]:
+        """The partitions with an attempt that more rows may decide."""
+        waits: NDArray[np.bool_] = (self.table[:, NEXT_ROW] < ordered.offsets[1:]) & (self.table[:, IS_OPEN] != 0)
+        return waits
+
     def next_us(self, spec: RowsSpec, ordered: OrderedRows, ts_us: IntArray, watermark_us: int) -> int:
         """The earliest time at which a watermark alone would decide something; MAX_US: none would."""
-        waits = self.table[:, NEXT_ROW] < ordered.offsets[1:]
-        waits &= self.table[:, IS_OPEN] != 0
+        waits = self.waits(ordered)
         if not spec.is_timed or not waits.any():
             return MAX_US
         soon = ts_us[self.table[waits, NEXT_ROW]] + spec.span_us - 1

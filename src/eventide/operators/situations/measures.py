@@ -12,14 +12,18 @@ import pyarrow.compute as pc
 
 from eventide.errors import InputError
 from eventide.kernels import situation_measures as kernel
+from eventide.kernels import situation_moments as moments
 from eventide.kernels.arrays import IntArray
 from eventide.operators.aggregate_types import average_type, sum_type
 from eventide.operators.rearrange import rearrange
+from eventide.operators.situations.moments import N_PARTS, PAIRED, SHAPE, statistic
 from eventide.operators.situations.runs import Input, Runs
 from eventide.operators.situations.spec import Measure, SituationSpec
 from eventide.operators.taken import decimals
 
-MOMENTS = ("STDDEV_SAMP", "STDDEV_POP", "VAR_SAMP", "VAR_POP")
+BITS = ("BIT_AND", "BIT_OR", "BIT_XOR")
+PRESENT = ("FIRST_PRESENT", "LAST_PRESENT")  # the first and the last value that is not NULL
+BY = ("MAX_BY", "MIN_BY")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ def output_type(measure: Measure) -> pa.DataType:
         return pa.int64()
     dtype = measure.dtype
     assert dtype is not None
-    if measure.function in MOMENTS:
+    if measure.function in N_PARTS:
         return pa.float64()
     if measure.function == "SUM":
         return sum_type(dtype)
@@ -63,12 +67,13 @@ def _is_exact(measure: Measure) -> bool:
 def _parts(measure: Measure) -> list[pa.DataType]:
     if measure.function == "COUNT":
         return [pa.int64()]
-    if measure.function in MOMENTS:
-        return [pa.float64()] * 3
+    if measure.function in N_PARTS:
+        return [pa.float64()] * N_PARTS[measure.function]
+    if measure.function in BITS:
+        return [pa.int64(), pa.int64()]
     if measure.function in ("SUM", "AVG"):
         return [pa.int64(), pa.int64()] if _is_exact(measure) else [pa.int64(), pa.float64(), pa.float64()]
-    assert measure.dtype is not None
-    return [measure.dtype]
+    return [dtype for _, dtype in measure.columns()]
 
 
 class Measures:
@@ -76,7 +81,7 @@ class Measures:
 
     def __init__(self, spec: SituationSpec, block: pa.Table, known: pa.Table, given: Input, n_threads: int = 1) -> None:
         self._spec = spec
-        names = dict.fromkeys(measure.column for measure in spec.measures if measure.column is not None)
+        names = dict.fromkeys(name for measure in spec.measures for name, _ in measure.columns())
         self._n_events = block.num_rows
         self._columns = {name: _column_of(block, name, given, n_threads) for name in names}
         self._known = known.take(pa.array(given.known_order)) if spec.measures else known
@@ -86,20 +91,37 @@ class Measures:
         measure = self._spec.measures[i]
         places = (requests.run, requests.to, runs.lo, runs.origin)
         n, n_events = requests.run.size, self._n_events
-        if measure.function == "COUNT" or measure.function in ("SUM", "AVG"):
-            count = np.empty(n, dtype=np.int64)
-            valid = np.ones(n_events, np.bool_) if measure.column is None else _valid(self._column(measure))
-            kernel.count_values(*places, valid, self._carried(f"m{i}_0", np.int64), count)
-            if measure.function == "COUNT":
-                return [pa.array(count)]
-            return [pa.array(count), *self._add(i, measure, places, valid, n)]
-        if measure.function in MOMENTS:
-            moments = np.empty((n, 3))
-            column = self._column(measure)
-            carried = np.stack([self._carried(f"m{i}_{j}", np.float64) for j in range(3)], axis=1)
-            kernel.add_moments(*places, _doubles(column), _valid(column), carried, moments)
-            return [pa.array(moments[:, j]) for j in range(3)]
-        return [self._pick(i, measure, runs, requests)]
+        if measure.function in N_PARTS:
+            return self._add_moments(i, measure, places, n)
+        if measure.function not in ("COUNT", "SUM", "AVG", *BITS):
+            return self._pick(i, measure, runs, requests)
+        count = np.empty(n, dtype=np.int64)
+        valid = np.ones(n_events, np.bool_) if measure.column is None else _valid(self._column(measure))
+        kernel.count_values(*places, valid, self._carried(f"m{i}_0", np.int64), count)
+        if measure.function == "COUNT":
+            return [pa.array(count)]
+        if measure.function in BITS:
+            bits = np.empty(n, dtype=np.int64)
+            values = _unscaled(self._column(measure))
+            carried = self._carried(f"m{i}_1", np.int64)
+            kernel.combine_bits(*places, values, valid, BITS.index(measure.function), carried, bits)
+            return [pa.array(count), pa.array(bits)]
+        return [pa.array(count), *self._add(i, measure, places, valid, n)]
+
+    def _add_moments(self, i: int, measure: Measure, places: tuple[Any, ...], n: int) -> list[pa.Array]:
+        n_parts = N_PARTS[measure.function]
+        out = np.empty((n, n_parts))
+        carried = np.stack([self._carried(f"m{i}_{j}", np.float64) for j in range(n_parts)], axis=1)
+        column = self._column(measure)
+        with np.errstate(all="ignore"):
+            if measure.function in PAIRED:
+                other = self._other(measure)
+                valid = _valid(column) & _valid(other)
+                moments.add_pairs(*places, _doubles(column), _doubles(other), valid, carried, out)
+            else:
+                add = moments.add_shapes if measure.function in SHAPE else kernel.add_moments
+                add(*places, _doubles(column), _valid(column), carried, out)
+        return [pa.array(out[:, j]) for j in range(n_parts)]
 
     def _add(self, i: int, measure: Measure, places: tuple[Any, ...], valid: Any, n: int) -> list[pa.Array]:
         column = self._column(measure)
@@ -114,30 +136,44 @@ class Measures:
             kernel.add_doubles(*places, _doubles(column), valid, carried, totals)
         return [pa.array(totals[:, j]) for j in range(2)]
 
-    def _pick(self, i: int, measure: Measure, runs: Runs, requests: Requests) -> pa.Array:
-        """FIRST, LAST, MIN, MAX: a value that some event has, or a carried one."""
-        carried = self._known.column(f"m{i}_0")
-        n_carried = len(carried)
-        column = pa.chunked_array([*carried.chunks, *self._column(measure).chunks], type=carried.type)
+    def _pick(self, i: int, measure: Measure, runs: Runs, requests: Requests) -> list[pa.Array]:
+        """The value that some event has, or a carried one; with it what it was picked by."""
+        columns = [self._behind_carried(f"m{i}_0", self._column(measure))]
+        if measure.function in BY:
+            columns.append(self._behind_carried(f"m{i}_1", self._other(measure)))
+        n_carried = self._known.num_rows
         lo, origin = runs.lo[requests.run], runs.origin[requests.run]
+        places = (requests.run, requests.to, runs.lo, runs.origin)
+        at = np.empty(requests.run.size, dtype=np.int64)
         if measure.function == "FIRST":
             at = np.where(origin >= 0, origin, lo + n_carried)
         elif measure.function == "LAST":
             at = np.where(requests.to > lo, requests.to - 1 + n_carried, origin)
+        elif measure.function in PRESENT:
+            kernel.find_present(*places, _valid(columns[0]), n_carried, measure.function == "LAST_PRESENT", at)
         else:
-            at = np.empty(requests.run.size, dtype=np.int64)
-            values = _comparable(column)
-            places = (requests.run, requests.to, runs.lo, runs.origin)
-            kernel.find_extremes(*places, values, _valid(column), n_carried, measure.function == "MAX", at)
-        return _one(column.take(pa.array(at, mask=at < 0)))
+            values = _comparable(columns[-1])
+            by = (measure.function.startswith("MAX"), measure.function in BY)
+            kernel.find_extremes(*places, values, _valid(columns[-1]), n_carried, by, at)
+        return [_one(column.take(pa.array(at, mask=at < 0))) for column in columns]
+
+    def _behind_carried(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        carried = self._known.column(name)
+        return pa.chunked_array([*carried.chunks, *column.chunks], type=carried.type)
 
     def _carried(self, name: str, dtype: Any) -> Any:
         return pc.fill_null(self._known.column(name), 0).to_numpy().astype(dtype, copy=False)
 
     def _column(self, measure: Measure) -> pa.ChunkedArray:
-        assert measure.column is not None and measure.dtype is not None
-        column = self._columns[measure.column]
-        return column if column.type == measure.dtype else column.cast(measure.dtype)
+        return self._typed(measure.column, measure.dtype)
+
+    def _other(self, measure: Measure) -> pa.ChunkedArray:
+        return self._typed(measure.other, measure.other_dtype)
+
+    def _typed(self, name: str | None, dtype: pa.DataType | None) -> pa.ChunkedArray:
+        assert name is not None and dtype is not None
+        column = self._columns[name]
+        return column if column.type == dtype else column.cast(dtype)
 
 
 def _column_of(block: pa.Table, name: str, given: Input, n_threads: int) -> pa.ChunkedArray:
@@ -155,13 +191,15 @@ def finish(measure: Measure, parts: list[pa.Array]) -> pa.Array:
     """The value of an aggregate from its parts."""
     if measure.function == "COUNT":
         return parts[0]
-    if measure.function in MOMENTS:
-        return _spread(measure.function, *(part.to_numpy() for part in parts))
-    if measure.function not in ("SUM", "AVG"):
+    if measure.function in N_PARTS:
+        return statistic(measure.function, [part.to_numpy() for part in parts])
+    if measure.function not in ("SUM", "AVG", *BITS):
         return parts[0]
     none = pc.equal(parts[0], 0)
     dtype = output_type(measure)
-    if not _is_exact(measure):
+    if measure.function in BITS:
+        made = parts[1]
+    elif not _is_exact(measure):
         total = parts[1].to_numpy() + np.nan_to_num(parts[2].to_numpy(), nan=0.0, posinf=0.0, neginf=0.0)
         if measure.function == "AVG":
             total = total / np.maximum(parts[0].to_numpy(), 1)
@@ -171,14 +209,6 @@ def finish(measure: Measure, parts: list[pa.Array]) -> pa.Array:
     else:
         made = _decimals(measure, parts, dtype)
     return pc.if_else(none, pa.scalar(None, dtype), made.cast(dtype))
-
-
-def _spread(function: str, n: Any, mean: Any, squares: Any) -> pa.Array:
-    divisor = n if function.endswith("_POP") else n - 1
-    with np.errstate(all="ignore"):
-        variance = squares / divisor
-        values = np.sqrt(variance) if function.startswith("STDDEV") else variance
-    return pa.array(values, mask=divisor <= 0)
 
 
 def _decimals(measure: Measure, parts: list[pa.Array], dtype: pa.DataType) -> pa.Array:

@@ -44,7 +44,7 @@ class SituationOperator(WatermarkOperator):
     """The operator of a `SituationSpec`."""
 
     def __init__(self, spec: SituationSpec, n_threads: int = 1) -> None:
-        super().__init__(spec.query)
+        super().__init__(spec.query, spec.facts)
         self.spec = spec
         self.program = Program.of(spec)
         self.n_threads = n_threads
@@ -56,6 +56,10 @@ class SituationOperator(WatermarkOperator):
             self._buffer.append(self._without_late(block))
         yield from self._advance(max(watermark_us, self._watermark_us))
         self._buffer.purge(older_than_us=self._watermark_us + 1)
+
+    def open_runs(self) -> int:
+        """Situations that have begun and not ended, as of the watermark."""
+        return 0 if self._known is None else pc.sum(pc.equal(self._known.column(END), OPEN)).as_py() or 0
 
     def pending_us(self) -> int | None:
         """The next event is what decides."""
@@ -253,8 +257,8 @@ def partition_values(
 
 def column_type(name: str, spec: SituationSpec) -> pa.DataType:
     """The type of a column of a block without events."""
-    types = {measure.column: measure.dtype for measure in spec.measures if measure.column is not None}
-    return types.get(name) or pa.int64()
+    types = dict(column for measure in spec.measures for column in measure.columns())
+    return types.get(name, pa.int64())
 
 
 def output_fields(spec: SituationSpec, partition: Sequence[pa.DataType]) -> list[pa.Field]:

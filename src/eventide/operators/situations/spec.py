@@ -18,6 +18,13 @@ class Measure:
     function: str
     column: str | None = None
     dtype: pa.DataType | None = None  # of the column
+    other: str | None = None  # the column of a second argument
+    other_dtype: pa.DataType | None = None
+
+    def columns(self) -> list[tuple[str, pa.DataType]]:
+        """The columns that are read, with their types."""
+        both = ((self.column, self.dtype), (self.other, self.other_dtype))
+        return [(name, dtype) for name, dtype in both if name is not None and dtype is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,7 @@ class SituationSpec:
     closes: bool  # the end of bounded input ends situations
     time_type: TimeType
     tie_columns: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...] = ()  # what else saved state depends on: see plan.facts
 
     @property
     def window_us(self) -> int | None:

@@ -79,7 +79,7 @@ class _Index:
             (after, settle, (after == np.arange(tables.n_states)).all(axis=1)),
             tables.verdicts,
             self._is_any,
-            (*walk.sizes(1).tolist()[1:], self._batches.n_lanes),
+            (*walk.sizes(1).tolist()[1:], self._batches.n_lanes, self._batches.n_lanes * kernel.numbers.WORDS),
         )
 
     @property
@@ -111,6 +111,10 @@ class _Index:
                 continue
             comparison = _comparison(spec, test)
             every = rank_events(comparison, spec, self._walk.cols)
+            if len(runs) == 1 and np.array_equal(runs[0], [0, every[0].size, 0]):
+                place[i], reach[i] = every
+                n_places[i] = every[0].max(initial=0) + 1
+                continue
             kernel.ranks.rank_within(*every, comparison.op == "eq", runs, of_rows, (place[i], reach[i]), n_places[i])
         return place, reach, n_places
 
@@ -137,11 +141,11 @@ class _Index:
         n_entries = self._n_entries(self._most_rows)
         n_records = self._n_base + (n_trees * self._most_places if self._is_any else 0)
         n_waiting = 0 if self._is_any else n_entries
-        n_numbers = n_records * n_lanes * (1 + n_weights)
-        dtype = kernel.numbers.DTYPE
+        dtype, n_words = kernel.numbers.DTYPE, kernel.numbers.WORDS
+        words = np.empty(n_records * n_lanes * (1 + n_weights) * n_words, dtype=dtype)
         records = (
-            np.empty(n_numbers, dtype=dtype),
-            np.empty(n_numbers if kernel.numbers.WORDS == 2 else 0, dtype=dtype),
+            words,
+            words[n_lanes if n_words == 2 else words.size :],
             np.empty((n_records * n_lanes * n_sums, 2), dtype=np.float64),
             np.empty(n_records * n_lanes * n_extremes, dtype=np.int64),
         )

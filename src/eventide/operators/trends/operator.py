@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from eventide.errors import InputError
 from eventide.kernels.arrays import IntArray
-from eventide.operators.block import MAX_US, MIN_US, TS, from_bytes, to_bytes
+from eventide.operators.block import MAX_US, MIN_US, TS, from_bytes, numpy_int64, to_bytes
 from eventide.operators.buffer import EventBuffer
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.partitions import encode_partitions
@@ -32,6 +32,7 @@ from eventide.operators.trends.records import Counted
 from eventide.operators.trends.slices import all_finite, is_sliced, make_slicer, make_states
 from eventide.operators.trends.spec import Measure, TrendSpec
 from eventide.operators.trends.walks import count_by_walks
+from eventide.operators.windows import count_windows
 
 LEAST_FOLD = 1000  # events or matrices: below, it is not worth the work
 
@@ -40,7 +41,7 @@ class TrendOperator(WatermarkOperator):
     """The operator of a `TrendSpec`."""
 
     def __init__(self, spec: TrendSpec, n_threads: int = 1) -> None:
-        super().__init__(spec.query)
+        super().__init__(spec.query, spec.facts)
         self.spec = spec
         self._n_threads = n_threads
         self._kernel = load_kernel(spec.counts)
@@ -130,6 +131,23 @@ class TrendOperator(WatermarkOperator):
             compact = self._slicer.compact(slices.filter(pc.greater_equal(slices.column(TS), first_open_us)))
             self._slices.append(compact)
             self._n_compact = compact.num_rows
+
+    def open_runs(self) -> int:
+        """Open windows that hold an event, each once for all partitions; of positions, the partitions that hold one.
+
+        Without windows it is 1 once there is an event.
+        """
+        slide = self.spec.slide
+        if self.spec.fills_positions:
+            names, block = self.spec.layout.partition, self._buffer.select_all()
+            return 0 if block is None else encode_partitions(block, names)[1] if names else 1
+        held = [block for block in (self._buffer.select_all(), self._slices.select_all()) if block is not None]
+        if slide is None or not held:
+            return len(held)
+        ts_us = np.concatenate([numpy_int64(block.column(TS)) for block in held])
+        first_open_us = self._first_open_us(self._watermark_us)
+        ts_us = ts_us[ts_us >= first_open_us]
+        return count_windows(ts_us, slide, max(first_open_us, int(ts_us.min(initial=0)) - slide.length_us))
 
     def pending_us(self) -> int | None:
         """The end of the earliest open window that holds an event; of windows over positions the next event."""

@@ -78,6 +78,7 @@ class TrendSpec:
     absences: tuple[Absence, ...] = ()  # negations whose matches are found before the trends, inner ones first
     user_groups: tuple[str, ...] = ()  # the user's names of the group columns, for messages
     alphabet: tuple[int, ...] | None = None  # the masks that events can have, without 0; None: not known
+    facts: tuple[tuple[str, str], ...] = ()  # what else saved state depends on: see plan.facts
 
     @property
     def n_lengths(self) -> int:

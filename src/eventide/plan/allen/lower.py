@@ -19,6 +19,7 @@ from eventide.operators.allen.spec import COMPOSITE_END, COMPOSITE_START, LEFT, 
 from eventide.operators.block import MASK, MAX_US, TS, Layout
 from eventide.operators.times import TimeType
 from eventide.plan.expressions.types import canonical, duckdb_type, kind, type_name
+from eventide.plan.facts import with_facts
 from eventide.plan.physical import Intake, IntervalIntake, IntervalSide, Physical, SqlColumn
 from eventide.plan.references import is_orderable
 from eventide.plan.rows.columns import plain
@@ -53,7 +54,12 @@ class AllenPlan:
 
 def prepare_allen(left: pa.Schema, right: pa.Schema, options: AllenOptions) -> AllenPlan:
     """The plan over the schemas of both sides."""
-    return _Lowering(left, right, options).plan()
+    made = _Lowering(left, right, options).plan()
+    # In the order of the schemas: the block's columns follow it.
+    columns = [
+        (f"{side}.{field.name}", field.type) for side, schema in (("left", left), ("right", right)) for field in schema
+    ]
+    return replace(made, physical=with_facts(made.physical, columns, {"ts_unit": options.ts_unit}))
 
 
 def in_slices(plan: AllenPlan) -> AllenPlan:

@@ -13,12 +13,13 @@ from eventide.errors import EventideError, InputError, QueryError, did_you_mean
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
 from eventide.operators.block import TS
-from eventide.operators.intervals.spec import COUNT, END, RUNS, SPANS, START, IntervalSpec
+from eventide.operators.intervals.spec import COUNT, DETECTED_AT, END, RUNS, SPANS, START, IntervalSpec
 from eventide.operators.rows.spec import RowOrder
 from eventide.operators.times import TimeType
 from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import is_number, type_name
+from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.intervals.code import IntervalCode, Relation, check_boolean
 from eventide.plan.intervals.expressions import parse_expression, resolve_part
 from eventide.plan.intervals.values import Values
@@ -60,11 +61,14 @@ class Deriving:
     frame: tuple[str, str] | None = None  # the ready-made form that the condition is of, and what the user wrote
 
 
-def prepare_intervals(deriving: Deriving, schema: pa.Schema, options: Options, *, engine: str = "local") -> Physical:
-    """The executable form over events of a schema."""
+def prepare_intervals(
+    deriving: Deriving, schema: pa.Schema, options: Options, *, engine: str = "local", detects: bool = False
+) -> Physical:
+    """The executable form over events of a schema; with `detects`, rows say when they were decided."""
     if deriving.frame is not None:
         _check_frame(*deriving.frame, schema)
-    return _Lowering(deriving, schema, options, engine).physical()
+    made = _Lowering(deriving, schema, options, engine, detects).physical()
+    return with_facts(made, read_columns(made, schema), {"ts_unit": options.ts_unit})
 
 
 def _check_frame(name: str, text: str, schema: pa.Schema) -> None:
@@ -99,8 +103,9 @@ def applies_to_first(resolved: Resolved) -> bool:
 
 
 class _Lowering:
-    def __init__(self, deriving: Deriving, schema: pa.Schema, options: Options, engine: str) -> None:
+    def __init__(self, deriving: Deriving, schema: pa.Schema, options: Options, engine: str, detects: bool) -> None:
         self.deriving = deriving
+        self.detects = detects
         self.schema = schema
         self.options = options
         self.partition = tuple(dict.fromkeys(self._orderable("partition_by", name) for name in options.partition_by))
@@ -244,6 +249,7 @@ class _Lowering:
             extremes=code.extremes,
             taken=tuple(self.values.taken),
             folded=tuple(self.values.folded),
+            detects=self.detects,
         )
         drop = options.on_bad_event == "drop"
         return Physical(
@@ -289,18 +295,21 @@ class _Lowering:
     def _output_schema(self) -> pa.Schema:
         fields = [pa.field(f"p{i}", self._plain_type(name)) for i, name in enumerate(self.partition)]
         times = [pa.field(name, self.time_type.arrow) for name in (START, END)]
-        return pa.schema([*fields, *times, pa.field(COUNT, pa.int64()), *self.values.fields()])
+        detected = [pa.field(DETECTED_AT, self.time_type.arrow)] if self.detects else []
+        return pa.schema([*fields, *times, pa.field(COUNT, pa.int64()), *self.values.fields(), *detected])
 
     def _plain_type(self, name: str) -> pa.DataType:
         dtype = self.schema.field(name).type
         return dtype.value_type if pa.types.is_dictionary(dtype) else dtype
 
     def _project(self, types: Sequence[tuple[str, str]], values: Sequence[SqlColumn]) -> tuple[SqlColumn, ...]:
-        """Partition columns, the type, start, end, count, values."""
+        """Partition columns, the type, start, end, count, values, the instant that decided."""
         made = [SqlColumn(name, f"`p{i}`", f'"p{i}"', origin=name) for i, name in enumerate(self.partition)]
         made += [SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for name, block in types]
         made += [SqlColumn(name, f"`{name}`", f'"{name}"', origin=self.ts) for name in (START, END)]
         made += [SqlColumn(COUNT, f"`{COUNT}`", f'"{COUNT}"'), *values]
+        if self.detects:
+            made.append(SqlColumn(DETECTED_AT, f"`{DETECTED_AT}`", f'"{DETECTED_AT}"', origin=self.ts))
         seen: set[str] = set()
         for column in made:
             if column.name.lower() in seen:

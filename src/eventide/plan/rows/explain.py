@@ -7,6 +7,7 @@ from eventide.lang.rows.write import write_clause
 from eventide.operators.rows.spec import RowsSpec
 from eventide.plan.physical import Physical
 from eventide.plan.rows.streams import memory_lines
+from eventide.plan.skew import hot_key_lines
 
 
 def explain_rows(query: RowQuery, physical: Physical) -> str:
@@ -19,6 +20,9 @@ def explain_rows(query: RowQuery, physical: Physical) -> str:
         "Conditions": _conditions(spec),
         "On a stream it keeps": "\n".join(memory_lines(spec, physical.stream_refusal)),
     }
+    skew = hot_key_lines(physical) if physical.stream_refusal is None else []
+    if skew:
+        sections["On a stream it is shared out"] = "\n".join(["hash of the partition columns to buckets", *skew])
     return "\n\n".join(f"{title}\n{_indented(text)}" for title, text in sections.items())
 
 

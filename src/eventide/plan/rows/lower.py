@@ -22,6 +22,7 @@ from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import DURATION, MONTHS, column_type, kind, type_name
 from eventide.plan.expressions.write_sql import write_spark, write_typed
+from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.options import Options
 from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.references import is_orderable
@@ -53,7 +54,8 @@ def prepare_rows(
     on_stream: bool = False,
 ) -> Physical:
     """The executable form of a clause over rows of a schema."""
-    return _Lowering(query, schema, engine, options, on_stream).physical()
+    made = _Lowering(query, schema, engine, options, on_stream).physical()
+    return with_facts(made, read_columns(made, schema), {"ts_unit": options.ts_unit})
 
 
 class _Lowering:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.lang.positions import span_of
 from eventide.lang.situations import END
-from eventide.operators.situations.measures import output_type
+from eventide.lang.tree import Span
+from eventide.operators.situations.measures import BITS, BY, output_type
+from eventide.operators.situations.moments import N_PARTS
 from eventide.operators.situations.spec import Measure
 from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import Columns
@@ -21,46 +22,12 @@ from eventide.plan.physical import SqlColumn
 from eventide.plan.places import error_at
 from eventide.plan.references import is_orderable
 from eventide.plan.results import project_item, renamed
+from eventide.plan.situations.functions import arguments_of, function_of, kept_form
+from eventide.plan.situations.refusals import call_span
 from eventide.plan.trends.aggregates import without_symbol
 
-_NODES: dict[type[exp.Expr], str] = {
-    exp.Count: "COUNT",
-    exp.Sum: "SUM",
-    exp.Avg: "AVG",
-    exp.Min: "MIN",
-    exp.Max: "MAX",
-    exp.First: "FIRST",
-    exp.FirstValue: "FIRST",
-    exp.AnyValue: "FIRST",
-    exp.Last: "LAST",
-    exp.LastValue: "LAST",
-    exp.Stddev: "STDDEV_SAMP",
-    exp.StddevSamp: "STDDEV_SAMP",
-    exp.StddevPop: "STDDEV_POP",
-    exp.Variance: "VAR_SAMP",
-    exp.VariancePop: "VAR_POP",
-    exp.CountIf: "COUNT_IF",
-    exp.LogicalAnd: "MIN",
-    exp.LogicalOr: "MAX",
-}
-_NAMES = {
-    "EVERY": "MIN",
-    "SOME": "MAX",
-    "ANY": "MAX",
-    "MEAN": "AVG",
-    "STD": "STDDEV_SAMP",
-    "STDDEV_POP": "STDDEV_POP",
-    "VAR_SAMP": "VAR_SAMP",
-}
-_NUMBERS = ("SUM", "AVG", "STDDEV_SAMP", "STDDEV_POP", "VAR_SAMP", "VAR_POP")
+_PICKS = ("FIRST", "LAST", "FIRST_PRESENT", "LAST_PRESENT", "MIN", "MAX", *BY)  # some event's value
 _DIGITS = 18  # of a decimal that 64 bits hold
-
-
-def function_of(node: exp.Expr) -> str | None:
-    """The aggregate that a node is, by the name that operators have for it; None for anything else."""
-    if isinstance(node, exp.Anonymous):
-        return _NAMES.get(str(node.this).upper())
-    return _NODES.get(type(node))
 
 
 def bound_of(node: exp.Expr) -> tuple[str, str] | None:
@@ -114,8 +81,8 @@ class Aggregates:
         ends = bound_of(item.tree)
         if ends is not None:
             origin = self.plan.ts
-        elif function_of(item.tree) in ("FIRST", "LAST", "MIN", "MAX") and isinstance(item.tree.this, exp.Column):
-            origin = item.tree.this.name
+        elif function_of(item.tree) in _PICKS and isinstance(arguments_of(item.tree)[0], exp.Column):
+            origin = arguments_of(item.tree)[0].name
         elif isinstance(item.tree, exp.Column):
             origin = item.tree.name
         return SqlColumn(item.name, f"`{tree.name}`", f'"{tree.name}"', origin)
@@ -129,34 +96,42 @@ class Aggregates:
         return self._made[text]
 
     def _make(self, node: exp.Expr, item: Item) -> Measure:
-        function = function_of(node)
-        assert function is not None
-        argument = node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
-        if isinstance(argument, exp.Identifier):
-            return Measure(self.numbers[argument.name], "COUNT")
-        (symbol,) = {column.table for column in argument.find_all(exp.Column)}
-        if function == "COUNT_IF":
-            argument = exp.Case(ifs=[exp.If(this=argument.copy(), true=exp.Literal.number(1))])
-            function = "COUNT"
-        value = self._value(argument, item)
-        self.columns.add_values([value])
-        dtype = value.dtype if not isinstance(value.expression, exp.Column) else self._given(value.expression)
-        measure = Measure(self.numbers[symbol], function, self.columns.value_names.pop(), dtype)
-        self._check(measure, node, item)
+        written = function_of(node)
+        assert written is not None
+        span = call_span(node, item.span, self.plan.query.text)
+        arguments = arguments_of(node)
+        if isinstance(arguments[0], exp.Identifier):
+            return Measure(self.numbers[arguments[0].name], "COUNT")
+        (symbol,) = {column.table for argument in arguments for column in argument.find_all(exp.Column)}
+        function, arguments = kept_form(written, arguments)
+        columns: list[str | pa.DataType | None] = []
+        for argument in arguments:
+            value = self._value(argument, item)
+            self.columns.add_values([value])
+            dtype = value.dtype if not isinstance(value.expression, exp.Column) else self._given(value.expression)
+            self._check(function, written, dtype, span)
+            columns += [self.columns.value_names.pop(), dtype]
+        measure = Measure(self.numbers[symbol], function, *columns)
+        by = measure.other_dtype
+        if function in BY and by is not None and not is_orderable(by):
+            message = f"{written.lower()} needs a plain value to go by, but this is {type_name(by)}"
+            raise error_at(self.plan.query, span, message)
         return measure
 
-    def _check(self, measure: Measure, node: exp.Expr, item: Item) -> None:
-        dtype, query = measure.dtype, self.plan.query
+    def _check(self, function: str, written: str, dtype: pa.DataType | None, span: Span) -> None:
+        query, word = self.plan.query, written.lower().removesuffix("_samp")
         assert dtype is not None
-        word = measure.function.split("_")[0].lower()
-        span = span_of(node, item.span)
-        if measure.function in _NUMBERS and not is_number(canonical(dtype)):
+        if function in ("SUM", "AVG", *N_PARTS) and not is_number(canonical(dtype)):
             hint = "count, min, max, first and last take other types"
             raise error_at(query, span, f"{word} needs a number, but this is {type_name(dtype)}", hint)
-        if measure.function in _NUMBERS and pa.types.is_decimal(dtype) and dtype.precision > _DIGITS:
+        if function in BITS and not pa.types.is_integer(dtype):
+            raise error_at(query, span, f"{word} needs a whole number, but this is {type_name(dtype)}")
+        if function in ("SUM", "AVG") and pa.types.is_decimal(dtype) and dtype.precision > _DIGITS:
             hint = f"cast it to DECIMAL({_DIGITS}, {min(dtype.scale, _DIGITS)}) or to DOUBLE"
             raise error_at(query, span, f"{word} takes decimals of at most {_DIGITS} digits", hint)
-        if measure.function in ("MIN", "MAX") and not is_orderable(dtype):
+        if written in ("BOOL_AND", "BOOL_OR", "COUNT_IF") and function != "COUNT" and not pa.types.is_boolean(dtype):
+            raise error_at(query, span, f"{word} needs a condition, but this is {type_name(dtype)}")
+        if function in ("MIN", "MAX") and not is_orderable(dtype):
             raise error_at(query, span, f"{word} needs a plain value, but this is {type_name(dtype)}")
 
     def fields(self) -> list[pa.Field]:

@@ -16,8 +16,17 @@ from eventide.plan.bound import Bound, Item
 from eventide.plan.options import Options
 from eventide.plan.places import error_at, option_error
 from eventide.plan.references import hold_counted_symbols, qualify, references
-from eventide.plan.situations.aggregates import bound_of, function_of
-from eventide.plan.situations.refusals import check_conditions, check_returned, not_kept
+from eventide.plan.situations.aggregates import bound_of
+from eventide.plan.situations.functions import arguments_of, filtered, function_of, is_other_aggregate, takes
+from eventide.plan.situations.refusals import (
+    KNOWN,
+    call_span,
+    check_conditions,
+    check_returned,
+    check_situations,
+    is_bound,
+    not_kept,
+)
 from eventide.plan.symbols import find_symbol
 
 
@@ -55,10 +64,11 @@ def _default_items(plan: Bound) -> tuple[Item, ...]:
 
 def _bind_item(item: ReturnItem, plan: Bound) -> Item:
     query, source, symbols = plan.query, item.value, plan.symbols
+    check_situations(source.tree, source.span, query, symbols, plan.schema)
     tree = hold_counted_symbols(source.tree, source.span, query, symbols)
 
     def hold_ends(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Anonymous) or str(node.this).upper() not in ("START", END):
+        if not is_bound(node):
             return node
         span = span_of(node, source.span)
         word = "end" if str(node.this).upper() == END else "start"
@@ -69,9 +79,11 @@ def _bind_item(item: ReturnItem, plan: Bound) -> Item:
         held = exp.Identifier(this=symbol.name, quoted=True)
         return exp.Anonymous(this=str(node.this).upper(), expressions=[held])
 
-    made = tree.transform(hold_ends)
+    made = tree.transform(_plain_nulls).transform(hold_ends)
     assert isinstance(made, exp.Expression)
     check_returned(made, source.span, query, symbols, plan.schema)
+    made = made.transform(lambda node: filtered(node) if isinstance(node, exp.Filter) else node)
+    assert isinstance(made, exp.Expression)
     aggregated = [span_of(node, source.span) for node in made.find_all(exp.Column) if _inside(node)]
 
     def unqualified(column: str, span: Span) -> str | None:
@@ -88,32 +100,51 @@ def _bind_item(item: ReturnItem, plan: Bound) -> Item:
     return Item(name, made, references(made), True, item.span)
 
 
+def _plain_nulls(node: exp.Expr) -> exp.Expr:
+    """`first(A.x) RESPECT NULLS` is `first(A.x)`; IGNORE NULLS belongs to the aggregate before FILTER."""
+    if isinstance(node, exp.RespectNulls):
+        return node.this  # type: ignore[no-any-return]
+    if isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.Filter):
+        inner = node.this.copy()
+        inner.set("this", exp.IgnoreNulls(this=inner.this.copy()))
+        return inner
+    return node
+
+
 def _check_node(node: exp.Expr, default: Span, plan: Bound) -> None:
     query, span = plan.query, span_of(node, default)
     function = function_of(node)
     if function is None:
-        if isinstance(node, exp.AggFunc):
-            raise not_kept(node, span, query)
+        if is_other_aggregate(node):
+            raise not_kept(node, call_span(node, default, query.text), query)
         if isinstance(node, exp.Column) and node.table and not _inside(node):
             hint = f"a situation has many events: write first({node.table}.{node.name}) or another aggregate"
             raise error_at(query, span, f"which event's '{node.table}.{node.name}'?", hint)
         return
     if _inside(node):
         raise error_at(query, span, "an aggregate stands inside another one", "an aggregate is over events")
-    argument = node.expressions[0] if isinstance(node, exp.Anonymous) and node.expressions else node.args.get("this")
-    more = node.args.get("expressions") if not isinstance(node, exp.Anonymous) else node.expressions[1:]
-    if isinstance(argument, exp.Distinct) or more or argument is None:
+    span = call_span(node, default, query.text)
+    arguments = arguments_of(node)
+    least, most = takes(function)
+    if any(isinstance(each, exp.Distinct) for each in arguments):
+        raise error_at(query, span, "DISTINCT would need all values of a situation", KNOWN)
+    if len(arguments) < least or (most is not None and len(arguments) > most):
+        if least == 2:
+            word = function.lower()
+            raise error_at(query, span, f"{word} takes two values of each event", f"for example {word}(B.x, B.y)")
         raise error_at(query, span, "an aggregate takes one value of each event", "for example avg(B.speed)")
-    if isinstance(argument, exp.Star):
+    if isinstance(arguments[0], exp.Star):
         hint = f"write count({next(iter(plan.symbols))}.*)"
         raise error_at(query, span, "which situation's events are counted?", hint)
-    if isinstance(argument, exp.Identifier):
+    if isinstance(arguments[0], exp.Identifier):
         return
-    names = {column.table for column in argument.find_all(exp.Column)}
+    names = {column.table for each in arguments for column in each.find_all(exp.Column)}
     if len(names) != 1 or "" in names:
         hint = f"name its situation: avg({next(iter(plan.symbols))}.x)"
         raise error_at(query, span, "an aggregate goes over the events of one situation", hint)
-    type_of(argument, plan.schema, query, default)
+    for each in arguments:
+        assert isinstance(each, exp.Expression)
+        type_of(each, plan.schema, query, default)
 
 
 def _inside(node: exp.Expr) -> bool:
@@ -136,10 +167,12 @@ def _default_name(tree: exp.Expr, text: str) -> str:
     word = plain.split("(")[0].strip().lower()
     if function_of(tree) is None:
         return plain
-    argument = tree.expressions[0] if isinstance(tree, exp.Anonymous) else tree.this
-    if isinstance(argument, exp.Identifier):
-        return f"{word}_{argument.name}"
-    return f"{word}_{argument.table}_{argument.name}" if isinstance(argument, exp.Column) else plain
+    arguments = arguments_of(tree)
+    if isinstance(arguments[0], exp.Identifier):
+        return f"{word}_{arguments[0].name}"
+    if len(arguments) > 1 or isinstance(tree, exp.IgnoreNulls) or not isinstance(arguments[0], exp.Column):
+        return plain
+    return f"{word}_{arguments[0].table}_{arguments[0].name}"
 
 
 def _check_names(items: tuple[Item, ...], query: SituationQuery, plan: Bound) -> None:

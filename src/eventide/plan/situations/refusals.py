@@ -8,13 +8,19 @@ from collections.abc import Mapping
 import pyarrow as pa
 from sqlglot import exp
 
+from eventide.errors import did_you_mean
 from eventide.lang.positions import span_of
+from eventide.lang.situations import END
 from eventide.lang.tree import EventQuery, SituationQuery, Span
 from eventide.plan.bound import Symbol
 from eventide.plan.places import error_at
 from eventide.plan.references import is_next
+from eventide.plan.situations.functions import function_of
 
-KNOWN = "what can: first, last, count, count_if, sum, avg, min, max, stddev, variance, bool_and and bool_or"
+KNOWN = (
+    "what can be kept: first, last, any_value (also IGNORE NULLS), count, count_if, sum, avg, min, max, min_by, max_by,"
+    " stddev, variance, skewness, kurtosis, corr, covar_pop, covar_samp, regr_..., bool_and, bool_or and bit_..."
+)
 _OTHER_EVENTS = ("PREV", "NEXT")
 _CALLED = re.compile(r"\w+\s*\(")
 _CALL = re.compile(r"(\w+)\s*\(\s*$")
@@ -39,6 +45,31 @@ def check_conditions(query: SituationQuery, schema: pa.Schema) -> None:
                 raise error_at(query, span, "the condition of a situation is about one event", hint)
 
 
+def check_situations(
+    tree: exp.Expr, default: Span, query: EventQuery, symbols: Mapping[str, Symbol], schema: pa.Schema
+) -> None:
+    """Every name before a dot is a situation's, or a column's; what is counted, starts and ends is a situation."""
+    situations = {name.lower() for name in symbols}
+    columns = {name.lower() for name in schema.names}
+    for node in tree.find_all(exp.Column):
+        first, *rest = node.parts
+        called = node.parent if isinstance(node.parent, exp.Count) or is_bound(node.parent) else None
+        if first.name.lower() in situations or isinstance(first, exp.Star) or (not rest and called is None):
+            continue
+        span = span_of(first, span_of(node, default))
+        if first.name.lower() not in columns:
+            hint = did_you_mean(first.name, symbols)
+            raise error_at(query, span, f"the situation '{first.name}' is not defined", hint)
+        if not rest and isinstance(called, exp.Count):
+            hint = "write " + " or ".join(f"{name}.{first.name}" for name in list(symbols)[:3])
+            raise error_at(query, span, f"which situation's '{first.name}'?", hint)
+
+
+def is_bound(node: exp.Expr | None) -> bool:
+    """Whether a node is `start(...)` or `end(...)`."""
+    return isinstance(node, exp.Anonymous) and str(node.this).upper() in ("START", END)
+
+
 def check_returned(
     tree: exp.Expr, default: Span, query: EventQuery, symbols: Mapping[str, Symbol], schema: pa.Schema
 ) -> None:
@@ -48,11 +79,10 @@ def check_returned(
     for node in tree.walk():
         span = span_of(node, default)
         if isinstance(node, exp.Filter):
-            hint = "aggregate a CASE: max(CASE WHEN A.x > 0 THEN A.x END)"
-            raise error_at(query, span, "FILTER has no place in a situation query", hint)
-        if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
-            hint = "first and last are the values of the first and the last event, NULL or not"
-            raise error_at(query, span, "NULLs cannot be passed over", hint)
+            _check_filter(node, span, query)
+        if isinstance(node, exp.IgnoreNulls) and function_of(node) is None:
+            hint = "aggregates leave out NULLs; first, last and any_value take IGNORE NULLS"
+            raise error_at(query, span, "IGNORE NULLS has no place here", hint)
         if not isinstance(node, exp.Column):
             continue
         first, *rest = (part.name.lower() for part in node.parts)
@@ -64,13 +94,40 @@ def check_returned(
             raise error_at(query, span, f"unknown column '{rest[0]}'", f"write {rest[0]}({situations[first]})")
 
 
+def _check_filter(node: exp.Filter, span: Span, query: EventQuery) -> None:
+    """FILTER is for what leaves out NULLs, and about the events that are aggregated."""
+    function = function_of(node.this)
+    if function is None:
+        raise not_kept(node.this, call_span(node.this, span, query.text), query)
+    if function in ("FIRST", "LAST"):
+        word = function.lower()
+        hint = f"write {word}(A.x, true) FILTER (WHERE ...), which passes over NULLs, too"
+        raise error_at(query, span, f"FILTER would leave NULLs to {word}", hint)
+    counted = node.this.this
+    others = [column for column in node.expression.find_all(exp.Column) if column.table]
+    if isinstance(counted, exp.Star) or any(
+        isinstance(counted, exp.Identifier) and column.table.lower() != counted.name.lower() for column in others
+    ):
+        hint = "count(A.*) FILTER (WHERE A.x > 5) counts events of A"
+        raise error_at(query, span, "an aggregate goes over the events of one situation", hint)
+
+
+def call_span(node: exp.Expr, default: Span, text: str) -> Span:
+    """Where a call stands, from its name to its closing bracket: sqlglot has no place for some names."""
+    start, end = (span := span_of(node, default)).start, span.end
+    before = _CALL.search(text[:start])
+    if before is not None and not _CALLED.match(text[start:end]):
+        start = before.start()
+    for _ in range(text.count("(", start, end) - text.count(")", start, end)):
+        end = text.find(")", end) + 1 or end
+    return Span(start, end)
+
+
 def not_kept(node: exp.Expr, span: Span, query: EventQuery) -> Exception:
     """The error about an aggregate that would need all events of a situation, by the name that was written."""
-    text = query.text
-    before = _CALL.search(text[: span.start])
-    if before is not None and not _CALLED.match(text[span.start : span.end]):
-        # sqlglot has no place for the names of some functions.
-        span = Span(before.start(), min(span.end + 1, len(text)))
-    written = text[span.start : span.end].split("(")[0].strip()
+    written = query.text[span.start : span.end].split("(")[0].strip()
     name = written.lower() if written.isidentifier() else node.sql_name().lower()  # type: ignore[attr-defined]
+    if name in ("try_sum", "try_avg"):
+        plain = name.removeprefix("try_")
+        return error_at(query, span, f"there is no {name} here", f"write {plain}: too large a sum is an error")
     return error_at(query, span, f"{name} cannot be kept event by event", KNOWN)

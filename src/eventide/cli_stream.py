@@ -1,0 +1,217 @@
+"""`eventide stream`: a query that keeps running from Kafka or a folder to Kafka, a folder or the terminal."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eventide import api
+from eventide.engines.addresses import Folder, Terminal, Topic, checkpoint_of, sink_of, source_of
+from eventide.errors import EventideError, InputError, QueryError
+from eventide.lang.durations import parse_length
+from eventide.lang.rows import parse_statement
+from eventide.stream_job import Job, Signals, run_job
+
+_SQL = re.compile(r"\bMATCH_RECOGNIZE\b", re.IGNORECASE)
+
+
+def stream(
+    query_file: Annotated[Path | None, typer.Argument(help="A file with one query, or with SQL.")] = None,
+    *,
+    source: Annotated[str, typer.Option("--from", help="kafka://host:9092/topic, or a folder of files.")],
+    sink: Annotated[str, typer.Option("--to", help="kafka://host:9092/topic, a folder, or - for the terminal.")],
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(help="Where the stream keeps its place and state. Default: TO.checkpoint beside a folder."),
+    ] = None,
+    schema: Annotated[
+        str | None, typer.Option(help='The events\' columns: "user string, ts timestamp", or a file with that.')
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option(help="Of Kafka's records: json, avro or raw. Of files: parquet, json or csv.")
+    ] = None,
+    to_format: Annotated[str | None, typer.Option(help="Of the files that are written: parquet, json or csv.")] = None,
+    bad: Annotated[str | None, typer.Option(help="A folder for the records that are no events.")] = None,
+    rules: Annotated[Path | None, typer.Option(help="A folder of queries, instead of QUERY_FILE.")] = None,
+    table: Annotated[str, typer.Option(help="What a SQL statement calls the stream.")] = "events",
+    ts: Annotated[str | None, typer.Option(help="The time column.")] = None,
+    ts_unit: Annotated[str | None, typer.Option(help="Unit of an integer time column: s, ms or us.")] = None,
+    type_column: Annotated[str | None, typer.Option("--type", help="The column that holds the event type.")] = None,
+    partition_by: Annotated[str | None, typer.Option(help="The partition columns, with commas between.")] = None,
+    allowed_lateness: Annotated[
+        str | None, typer.Option(help="How much later than others an event may come: '10 seconds'.")
+    ] = None,
+    trigger: Annotated[str | None, typer.Option(help="How often a batch begins: '2 seconds'.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="Process what is there, and stop.")] = False,
+    starting: Annotated[str, typer.Option(help="Where a new stream begins in Kafka: earliest or latest.")] = "earliest",
+    batch_events: Annotated[
+        int | None, typer.Option(min=1, help="At most so many records of Kafka in a batch.")
+    ] = 1_000_000,
+    batch_files: Annotated[int | None, typer.Option(min=1, help="At most so many files in a batch.")] = None,
+    retries: Annotated[int, typer.Option(min=0, help="How often in a row to try again when a broker is away.")] = 10,
+    every: Annotated[float, typer.Option(min=0.1, help="Seconds between lines when this is no terminal.")] = 10.0,
+    metrics_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Serve metrics for Prometheus.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --to -: print the rows as JSON, one a line.")] = False,
+    conf: Annotated[list[str] | None, typer.Option("--conf", help="A setting of Spark, as name=value.")] = None,
+    log: Annotated[Path | None, typer.Option(help="Append what Spark prints to this file.")] = None,
+) -> None:
+    """Run a query over a stream, and show what happens.
+
+    Ctrl-C or SIGTERM stops at the end of the batch. The same command goes on where it was stopped.
+    """
+    target = sink_of(sink, to_format)
+    if as_json and not isinstance(target, Terminal):
+        raise InputError("--json prints the rows, so it goes with --to -", hint="--to-format json writes JSON files")
+    options = {
+        "ts": ts,
+        "ts_unit": ts_unit,
+        "type": type_column,
+        "partition_by": partition_by,
+        "allowed_lateness": allowed_lateness,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    if rules is not None:
+        make_rows, time_column = _rules(rules, query_file, given), ts
+    else:
+        make_rows, time_column = _query(query_file, given, table, with_ids=isinstance(target, Topic))
+    job = Job(
+        title=str(rules if rules is not None else query_file),
+        make_rows=make_rows,
+        ts=time_column,
+        source=source_of(source, format),
+        format=format,
+        sink=target,
+        checkpoint=checkpoint_of(checkpoint, target),
+        schema=_schema(schema),
+        bad=bad,
+        trigger=_trigger(trigger, once),
+        once=once,
+        starting=starting,
+        batch_events=batch_events,
+        batch_files=batch_files,
+        retries=retries,
+        settings=dict(_setting(text) for text in conf or []),
+        metrics_port=metrics_port,
+        log=log,
+    )
+    _check_bad(job)
+    _check_log(log)
+    run_with_view(job, as_json=as_json, every=every)
+
+
+def run_with_view(job: Job, *, as_json: bool, every: float) -> None:
+    """Run the job, and say at the end what it did."""
+    from eventide.live_view import View
+    from eventide.stream_screen import Screen
+
+    view = View(job.title, str(job.source), str(job.sink), time.time(), shows_rows=not isinstance(job.sink, Terminal))
+    with tempfile.TemporaryDirectory(prefix="eventide-stream-") as folder, Signals() as signals:
+        screen = Screen(view, as_json=as_json, every=every)
+        try:
+            run_job(job, view, screen, signals, checkpoint=job.checkpoint or f"{folder}/checkpoint")
+        finally:
+            screen.close()
+    print(f"{view.status}: {view.summary(time.time())}", file=sys.stderr)
+    if job.checkpoint is not None and not job.once:
+        print(f"the same command goes on from here; its place is kept in {job.checkpoint}", file=sys.stderr)
+
+
+def _query(path: Path | None, given: dict[str, Any], table: str, *, with_ids: bool) -> tuple[Any, str | None]:
+    """From the events' DataFrame to that of the rows, and the time column; the text is parsed before Spark starts."""
+    if path is None:
+        raise InputError("Missing argument 'QUERY_FILE'", hint="a file with one query, or --rules FOLDER")
+    text = read_text("query file", path)
+    if _SQL.search(text):
+        return _statement(text, given, table, with_ids=with_ids), None
+    query = api.query(text, **given)
+    if not with_ids or query.options.match_id:
+        return (lambda events, spark: query.run(events)), query.options.ts
+    with_id = replace(query, options=replace(query.options, match_id=True))
+    return (lambda events, spark: _run_with_ids(with_id, query, events)), query.options.ts
+
+
+def _run_with_ids(with_id: api.Query, without: api.Query, events: Any) -> Any:
+    """Rows with a match_id, by which readers of a topic drop repeats; without, where the query can have none."""
+    try:
+        return with_id.run(events)
+    except EventideError:
+        return without.run(events)
+
+
+def _statement(text: str, given: dict[str, Any], table: str, *, with_ids: bool) -> Any:
+    from eventide import recognition
+
+    parse_statement(text)
+    for name in given:
+        if name not in ("ts_unit", "allowed_lateness"):
+            option = "--" + name.replace("_", "-")
+            raise InputError(f"{option} is for queries, and the file holds SQL", hint="write it in MATCH_RECOGNIZE")
+    return lambda events, spark: recognition.sql(text, spark=spark, match_id=with_ids, **given, **{table: events})
+
+
+def _rules(folder: Path, query_file: Path | None, given: dict[str, Any]) -> Any:
+    if query_file is not None:
+        raise InputError("a query file and --rules are both given", hint="leave out one of them")
+    if not folder.is_dir():
+        raise InputError(f"there is no folder '{folder}'", hint="--rules takes a folder with a query in each file")
+    import eventide as ev
+
+    return lambda events, spark: ev.RuleSet(str(folder), **given).run(events)
+
+
+def read_text(what: str, path: Path) -> str:
+    """The text of a file that the user names."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"cannot read the {what} '{path}': {reason}") from error
+
+
+def _schema(given: str | None) -> str | None:
+    """Columns as DDL; a text without a blank names a file."""
+    if given is None or " " in given.strip():
+        return given
+    return " ".join(read_text("schema file", Path(given)).split())
+
+
+def _trigger(given: str | None, once: bool) -> str | None:
+    if given is None:
+        return None
+    if once:
+        raise InputError("--once reads what is there and stops, so --trigger has nothing to say", hint="leave out one")
+    try:
+        length = parse_length(given)
+    except QueryError as error:
+        raise InputError(f"--trigger '{given}': {error.message}", hint="for example --trigger '2 seconds'") from None
+    if length.in_events or length.amount < 1000:
+        raise InputError(f"--trigger '{given}' is no time of at least a millisecond", hint="--trigger '2 seconds'")
+    return given
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (equals and name):
+        raise InputError(f"--conf takes name=value, found '{text}'", hint="--conf spark.driver.memory=8g")
+    return name, value
+
+
+def _check_bad(job: Job) -> None:
+    if job.bad is None:
+        return
+    if isinstance(job.source, Folder) and job.source.format == "parquet":
+        raise InputError("a parquet file is read whole or not at all: there are no bad records", hint="leave out --bad")
+    if isinstance(job.sink, Folder) and job.sink.path.rstrip("/") == job.bad.rstrip("/"):
+        raise InputError("--bad and --to are the same folder", hint="name another for --bad")
+
+
+def _check_log(log: Path | None) -> None:
+    if log is not None and (log.is_dir() or not log.absolute().parent.is_dir()):
+        raise InputError(f"cannot write the log '{log}'", hint="name a file in a folder that exists")

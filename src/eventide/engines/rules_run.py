@@ -1,0 +1,63 @@
+"""Rules over events that have an end: all rules over one table, or one after the other over an input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from eventide.engines.computed import add_computed
+from eventide.engines.intake import take_in
+from eventide.engines.local.run import run
+from eventide.engines.local.sources import Source
+from eventide.engines.raw_columns import raw_columns
+from eventide.engines.rule_files import Rules
+from eventide.engines.rule_rows import found_rows, found_schema, problem_of, problem_row, to_found
+from eventide.engines.rules import Shared, plan_rule
+from eventide.operators.block import MIN_US
+from eventide.operators.factory import make_operator
+
+
+def run_bounded(events: pa.Table, rules: Rules, shared: Shared) -> Iterator[pa.RecordBatch]:
+    """What the rules find in all events of a bucket; one that fails is a problem, and the others go on."""
+    schema = found_schema(shared)
+    for name, written in rules.items():
+        try:
+            rule = plan_rule(written, shared)
+            block, _ = take_in(raw_columns(events, rule.physical, ("UTC", 1)), rule.physical.intake)
+            operator = make_operator(rule.physical.spec, compute=add_computed)
+            for results in (operator.process(block, MIN_US), operator.finish()):
+                for matches in results:
+                    yield found_rows(name, rule, matches, schema)
+        except MemoryError:
+            raise
+        except Exception as error:
+            yield problem_row(name, problem_of(error), schema)
+
+
+def check_rules(rules: Rules, shared: Shared) -> dict[str, str]:
+    """What is wrong with which rule."""
+    found = {}
+    for name, written in rules.items():
+        try:
+            plan_rule(written, shared)
+        except Exception as error:
+            found[name] = problem_of(error)
+    return found
+
+
+def run_source(source: Source, rules: Rules, shared: Shared) -> pa.Table:
+    """What the rules find in an input of the embedded engine, each in memory that the engine bounds."""
+    schema = found_schema(shared)
+    found: list[pa.RecordBatch] = []
+    source.hold()
+    for name, written in rules.items():
+        try:
+            rule = plan_rule(written, shared)
+            rows, _ = run(rule.physical, source)
+            found += [to_found(name, rule, batch, schema) for batch in rows.to_batches()]
+        except MemoryError:
+            raise
+        except Exception as error:
+            found.append(problem_row(name, problem_of(error), schema))
+    return pa.Table.from_batches(found, schema)

@@ -1,0 +1,96 @@
+"""Counters of a stream: a row per bucket and rule that goes with the result rows, and never reaches the user.
+
+Tasks put it behind a bucket's rows; Spark collects them as an observed metric, which is part of each micro-batch's
+progress, and filters them away.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, fields
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StringType, StructType
+
+COUNTERS = "__eventide_counters"
+# Names of observed metrics. Plans are put together, and Spark wants a name once in a plan: see `unique`.
+OBSERVED = "eventide_buckets"
+INTAKE = "eventide_intake"
+SOURCE = "eventide_source"
+EVENT_TIME = "detected_at"
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What one call for a bucket did: numbers of this call, but `open_runs` and `state_bytes` are those after it."""
+
+    bucket: int
+    events: int  # that came to the bucket, late ones among them
+    late_events: int
+    matches: int
+    open_runs: int
+    state_bytes: int
+    kernel_us: int
+    total_us: int
+    rule: str | None = None
+
+    def text(self) -> str:
+        """Numbers, then the rule: as text it costs a third of a row with names.
+
+        >>> Counters(3, 10, 1, 2, 4, 900, 50, 80, rule="fraud").text()
+        '3 10 1 2 4 900 50 80 fraud'
+        """
+        return " ".join(str(value) for value in astuple(self) if value is not None)
+
+    @classmethod
+    def parse(cls, text: str) -> Counters:
+        """What `text` gave.
+
+        >>> Counters.parse("3 10 1 2 4 900 50 80 two words").rule
+        'two words'
+        """
+        numbers = text.split(" ", _N_NUMBERS)
+        rule = numbers.pop() if len(numbers) > _N_NUMBERS else None
+        bucket, events, late, matches, runs, size, kernel_us, total_us = map(int, numbers)
+        return cls(bucket, events, late, matches, runs, size, kernel_us, total_us, rule)
+
+
+_N_NUMBERS = len(fields(Counters)) - 1
+
+
+def with_counters(rows: StructType) -> StructType:
+    """The schema of what tasks return: result rows, and the counters' column."""
+    return StructType([*rows.fields]).add(COUNTERS, StringType())
+
+
+def result_rows(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Result rows with the counters' column, which is NULL."""
+    return rows.append_column(COUNTERS, pa.nulls(rows.num_rows, pa.string()))
+
+
+def counter_rows(counters: Iterable[Counters], schema: pa.Schema, watermark_us: int) -> pa.RecordBatch:
+    """Rows of the schema, that of the results, with counters only.
+
+    Spark refuses a row whose event time is not later than the watermark, by a millisecond, or NULL.
+    """
+    texts = [each.text() for each in counters]
+    columns = [pa.nulls(len(texts), field.type) for field in schema]
+    times = schema.get_field_index(EVENT_TIME)
+    if times >= 0 and pa.types.is_timestamp(schema.field(times).type) and schema.field(times).type.tz is not None:
+        columns[times] = pa.array([max(watermark_us, 0) + 1000] * len(texts), pa.int64()).cast(schema.field(times).type)
+    names = [*schema.names, COUNTERS]
+    return pa.RecordBatch.from_arrays([*columns, pa.array(texts, pa.string())], names=names)
+
+
+def without_counters(rows: DataFrame) -> DataFrame:
+    """The result rows of what tasks returned; the counters go to the progress of each micro-batch."""
+    observed = rows.observe(unique(OBSERVED), sf.collect_list(COUNTERS).alias("counters"))
+    return observed.filter(f"{COUNTERS} IS NULL").drop(COUNTERS)
+
+
+def unique(name: str) -> str:
+    """A name for an observed metric that no other has."""
+    return f"{name}_{uuid.uuid4().hex[:12]}"

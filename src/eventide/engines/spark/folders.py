@@ -1,0 +1,92 @@
+"""A folder of files as a stream of events: parquet, JSON lines or CSV, and what cannot be read on the side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StringType, StructField, StructType
+
+from eventide.engines.spark.counters import SOURCE, unique
+from eventide.engines.spark.restarts import reason_of
+from eventide.errors import InputError
+
+_BAD = "__eventide_bad"
+_FILE = "__eventide_file"
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSource:
+    """The events of a folder, and the records that are none: `file`, `record`, `read` (what could be read of it)."""
+
+    events: DataFrame
+    bad: DataFrame | None
+
+
+def schema_of(spark: SparkSession, path: str, format: str | None, ddl: str | None) -> StructType:
+    """The events' columns: from DDL, or from the files that are there."""
+    if ddl is not None:
+        return declared(ddl)
+    if format is None:
+        raise InputError(
+            f"the folder '{path}' holds no files yet, so its columns are not known",
+            hint='add --schema "user string, ts timestamp, kind string", and --format',
+        )
+    reader: Any = spark.read.option("inferTimestamp", True).option("header", True).option("inferSchema", True)
+    try:
+        schema: StructType = reader.format(format).load(path).schema
+    except Exception as error:
+        raise InputError(f"cannot read '{path}': {reason_of(error)}", hint="--schema gives the columns") from error
+    if not schema.fields:
+        raise InputError(f"the files in '{path}' have no columns", hint="--schema gives them")
+    return schema
+
+
+def declared(ddl: str) -> StructType:
+    """The columns that a text declares, such as `user string, ts timestamp`."""
+    try:
+        return StructType.fromDDL(ddl)
+    except Exception as error:
+        said = reason_of(error)
+        raise InputError(
+            f"--schema is not a list of columns and types: {said}",
+            hint="for example --schema 'user string, ts timestamp, amount double', or a file with that",
+        ) from error
+
+
+def read_folder(
+    spark: SparkSession, path: str, format: str, schema: StructType, files_per_batch: int | None = None
+) -> FolderSource:
+    """The stream; records that do not fit the schema are counted, and are in `bad`, not among the events."""
+    reader: Any = spark.readStream.format(format)
+    if files_per_batch is not None:
+        reader = reader.option("maxFilesPerTrigger", files_per_batch)
+    if format == "parquet":
+        return FolderSource(reader.schema(schema).load(path), None)
+    # Whole records are looked at whatever the query reads, so that events and bad ones share them out.
+    columns = StructType([*schema.fields, StructField(_BAD, StringType())])
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _BAD}
+    names = [_quoted(name) for name in schema.names]
+    if format == "json":
+        lines = reader.format("text").load(path).where("trim(value) <> ''")
+        raw = lines.select(sf.from_json("value", columns, options).alias("event"), _file()).select("event.*", _FILE)
+    else:
+        reader = reader.options(**options, header=True, enforceSchema=False, columnPruning=False)
+        raw = reader.schema(columns).load(path).select(*names, _BAD, _file())
+    is_bad = sf.col(_BAD).isNotNull()
+    counted = raw.observe(
+        unique(SOURCE), sf.count_if(~is_bad).alias("events"), sf.count_if(is_bad).alias("bad_records")
+    )
+    read = sf.to_json(sf.struct(*names))
+    bad = raw.where(is_bad).select(sf.col(_FILE).alias("file"), sf.col(_BAD).alias("record"), read.alias("read"))
+    return FolderSource(counted.where(~is_bad).select(*names), bad)
+
+
+def _file() -> Column:
+    return sf.col("_metadata.file_path").alias(_FILE)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

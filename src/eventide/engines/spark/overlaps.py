@@ -1,0 +1,137 @@
+"""Events in slices of time that overlap by a window, a task each: for patterns where keys do not share the work out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
+
+from eventide.engines.computed import add_computed
+from eventide.engines.distribution import Choice
+from eventide.engines.intake import microseconds, take_in
+from eventide.engines.overlaps import most_slices
+from eventide.engines.parquet import Piece
+from eventide.engines.spark.batch import finisher, project, read_blocks
+from eventide.engines.spark.exchange import (
+    BLOCK_SCHEMA,
+    Batches,
+    block_pieces,
+    block_row,
+    reader,
+    select_events,
+)
+from eventide.engines.spark.parallelism import count_buckets
+from eventide.engines.spark.ship import ensure_shipped
+from eventide.operators.block import TS, concatenate, to_bytes
+from eventide.operators.factory import make_operator
+from eventide.operators.look_back import Slice, look_back_us, run_slice, slices
+from eventide.plan.physical import Physical
+
+_ACCURACY = 1000  # of the quantiles that cut a DataFrame's events
+
+
+def run_paths(
+    spark: SparkSession,
+    choice: Choice,
+    shares: Sequence[Sequence[Piece]],
+    physical: Physical,
+    *,
+    coded: Sequence[str] = (),
+    time_zone: str = "UTC",
+) -> DataFrame:
+    """The result rows of Parquet files; `shares` are read where events are exchanged."""
+    ensure_shipped(spark)
+    parts, intake = slices(choice.bounds), physical.intake
+    read = reader(physical, coded, time_zone)
+    if not choice.shares:
+
+        def make_blocks(batches: Batches) -> Batches:
+            for task in (task for batch in batches for task in batch.column(0).to_pylist()):
+                yield from _block_rows((take_in(table, intake)[0] for table in read(shares[task])), parts, physical)
+
+        blocks = spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(make_blocks, BLOCK_SCHEMA)
+        return _match_exchanged(blocks, parts, physical)
+    match, schema = _matcher(physical)
+
+    def read_and_match(batches: Batches) -> Batches:
+        for task in (task for batch in batches for task in batch.column(0).to_pylist()):
+            yield from match((take_in(table, intake)[0] for table in read(choice.shares[task])), parts[task])
+
+    return project(spark.range(0, len(parts), 1, len(parts)).mapInArrow(read_and_match, schema), physical)
+
+
+def run_frame(df: DataFrame, physical: Physical) -> DataFrame | None:
+    """The result rows of a batch DataFrame; None where its events are too few or too close for slices."""
+    spark = df.sparkSession
+    ensure_shipped(spark)
+    bounds = _bounds(df, physical)
+    if not bounds:
+        return None
+    parts, intake = slices(bounds), physical.intake
+
+    def make_blocks(batches: Batches) -> Batches:
+        tables = (pa.Table.from_batches([batch]) for batch in batches)
+        yield from _block_rows((take_in(table, intake)[0] for table in tables), parts, physical)
+
+    return _match_exchanged(select_events(df, physical).mapInArrow(make_blocks, BLOCK_SCHEMA), parts, physical)
+
+
+def _bounds(df: DataFrame, physical: Physical) -> tuple[int, ...]:
+    """Instants between which about as many events lie each: reads the events' times, once."""
+    n_slices, back_us = count_buckets(df.sparkSession), look_back_us(physical.spec)
+    assert back_us is not None
+    time = sf.col(TS)
+    shares = [i / n_slices for i in range(1, n_slices)]
+    times = select_events(df, physical).filter(time.isNotNull()).select(time)
+    found = times.select(sf.min(time), sf.max(time), sf.percentile_approx(time, shares, _ACCURACY)).toArrow()
+    (row,) = found.to_pylist()
+    ends, cuts = [row[name] for name in found.column_names[:2]], row[found.column_names[2]]
+    if ends[0] is None or not cuts:
+        return ()
+    times_us = microseconds(pa.chunked_array([pa.array([*ends, *cuts], found.schema.field(0).type)]), physical.intake)
+    first_us, last_us, *cuts_us = times_us.to_pylist()
+    n_fitting = most_slices(n_slices, last_us - first_us, back_us)
+    kept = [cuts_us[i * n_slices // n_fitting - 1] for i in range(1, n_fitting)]
+    return tuple(sorted({us for us in kept if us > first_us}))
+
+
+def _block_rows(blocks: Iterable[pa.Table], parts: Sequence[Slice], physical: Physical) -> Batches:
+    """Every slice's events of the blocks; an event that slices look back on stands in several."""
+    back_us = look_back_us(physical.spec)
+    assert back_us is not None
+    for block in blocks:
+        for number, part in enumerate(parts):
+            mine = part.cut(block, back_us)
+            if mine.num_rows:
+                yield from (block_row(number, to_bytes(piece)) for piece in block_pieces(mine))
+
+
+def _match_exchanged(blocks: DataFrame, parts: Sequence[Slice], physical: Physical) -> DataFrame:
+    match, schema = _matcher(physical)
+
+    def match_blocks(batches: Batches) -> Batches:
+        held: dict[int, list[pa.Table]] = {}
+        for batch in batches:
+            for number, block in zip(batch.column("bucket").to_pylist(), read_blocks(iter([batch])), strict=True):
+                held.setdefault(number, []).append(block)
+        for number, mine in held.items():
+            yield from match(mine, parts[number])
+
+    return project(blocks.repartitionById(len(parts), "bucket").mapInArrow(match_blocks, schema), physical)
+
+
+def _matcher(physical: Physical) -> tuple[Callable[[Iterable[pa.Table], Slice], Batches], StructType]:
+    """For a task: the rows that a slice decides, of blocks that hold its events and those it looks back on."""
+    finish, schema = finisher(physical)
+    spec, back_us = physical.spec, look_back_us(physical.spec)
+    assert back_us is not None
+
+    def match(blocks: Iterable[pa.Table], part: Slice) -> Batches:
+        mine = [cut for block in blocks if (cut := part.cut(block, back_us)).num_rows]
+        if mine:
+            yield from finish(run_slice(make_operator(spec, compute=add_computed), concatenate(mine), part))
+
+    return match, schema

@@ -1,0 +1,98 @@
+"""The rules as a streaming source: the offset is the whole set, so the checkpoint's log of offsets replays changes.
+
+A micro-batch that sees a change gets one row for each bucket: `(bucket, data, changes)`, with the changes as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+
+from eventide.engines.rule_files import make_differ, make_reader
+
+ROW_SCHEMA = "bucket int, data binary, changes string"
+_FORMAT = "eventide_rules"
+
+
+def rule_changes(spark: SparkSession, path: str, labels: Sequence[int]) -> DataFrame:
+    """A streaming DataFrame of the changes at a path, for every bucket."""
+    spark.dataSource.register(make_source())
+    return spark.readStream.format(_FORMAT).option("path", path).option("labels", json.dumps(list(labels))).load()
+
+
+def make_source() -> type[DataSource]:
+    """The source's class, which travels by value: see `make_processor`."""
+    read_rules, changes_between = make_reader(), make_differ()
+    schema, name = ROW_SCHEMA, _FORMAT
+
+    class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+        """Spark keeps one object for a run of the query."""
+
+        def __init__(self, path: str, labels: str) -> None:
+            self.path = path
+            self.labels = labels
+            self.ends = False
+            self.target: dict[str, Any] | None = None
+            self.sign: str | None = None
+
+        def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+            return {"rules": {}}
+
+        def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: N802
+            self.say_reading()
+            # Names are in order: Spark compares offsets as texts.
+            found = self.target or {"rules": read_rules(self.path, start["rules"])}
+            self.target = found if self.ends else None
+            return found
+
+        def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+            self.ends = True
+
+        def say_reading(self) -> None:
+            """A file beside that of a table, for who keeps it up to date, while this reader reads."""
+            import os
+            import tempfile
+
+            folder = f"{self.path}.readers"
+            if self.sign is None and os.path.isdir(folder):
+                handle, self.sign = tempfile.mkstemp(dir=folder)
+                os.close(handle)
+
+        def stop(self) -> None:
+            import os
+
+            if self.sign is not None and os.path.exists(self.sign):
+                os.remove(self.sign)
+
+        def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+            import json
+
+            changes = changes_between(start["rules"], end["rules"])
+            return [InputPartition((self.labels, json.dumps(changes)))] if changes else []
+
+        def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+            import json
+
+            labels, changes = partition.value
+            for label in json.loads(labels):
+                yield label, None, changes
+
+    class Source(DataSource):  # type: ignore[misc]
+        """Options: `path`, and `labels`, the buckets as a JSON list."""
+
+        @classmethod
+        def name(cls) -> str:
+            return name
+
+        def schema(self) -> str:
+            return schema
+
+        def streamReader(self, schema: Any) -> Reader:  # noqa: N802
+            return Reader(self.options["path"], self.options["labels"])
+
+    return Source

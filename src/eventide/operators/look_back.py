@@ -1,0 +1,67 @@
+"""Slices of time for operators whose state is the events of the last window: a slice looks back on those before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.operators.block import MAX_US, MIN_US, TS
+from eventide.operators.holding import WatermarkOperator
+from eventide.operators.patterns.spec import PatternSpec
+from eventide.operators.protocol import Operator, Results
+from eventide.operators.sequence import SequenceSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The instants from `first_us` up to `stop_us`; the first slice begins at MIN_US, the last one stops at MAX_US."""
+
+    first_us: int
+    stop_us: int
+
+    def cut(self, block: pa.Table, back_us: int) -> pa.Table:
+        """The events of the slice, and those that it looks back on.
+
+        >>> Slice(20, 40).cut(pa.table({"ts": [14, 15, 20, 39, 40]}), back_us=5).column("ts").to_pylist()
+        [15, 20, 39]
+        """
+        ts = block.column(TS)
+        from_us = self.first_us if self.first_us == MIN_US else max(MIN_US, self.first_us - back_us)
+        return block.filter(pc.and_(pc.greater_equal(ts, from_us), pc.less(ts, self.stop_us)))
+
+
+def slices(bounds: tuple[int, ...]) -> list[Slice]:
+    """All time, cut at the bounds.
+
+    >>> [(each.first_us == MIN_US, each.stop_us == MAX_US) for each in slices((10, 20))]
+    [(True, False), (False, False), (False, True)]
+    """
+    edges = (MIN_US, *bounds, MAX_US)
+    return [Slice(first, stop) for first, stop in pairwise(edges)]
+
+
+def look_back_us(spec: object) -> int | None:
+    """How long before a slice the events lie that its matches may need; None where all matches depend on each other.
+
+    A limit on matches counts those of all slices together.
+    """
+    if not isinstance(spec, SequenceSpec | PatternSpec) or spec.window_us is None or spec.max_matches is not None:
+        return None
+    return spec.kept_us if isinstance(spec, PatternSpec) else spec.window_us
+
+
+def run_slice(operator: Operator, block: pa.Table, part: Slice) -> Results:
+    """What is decided in the slice; `block` holds its events and those it looks back on."""
+    assert isinstance(operator, WatermarkOperator)
+    if part.first_us != MIN_US:
+        is_earlier = pc.less(block.column(TS), part.first_us)
+        operator.look_back(block.filter(is_earlier), part.first_us - 1)
+        block = block.filter(pc.invert(is_earlier))
+    if part.stop_us != MAX_US:
+        yield from operator.process(block, part.stop_us - 1)
+        return
+    yield from operator.process(block, MIN_US)
+    yield from operator.finish()

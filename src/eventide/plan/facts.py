@@ -1,0 +1,48 @@
+"""What saved state depends on besides the query's text: the types and places of columns, and some options.
+
+With other ones the state would be read wrongly, so it is refused. Not among them is what only later events meet:
+`allowed_lateness`, `on_bad_event`, `on_overflow` and `max_matches_per_partition` may change between two runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from eventide.lang.durations import write_length
+from eventide.lang.tree import Length
+from eventide.operators.changes import COLUMN, OPTION, PLACES
+from eventide.plan.expressions.types import type_name
+from eventide.plan.physical import Physical
+
+
+def with_facts(physical: Physical, columns: Sequence[tuple[str, pa.DataType]], options: Mapping[str, Any]) -> Physical:
+    """The plan whose operator knows `columns`, the input's that it reads, and `options` that are not None."""
+    given = [(name, value) for name, value in options.items() if value not in (None, False, ())]
+    facts = (
+        *((f"{COLUMN}{name}", _type(dtype)) for name, dtype in columns),
+        *((f"{OPTION}{name}", _text(name, value)) for name, value in given),
+        (PLACES, ", ".join(name for name, _ in columns)),
+    )
+    return replace(physical, spec=replace(physical.spec, facts=facts))
+
+
+def read_columns(physical: Physical, schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
+    """The columns that a plan reads, with their types, in the schema's order, which block columns follow."""
+    return [(field.name, field.type) for field in schema if field.name in physical.reads]
+
+
+def _type(dtype: pa.DataType) -> str:
+    # Strings as dictionaries are a matter of how they are read.
+    return type_name(dtype.value_type if pa.types.is_dictionary(dtype) else dtype)
+
+
+def _text(name: str, value: Any) -> str:
+    if name == "state_ttl":
+        return write_length(Length(value))
+    if isinstance(value, tuple):
+        return ", ".join(each if isinstance(each, str) else " = ".join(each) for each in value)
+    return str(value)

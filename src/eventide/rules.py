@@ -1,0 +1,172 @@
+"""What users call for many queries at once: `ev.RuleSet(...)`, whose rules may change while a stream runs."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pyarrow as pa
+
+from eventide.engines.local.sources import is_local, open_source
+from eventide.engines.rule_files import Rules, make_reader
+from eventide.engines.rule_rows import typed_rows
+from eventide.engines.rules import Rule, Shared, plan_rule, share
+from eventide.engines.rules_run import check_rules, run_source
+from eventide.errors import EventideError, InputError, did_you_mean
+from eventide.plan.options import Options
+
+_OPTIONS = ("ts", "ts_unit", "sequence", "type", "partition_by", "allowed_lateness", "on_bad_event")
+
+
+class RuleSet:
+    """Queries from a folder or a table, run together over one input.
+
+    In a folder every file NAME.query (or NAME.sql, for MATCH_RECOGNIZE) is a rule, and NAME.json beside it its options;
+    a table has the columns name, query and options, JSON text. The options here are those of every rule; `partition_by`
+    says which events are kept together, so the partition columns of every rule include them.
+
+    >>> import eventide as ev, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "repeat.query").write_text("PATTERN SEQ(Buy a, Buy b) WITHIN 5 seconds RETURN a.user, b.amount")
+    >>> _ = (folder / "broken.query").write_text("PATTERN SEQ(Buy a, Pay p) WITHIN 5 seconds RETURN p.sum")
+    >>> rules = ev.RuleSet(folder, ts="ts", ts_unit="s", type="kind", partition_by="user")
+    >>> events = [{"ts": 1, "user": "ann", "kind": "Buy", "amount": 9},
+    ...           {"ts": 4, "user": "ann", "kind": "Buy", "amount": 30}]
+    >>> found = rules.run(events)
+    >>> found.select(["rule", "row", "detected_at"]).to_pylist()[1]
+    {'rule': 'repeat', 'row': '{"a_user": "ann", "b_amount": 30}', 'detected_at': 4}
+    >>> found["problem"][0].as_py().splitlines()[0]
+    "unknown column 'sum' (line 1, column 53)"
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        table: str | None = None,
+        spark: Any = None,
+        poll: Any = "10 seconds",
+        n_buckets: int | None = None,
+        **options: Any,
+    ) -> None:
+        if (folder is None) == (table is None):
+            raise EventideError("a rule set reads a folder or a table", hint='ev.RuleSet("rules/", ts="ts")')
+        if table is not None and spark is None:
+            raise EventideError("a table of rules needs a session", hint="pass spark=spark")
+        for name in options:
+            if name not in _OPTIONS:
+                hint = did_you_mean(name, _OPTIONS) if name not in Options.__slots__ else "give it to a rule"
+                raise EventideError(f"a rule set has no option '{name}'", hint=hint)
+        if n_buckets is not None and (type(n_buckets) is not int or n_buckets < 1):
+            raise EventideError(f"n_buckets is a number from 1 on, found {n_buckets!r}")
+        Options.of(**options)
+        self._options = {name: value for name, value in options.items() if value is not None}
+        self._folder = None if folder is None else os.path.abspath(os.fspath(folder))
+        self._table, self._spark = table, spark
+        self._poll_seconds = _seconds(poll)
+        self._n_buckets = n_buckets
+        self._shared: Shared | None = None
+        self._mirror: Any = None
+
+    def run(self, events: Any) -> Any:
+        """What the rules find: a DataFrame for a DataFrame of Spark, streaming for a stream; else a pyarrow Table.
+
+        Columns: `rule`; `detected_at`, NULL for MATCH_RECOGNIZE; `match_id`, NULL for aggregates and situations; `row`,
+        the rule's columns as JSON; `problem`, NULL for a match. A stream follows the folder or table while it runs:
+        each micro-batch begins with the rules that are there then. Other input takes the rules as of now.
+        """
+        if is_local(events):
+            source = open_source(events)
+            self._shared = share(source.schema, self._options)
+            return run_source(source, self._read(), self._shared)
+        from eventide.engines.spark.rules_stream import run_batch, run_stream, warm_rules
+        from eventide.engines.spark.types import input_schema
+
+        self._shared = share(input_schema(events), self._options)
+        rules = self._read()
+        warm_rules(self._runnable(rules, self._shared), events.sparkSession)
+        if not events.isStreaming:
+            return run_batch(events, rules, self._shared, self._n_buckets)
+        return run_stream(events, self._path(), self._shared, self._n_buckets)
+
+    def rows(self, found: Any, name: str) -> Any:
+        """The rows of one rule out of what `run` gave, with the types of its columns.
+
+        The columns are those of the rule as it is written now; a match that an earlier version of it found has NULL
+        where that lacked a column.
+        """
+        if self._shared is None:
+            raise EventideError("there are no rows before a run", hint="found = rules.run(events)")
+        written = self._read()
+        if name not in written:
+            raise InputError(f"there is no rule '{name}'", hint=did_you_mean(name, written))
+        rule = plan_rule(written[name], self._shared)
+        if is_local(found):
+            return typed_rows(found, name, rule)
+        from eventide.engines.spark.rules_stream import typed_frame
+
+        return typed_frame(found, name, rule)
+
+    def check(self, events: Any) -> dict[str, str]:
+        """What is wrong with which rule, over events of a schema: a pyarrow Schema, or anything that `run` takes.
+
+        >>> import eventide as ev, pathlib, pyarrow as pa, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "all.query").write_text("PATTERN SEQ(A a, B b)")
+        >>> problems = ev.RuleSet(folder, ts_unit="s", type="kind").check([{"ts": 1, "kind": "A"}])
+        >>> print(problems["all"].splitlines()[0])
+        a stream cannot run this query: without a WITHIN clause every event stays relevant for ever
+        """
+        return check_rules(self._read(), share(_schema(events), self._options))
+
+    def stop(self) -> None:
+        """End the thread that looks for changes in a table; a folder has none."""
+        if self._mirror is not None:
+            self._mirror.stop()
+            self._mirror = None
+
+    def _read(self) -> Rules:
+        """The rules as of now."""
+        if self._table is not None:
+            from eventide.engines.spark.rules_mirror import read_table
+
+            return read_table(self._spark, self._table)
+        assert self._folder is not None
+        if not os.path.isdir(self._folder):
+            raise InputError(f"there is no folder '{self._folder}'", hint="make it: it may be empty at first")
+        return make_reader()(self._folder, {})
+
+    def _path(self) -> str:
+        """What the source of rules reads."""
+        if self._table is None:
+            assert self._folder is not None
+            return self._folder
+        if self._mirror is None:
+            from eventide.engines.spark.rules_mirror import Mirror
+
+            self._mirror = Mirror(self._spark, self._table, self._poll_seconds)
+        else:
+            self._mirror.refresh()
+        path: str = self._mirror.path
+        return path
+
+    def _runnable(self, rules: Rules, shared: Shared) -> dict[str, Rule]:
+        wrong = check_rules(rules, shared)
+        return {name: plan_rule(written, shared) for name, written in rules.items() if name not in wrong}
+
+
+def _seconds(poll: Any) -> float:
+    try:
+        return (Options.of(state_ttl=poll).state_ttl or 0) / 1e6
+    except EventideError:
+        raise EventideError(f"poll={poll!r} is not a duration", hint="for example '10 seconds'") from None
+
+
+def _schema(events: Any) -> pa.Schema:
+    if isinstance(events, pa.Schema):
+        return events
+    if is_local(events):
+        return open_source(events).schema
+    from eventide.engines.spark.types import input_schema
+
+    return input_schema(events)

@@ -1,0 +1,254 @@
+"""A stream that is kept running: started, watched, restarted when a broker was away, stopped at a batch's end."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+from eventide.engines.addresses import Folder, Terminal, Topic
+from eventide.errors import EventideError, InputError, StreamFailedError
+
+if TYPE_CHECKING:
+    from eventide.live_view import View
+    from eventide.stream_screen import Screen
+
+_TICK_SECONDS = 0.25
+_LAST_ROWS = 5
+_STOP_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to run, checked as far as can be without Spark."""
+
+    title: str
+    make_rows: Callable[[Any, Any], Any]  # events and session in, rows out
+    ts: str | None  # the time column, where it is named
+    source: Topic | Folder
+    sink: Topic | Folder | Terminal
+    checkpoint: str | None
+    format: str | None = None
+    schema: str | None = None
+    bad: str | None = None
+    trigger: str | None = None
+    once: bool = False
+    starting: str = "earliest"
+    batch_events: int | None = None
+    batch_files: int | None = None
+    retries: int = 10
+    settings: dict[str, str] = field(default_factory=dict)
+    metrics_port: int | None = None
+    log: Any = None
+
+    @property
+    def needs_kafka(self) -> bool:
+        return isinstance(self.source, Topic) or isinstance(self.sink, Topic)
+
+    @property
+    def needs_avro(self) -> bool:
+        return isinstance(self.source, Topic) and self.format == "avro"
+
+
+class Signals:
+    """Counts Ctrl-C and SIGTERM instead of raising, so that a batch can end."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._before: dict[int, Any] = {}
+
+    def take(self) -> None:
+        """Become the handler; a Spark session makes itself one when it starts."""
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                before = signal.signal(number, self._handle)
+                self._before.setdefault(number, before)
+
+    def __enter__(self) -> Signals:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self.count += 1
+
+
+def run_job(job: Job, view: View, screen: Screen, signals: Signals, *, checkpoint: str) -> None:
+    """Run until the input ends (`once`), a signal comes, or something fails for good."""
+    from eventide.engines.spark.quiet import Log, quiet_session
+    from eventide.engines.spark.restarts import is_passing, pause_seconds, reason_of
+
+    log = Log(job.log)
+    view.status = "starting Spark" + (" with the Kafka connector" if job.needs_kafka else "")
+    screen.show()
+    spark = quiet_session("eventide stream", log, job.settings, kafka=job.needs_kafka, avro=job.needs_avro)
+    signals.take()
+    try:
+        if job.metrics_port is not None:
+            import eventide as ev
+
+            ev.metrics.serve(spark, port=job.metrics_port)
+        n_failed = 0
+        while True:
+            n_before = view.n_batches
+            queries: list[Any] = []
+            try:
+                view.status, view.problem = "running", ""
+                queries = _start(job, spark, screen, checkpoint)
+                _watch(queries, view, screen, signals)
+                return
+            except Exception as error:
+                for query in queries:
+                    _stop(query)
+                n_failed = 1 if view.n_batches > n_before else n_failed + 1
+                if signals.count or not is_passing(error) or n_failed > job.retries:
+                    view.status = "failed"
+                    raise _failure(error, n_failed - 1) from error
+                seconds = pause_seconds(n_failed)
+                view.status = f"waiting {seconds} s to try again ({n_failed} of {job.retries})"
+                view.problem = reason_of(error)
+                if not _wait(seconds, screen, signals):
+                    view.status, view.problem = "stopped", ""
+                    return
+    finally:
+        spark.stop()
+
+
+def _failure(error: Exception, n_retries: int) -> Exception:
+    from eventide.engines.spark.errors import user_message
+    from eventide.engines.spark.restarts import reason_of
+
+    if isinstance(error, EventideError | BrokenPipeError):
+        return error
+    if not type(error).__module__.startswith(("pyspark", "py4j")):
+        return error
+    ours = user_message(error)
+    if ours is not None:
+        message, _, hint = ours.partition("\nHint: ")
+        return InputError(message, hint=hint or None)
+    if type(error).__name__ in ("AnalysisException", "ParseException", "IllegalArgumentException"):
+        return InputError(f"Spark refuses this: {reason_of(error)}")
+    tried = f" (tried {n_retries} times again)" if n_retries else ""
+    return StreamFailedError(f"the stream failed{tried}: {reason_of(error)}", hint="--log FILE keeps Spark's own log")
+
+
+def _start(job: Job, spark: Any, screen: Screen, checkpoint: str) -> list[Any]:
+    """The running queries: that of the rows, and that of the bad records where they are wanted."""
+    import eventide as ev
+    from eventide.engines.spark.shown_rows import observed
+    from eventide.live_view import ROWS_METRIC
+
+    source = _open(job, spark)
+    n_last = _LAST_ROWS if screen.is_live and not isinstance(job.sink, Terminal) else 0
+    rows = job.make_rows(source.events, spark)
+    queries = [_write(job, observed(rows, ROWS_METRIC, n_last), screen, checkpoint)]
+    if job.bad is not None:
+        place = {"to": job.bad, "checkpoint": f"{checkpoint.rstrip('/')}.bad", "format": "json"}
+        queries.append(ev.write_stream(source.bad, trigger=job.trigger, once=job.once, **place))
+    return queries
+
+
+def _open(job: Job, spark: Any) -> Any:
+    if isinstance(job.source, Folder):
+        from eventide.engines.spark.folders import read_folder, schema_of
+
+        path, format = job.source.path, job.source.format
+        schema = schema_of(spark, path, format, job.schema)
+        if format is None:
+            raise InputError(f"the folder '{path}' holds no files yet", hint="add --format parquet, json or csv")
+        return read_folder(spark, path, format, schema, job.batch_files)
+    import eventide as ev
+
+    return ev.kafka.read(
+        spark,
+        job.source.servers,
+        job.source.topic,
+        schema=job.schema,
+        format=job.format or "json",
+        ts=job.ts,
+        starting=job.starting,
+        max_events_per_batch=job.batch_events,
+    )
+
+
+def _write(job: Job, rows: Any, screen: Screen, checkpoint: str) -> Any:
+    import eventide as ev
+
+    if isinstance(job.sink, Folder):
+        return ev.write_stream(
+            rows,
+            to=job.sink.path,
+            checkpoint=checkpoint,
+            trigger=job.trigger,
+            once=job.once,
+            format=job.sink.format or "parquet",
+        )
+    if isinstance(job.sink, Topic):
+        servers, topic = job.sink.servers, job.sink.topic
+        return ev.kafka.write(rows, servers, topic, checkpoint=checkpoint, trigger=job.trigger, once=job.once)
+    writer = rows.writeStream.foreachBatch(screen.rows)
+    if job.once:
+        writer = writer.trigger(availableNow=True)
+    elif job.trigger is not None:
+        writer = writer.trigger(processingTime=job.trigger)
+    return writer.option("checkpointLocation", checkpoint).start()
+
+
+def _watch(queries: list[Any], view: View, screen: Screen, signals: Signals) -> None:
+    """Until the queries end by themselves or a signal stops them; the error of one that fails is raised."""
+    running = list(queries)
+    while running and not signals.count:
+        running = [query for query in running if not query.awaitTermination(_TICK_SECONDS / len(running))]
+        screen.take_in(queries[0])
+        screen.show()
+        if screen.reader_is_gone:
+            for query in queries:
+                _stop(query)
+            raise BrokenPipeError
+    if running:
+        view.status = "stopping at the end of the batch (Ctrl-C again: now)"
+        _stop_at_border(running, view, screen, signals)
+    screen.take_in(queries[0])
+    view.status = "stopped" if running else "done"
+    screen.show()
+
+
+def _stop_at_border(queries: list[Any], view: View, screen: Screen, signals: Signals) -> None:
+    """Stopping amid a batch loses nothing, but the batch would be done again at the next start."""
+    n_signals, n_batches, deadline = signals.count, view.n_batches, time.monotonic() + _STOP_SECONDS
+    while signals.count == n_signals and time.monotonic() < deadline and queries[0].isActive:
+        status = queries[0].status
+        if not (status["isTriggerActive"] and status["isDataAvailable"]):
+            break
+        screen.take_in(queries[0])
+        if view.n_batches > n_batches:
+            break
+        screen.show()
+        time.sleep(0.05)
+    for query in queries:
+        _stop(query)
+
+
+def _stop(query: Any) -> None:
+    try:
+        query.stop()
+    except Exception as error:  # it has failed meanwhile, or the JVM is gone; either is told elsewhere
+        if not type(error).__module__.startswith(("pyspark", "py4j")):
+            raise
+
+
+def _wait(seconds: float, screen: Screen, signals: Signals) -> bool:
+    """Wait; False when a signal came."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if signals.count:
+            return False
+        screen.show()
+        time.sleep(min(_TICK_SECONDS, max(deadline - time.monotonic(), 0.01)))
+    return not signals.count

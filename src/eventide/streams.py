@@ -1,0 +1,96 @@
+"""What users call to write a stream of rows into files, exactly once: `ev.write_stream(...)`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from eventide.engines.local.sources import is_local
+from eventide.errors import EventideError, InputError, QueryError, did_you_mean
+from eventide.lang.durations import parse_length, write_length
+from eventide.lang.tree import Length
+
+FORMATS = ("parquet", "json", "orc", "csv")
+
+
+def write_stream(
+    rows: Any,
+    *,
+    to: str | os.PathLike[str],
+    checkpoint: str | os.PathLike[str],
+    trigger: str | None = None,
+    once: bool = False,
+    format: str = "parquet",
+    name: str | None = None,
+) -> Any:
+    """Write a streaming DataFrame to files in a folder, each row once, and return the running StreamingQuery.
+
+    A restart with the same `to` and `checkpoint` goes on where the last run stopped, also after a kill. Before it
+    starts, both are checked against each other: a checkpoint that was deleted while the rows were kept, or the other
+    way round, is an error, for Spark would leave out the rows of some batches without a word. `trigger` is how often a
+    micro-batch begins, such as "5 seconds", and without it one follows the other; `once=True` reads what is there and
+    stops. Formats: parquet, json, orc and csv. For other sinks: `rows.writeStream`.
+
+        query = ev.write_stream(q.run(stream), to="alerts", checkpoint="alerts-checkpoint", trigger="5 seconds")
+    """
+    _check_rows(rows)
+    folder, state = _folder("to", to, '"alerts"'), _folder("checkpoint", checkpoint, '"alerts-checkpoint"')
+    if format not in FORMATS:
+        known = did_you_mean(str(format), FORMATS) or f"one of {', '.join(FORMATS)}"
+        raise EventideError(f"format={format!r} is not possible", hint=f"{known}; for any other sink rows.writeStream")
+    if name is not None and (not isinstance(name, str) or not name):
+        raise EventideError(f"name is text, found {name!r}", hint='name="alerts"')
+    if once and trigger is not None:
+        hint = "leave out one of them"
+        raise EventideError("once=True reads what is there and stops, so trigger has nothing to say", hint=hint)
+    every = None if trigger is None else _every(trigger)
+    from eventide.engines.spark.sinks import check_places
+
+    check_places(rows.sparkSession, folder, state)
+    writer = rows.writeStream.format(format).outputMode("append")
+    writer = writer.option("path", folder).option("checkpointLocation", state)
+    if name is not None:
+        writer = writer.queryName(name)
+    if once:
+        writer = writer.trigger(availableNow=True)
+    elif every is not None:
+        writer = writer.trigger(processingTime=every)
+    return writer.start()
+
+
+def refuse_bounded(*inputs: Any) -> None:
+    """Bounded input has no late events: all of it is there before anything is decided."""
+    for given in inputs:
+        if given is not None and (is_local(given) or not given.isStreaming):
+            message = "only a stream has late events: of bounded input everything is there before it is decided"
+            raise InputError(message, hint="pass a streaming DataFrame, from spark.readStream")
+
+
+def _check_rows(rows: Any) -> None:
+    if is_local(rows):
+        hint = "pass what a query returns for a streaming DataFrame: ev.query(...).run(stream)"
+        raise InputError(f"write_stream takes a streaming DataFrame, found {type(rows).__name__}", hint=hint)
+    if not rows.isStreaming:
+        hint = "rows.write.parquet(folder) writes them, or read the events with spark.readStream"
+        raise InputError("write_stream takes a streaming DataFrame, and this one is not a stream", hint=hint)
+
+
+def _folder(argument: str, given: object, usage: str) -> str:
+    path = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    if not isinstance(path, str) or not path.strip():
+        raise EventideError(f"{argument} is the path of a folder, found {given!r}", hint=f"write {argument}={usage}")
+    return path
+
+
+def _every(trigger: object) -> str:
+    """The time between micro-batches as Spark reads it."""
+    hint = "write trigger='5 seconds', or leave it out"
+    if not isinstance(trigger, str):
+        raise EventideError(f"trigger is text, found {trigger!r}", hint=hint)
+    try:
+        length = parse_length(trigger)
+    except QueryError as error:
+        raise EventideError(f"trigger={trigger!r}: {error.message}", hint=hint) from None
+    if length.in_events or length.amount < 1000:
+        raise EventideError(f"trigger={trigger!r} is not a time of at least a millisecond", hint=hint)
+    return write_length(Length(length.amount))

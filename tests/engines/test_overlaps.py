@@ -1,0 +1,157 @@
+"""Patterns in slices of time that look back on a window return the rows of the whole, wherever time is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import eventide as ev
+from eventide.engines import overlaps
+from eventide.engines.distribution import KEYS, OVERLAPS, choose_for_files
+from eventide.engines.local import run as local
+from eventide.operators.look_back import look_back_us
+from tests.engines.cases import EPOCH_US, SECOND, Case, cases
+from tests.engines.pattern_cases import PatternCase, pattern_cases
+from tests.engines.test_pattern_rows import PLAIN, QUICK, WITHOUT_JIT, check, run
+
+TEXT = """
+PATTERN SEQ(A a, B b, C c) WHERE b.value > a.value SEMANTICS skip-till-next-match WITHIN 2 seconds
+RETURN a.ts AS a_ts, b.ts AS b_ts, c.ts AS c_ts
+"""
+NOT = "PATTERN SEQ(NOT C x, A a+, B b, NOT D y) WHERE a.value < 20 AND b.value > 80 WITHIN 50 ms RETURN b.ts AS b_ts"
+
+
+def sliced_at(seconds: Sequence[int]) -> Any:
+    bounds = tuple(sorted({EPOCH_US + second * SECOND for second in seconds}))
+
+    def everywhere(spec: Any, block: pa.Table, n_threads: int) -> tuple[int, ...]:
+        return bounds if look_back_us(spec) is not None else ()
+
+    return patch.object(local, "local_bounds", everywhere)
+
+
+cuts = st.lists(st.integers(-1, 25), min_size=1, max_size=4)
+
+
+@settings(max_examples=300 if WITHOUT_JIT else 5, **QUICK)
+@given(pattern_cases(kinds=PLAIN), cuts)
+def test_a_pattern_in_slices_returns_the_oracles_rows(case: PatternCase, seconds: list[int]) -> None:
+    assume(case.oracle.within is not None)
+    with sliced_at(seconds):
+        check(case, run(case))
+
+
+@settings(max_examples=200 if WITHOUT_JIT else 5, **QUICK)
+@given(cases(), cuts)
+def test_a_sequence_in_slices_returns_the_oracles_rows(case: Case, seconds: list[int]) -> None:
+    assume(case.oracle.within is not None)
+    with sliced_at(seconds):
+        result = ev.query(case.text, **case.options).run(case.table())
+    assert case.found(result) == case.expected()
+
+
+def events(n: int, **options: Any) -> pa.Table:
+    return ev.sample("typed", n, seed=5, keys=3, kinds=("A", "B", "C", "D"), **options)
+
+
+def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
+    return sorted(zip(*(column.to_pylist() for column in table.columns), strict=True), key=repr)
+
+
+@pytest.mark.parametrize("text", [TEXT, NOT])
+def test_events_without_a_partition_are_cut_where_there_are_enough(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = ev.query(text, type="kind")
+    whole = query.run(events(12_000))
+    monkeypatch.setattr(overlaps, "FEW_EVENTS", 100)
+    monkeypatch.setattr(local.os, "cpu_count", lambda: 3)
+    with patch.object(local, "run_slices", wraps=local.run_slices) as used:
+        assert rows_of(query.run(events(12_000))) == rows_of(whole)
+    assert whole.num_rows > 50
+    ((_, _, bounds), _) = used.call_args
+    assert len(bounds) == 2
+
+
+def test_a_limit_on_matches_or_no_window_leaves_one_slice() -> None:
+    def back(text: str, **options: Any) -> int | None:
+        return look_back_us(ev.query(text, type="kind", **options).plan(events(1).schema).spec)
+
+    assert back(TEXT) == 2 * SECOND
+    assert back(TEXT, max_matches_per_partition=5) is None
+    assert back(TEXT.replace("WITHIN 2 seconds", "")) is None
+
+
+def test_rows_that_nobody_reads_on_do_not_hold_up_the_threads() -> None:
+    table = events(3_000)
+    physical = ev.query("PATTERN SEQ(A a, B b) WITHIN 2 seconds", type="kind").plan(table.schema)
+    from eventide.engines.intake import take_in
+    from eventide.engines.raw_columns import raw_columns
+
+    block, _ = take_in(raw_columns(table, physical, ("UTC", 1)), physical.intake)
+    middle = int(np.median(block.column("ts").cast(pa.int64()).to_numpy()))
+    found = overlaps.run_slices(physical.spec, block, (middle,))
+    assert next(found).num_rows > 0
+    found.close()  # type: ignore[attr-defined]
+
+
+def test_an_error_in_a_slice_is_the_users() -> None:
+    table = events(2_000).append_column("big", pa.array([2**62] * 2_000))
+    query = ev.query("PATTERN SEQ(A a, B b) WHERE a.big + b.big > 0 WITHIN 1 second RETURN a.ts", type="kind")
+    last = table.column("ts")[1_000].as_py()
+    with sliced_at([int((last.timestamp() * 1_000_000 - EPOCH_US) // SECOND)]), pytest.raises(ev.InputError):
+        query.run(table)
+
+
+def write(path: Path, table: pa.Table) -> str:
+    pq.write_table(table, path, row_group_size=500)
+    return str(path)
+
+
+def test_files_are_cut_by_time_where_keys_do_not_share_them_out(tmp_path: Path) -> None:
+    table = events(20_000)
+    in_order = write(tmp_path / "a.parquet", table)
+    shuffled = write(tmp_path / "b.parquet", table.take(np.random.default_rng(1).permutation(table.num_rows)))
+
+    def choice(path: str, text: str = TEXT, **options: Any) -> Any:
+        return choose_for_files([path], ev.query(text, type="kind", **options).plan(table.schema, "spark"), 4)
+
+    found = choice(in_order)
+    assert (found.way, len(found.shares), len(found.bounds)) == (OVERLAPS, 4, 3)
+    assert "no event is exchanged" in found.reason
+    assert (choice(shuffled).way, choice(shuffled).shares) == (OVERLAPS, ())
+    assert choice(in_order, TEXT.replace("2 seconds", "1 hour")).way == KEYS
+    assert choice(in_order, partition_by="key").way == KEYS
+    hot = table.set_column(1, "key", pa.array([0] * 15_000 + [1] * 5_000, pa.int32()))
+    assert choice(write(tmp_path / "c.parquet", hot), partition_by="key").way == OVERLAPS
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("text", [TEXT, NOT])
+def test_spark_cuts_files_and_frames_by_time_and_returns_the_same_rows(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    table = events(20_000)
+    query = ev.query(text, type="kind")
+    expected = rows_of(query.run(table))
+    monkeypatch.setattr("eventide.engines.spark.run.FEW_ROWS", 0)
+    monkeypatch.setattr("eventide.engines.spark.slices.FEW_BYTES", 0)
+    in_order = write(tmp_path / "a.parquet", table)
+    shuffled = write(tmp_path / "b.parquet", table.take(np.random.default_rng(1).permutation(table.num_rows)))
+    for events_in, word in (
+        (in_order, "no event is exchanged"),
+        (shuffled, "exchanged by time"),
+        (spark.read.parquet(shuffled), "DataFrame, by time"),
+    ):
+        given_as = {"engine": "spark", "spark": spark} if isinstance(events_in, str) else {}
+        found = query.run(events_in, **given_as).toArrow()
+        assert word in query.last_run.reason
+        assert rows_of(found.cast(query.run(table).schema)) == expected
+    assert len(expected) > 50

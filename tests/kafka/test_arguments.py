@@ -1,0 +1,94 @@
+"""What is refused before Spark is asked, and what fetching says when it cannot."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import eventide as ev
+from eventide.errors import InputError
+from tests.kafka import artifacts
+
+SCHEMA = "user string, ts timestamp"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"servers": "localhost"}, "'localhost' is no address of a Kafka broker"),
+        ({"servers": "kafka://localhost:9092"}, "'kafka://localhost:9092' is no address of a Kafka broker"),
+        ({"servers": "localhost:99999"}, "'localhost:99999' is no address of a Kafka broker"),
+        ({"servers": "one:9092,"}, "'' is no address of a Kafka broker"),
+        ({"servers": None}, "'None' is no address of a Kafka broker"),
+        ({"topic": "a b"}, "'a b' is no name of a topic"),
+        ({"topic": ""}, "'' is no name of a topic"),
+        ({"topic": []}, "there is no topic"),
+        ({"topic": 7}, "7 is no name of a topic"),
+        ({"topic": "x" * 250}, f"'{'x' * 250}' is no name of a topic"),
+        ({"format": "jsn"}, "format='jsn' is not possible"),
+        ({"schema": None}, "schema is text, found None"),
+        ({"schema": " ", "format": "raw"}, "schema is text, found ' '"),
+        ({"ts": ""}, "ts is the name of the time column, found ''"),
+        ({"starting": "now"}, "starting='now' is not possible"),
+        ({"max_events_per_batch": 0}, "max_events_per_batch is a number from 1 on, found 0"),
+        ({"max_events_per_batch": True}, "max_events_per_batch is a number from 1 on, found True"),
+        ({"registry_header": True}, "registry_header is for Avro records"),
+        ({"registry_header": -1, "format": "avro"}, "registry_header is True, False or a schema's id, found -1"),
+        ({"options": ["x"]}, "options are names with values, found ['x']"),
+        ({"options": {"Subscribe": "x"}}, "the option 'Subscribe' is set by an argument"),
+        ({"options": {"failondataloss": False}}, "failOnDataLoss must stay true"),
+    ],
+)
+def test_a_wrong_argument_says_what_is_wrong(given: dict[str, Any], message: str) -> None:
+    arguments = {"servers": "localhost:9092", "topic": "orders", "schema": SCHEMA, **given}
+    with pytest.raises(InputError) as caught:
+        ev.kafka.read(None, **arguments)
+    assert caught.value.message.startswith(message)
+
+
+def test_a_format_that_is_nearly_right_is_suggested() -> None:
+    with pytest.raises(InputError, match="did you mean 'json'"):
+        ev.kafka.read(None, "localhost:9092", "orders", schema=SCHEMA, format="jso")
+
+
+class _Stream:
+    isStreaming = True  # noqa: N815
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"rows": [{"a": 1}]}, "write takes a Spark DataFrame, found list"),
+        ({"topic": "a,b"}, "rows are written to one topic, found a, b"),
+        ({"checkpoint": ""}, "checkpoint is the path of a folder, found ''"),
+        ({"checkpoint": None}, "checkpoint is the path of a folder, found None"),
+        ({"trigger": 5}, "trigger is text, found 5"),
+        ({"trigger": "5 seconds", "once": True}, "once=True reads what is there and stops"),
+        ({"options": {"topic": "b"}}, "the option 'topic' is set by an argument"),
+        ({"servers": ""}, "'' is no address of a Kafka broker"),
+    ],
+)
+def test_wrong_arguments_of_write_say_what_is_wrong(given: dict[str, Any], message: str) -> None:
+    arguments = {"rows": _Stream(), "servers": "localhost:9092", "topic": "t", "checkpoint": "c", **given}
+    with pytest.raises(InputError) as caught:
+        ev.kafka.write(**arguments)
+    assert caught.value.message.startswith(message)
+
+
+def test_archives_that_cannot_be_fetched_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "\t\t:: org.example#absent;1.0: not found\n"
+    failed = subprocess.CompletedProcess([], 1, stdout=said)
+    monkeypatch.setattr(artifacts, "ROOT", tmp_path)
+    monkeypatch.setattr(artifacts, "FOLDER", tmp_path / "build" / "kafka")
+    monkeypatch.setattr(artifacts, "BROKER", artifacts.Artifacts(("org.example:absent:1.0",)))
+    monkeypatch.setattr(artifacts.shutil, "which", lambda name: name)
+    monkeypatch.setattr(artifacts.subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(artifacts.FetchError) as caught:
+        artifacts.broker_jars()
+    text = str(caught.value)
+    assert "the broker's Java archives cannot be fetched from the public repository" in text
+    assert "org.example:absent:1.0" in text and "org.example#absent;1.0: not found" in text
+    assert not list((tmp_path / "build" / "kafka").glob("broker-*"))

@@ -1,0 +1,134 @@
+"""Which files are rules, and how Spark's source turns them into offsets and changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eventide.engines.rule_files import make_differ, make_reader
+
+READ = make_reader()
+
+
+def test_files_by_their_endings_with_options_beside_them(tmp_path: Path) -> None:
+    for name, text in {
+        "b.query": "PATTERN A",
+        "a.sql": "SELECT 1",
+        "a.json": '{"state_ttl": "1 day"}',
+        ".hidden.query": "x",
+        "_half.query": "x",
+        "notes.txt": "x",
+        "lonely.json": "{}",
+    }.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "folder.query.d").mkdir()
+    found = READ(str(tmp_path), {})
+    assert list(found) == ["a", "b"]
+    assert found["a"] == {"query": "SELECT 1", "options": '{"state_ttl": "1 day"}'}
+    assert found["b"] == {"query": "PATTERN A", "options": None}
+
+
+def test_an_empty_file_is_one_that_is_being_written(tmp_path: Path) -> None:
+    (tmp_path / "a.query").write_text("  \n")
+    (tmp_path / "b.query").write_text("")
+    before = {"a": {"query": "PATTERN A", "options": None}}
+    assert READ(str(tmp_path), before) == before
+
+
+def test_a_folder_that_is_gone_leaves_the_rules_as_they_were(tmp_path: Path) -> None:
+    before = {"a": {"query": "PATTERN A", "options": None}}
+    assert READ(str(tmp_path / "gone"), before) == before
+
+
+def test_a_file_that_cannot_be_read_is_a_rule_with_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "a.query").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "b.query").write_text("PATTERN A")
+    (tmp_path / "b.sql").write_text("SELECT 1")
+    found = READ(str(tmp_path), {})
+    assert "UnicodeDecodeError" in found["a"]["unreadable"]
+    assert found["b"]["unreadable"] == "there are b.query and b.sql"
+
+
+def test_one_file_holds_all_rules_of_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "rules.json"
+    path.write_text(json.dumps({"b": {"query": "y"}, "a": {"query": "x"}}))
+    assert list(READ(str(path), {})) == ["a", "b"]
+
+
+def test_changes_are_what_differs() -> None:
+    before = {"a": {"query": "1", "options": None}, "b": {"query": "2", "options": None}}
+    after = {"b": {"query": "2", "options": "{}"}, "c": {"query": "3", "options": None}}
+    assert make_differ()(before, after) == {"a": None, "b": after["b"], "c": after["c"]}
+    assert make_differ()(after, after) == {}
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Any:
+    pytest.importorskip("pyspark")
+    from eventide.engines.spark.rules_source import make_source
+
+    source = make_source()({"path": str(tmp_path), "labels": "[0, 4]"})
+    return source.streamReader(None)
+
+
+def test_the_offset_is_the_whole_set_and_a_batch_reads_what_changed(tmp_path: Path, reader: Any) -> None:
+    start = reader.initialOffset()
+    assert reader.latestOffset(start, None) == start
+    (tmp_path / "b.query").write_text("PATTERN B")
+    first = reader.latestOffset(start, None)
+    (tmp_path / "a.query").write_text("PATTERN A")
+    (tmp_path / "b.query").unlink()
+    second = json.loads(json.dumps(reader.latestOffset(first, None)))
+    (tmp_path / "a.query").unlink()  # what is replayed does not depend on the folder
+    (partition,) = reader.partitions(first, second)
+    rows = list(reader.read(partition))
+    assert [row[:2] for row in rows] == [(0, None), (4, None)]
+    assert {json.dumps(json.loads(row[2]), sort_keys=True) for row in rows} == {
+        json.dumps({"a": {"query": "PATTERN A", "options": None}, "b": None}, sort_keys=True)
+    }
+    assert reader.partitions(second, second) == []
+
+
+def test_equal_sets_are_equal_as_texts(tmp_path: Path, reader: Any) -> None:
+    for name in ("c", "a", "b"):
+        (tmp_path / f"{name}.query").write_text(f"PATTERN {name}")
+    first = reader.latestOffset(reader.initialOffset(), None)
+    (tmp_path / "a.query").unlink()
+    (tmp_path / "a.query").write_text("PATTERN a")
+    assert json.dumps(reader.latestOffset(first, None)) == json.dumps(first)
+
+
+def test_a_run_with_an_end_takes_the_rules_as_they_are_at_its_start(tmp_path: Path, reader: Any) -> None:
+    reader.prepareForTriggerAvailableNow()
+    (tmp_path / "a.query").write_text("PATTERN A")
+    first = reader.latestOffset(reader.initialOffset(), None)
+    (tmp_path / "b.query").write_text("PATTERN B")
+    assert reader.latestOffset(first, None) == first and list(first["rules"]) == ["a"]
+
+
+def test_the_source_travels_without_the_package(reader: Any) -> None:
+    from pyspark import cloudpickle
+
+    from eventide.engines.spark.rules_source import make_source
+
+    # What is imported by name would have to be there, where Spark runs the source.
+    assert b"eventide.engines" not in _imports(cloudpickle.dumps(make_source()))
+
+
+def _imports(pickled: bytes) -> bytes:
+    """The modules that are imported when this is unpickled."""
+    import pickletools
+
+    names: list[bytes] = []
+    strings: list[str] = []
+    for code, argument, _ in pickletools.genops(pickled):
+        if code.name in ("SHORT_BINUNICODE", "BINUNICODE", "MEMOIZE") and isinstance(argument, str):
+            strings.append(argument)
+        elif code.name == "STACK_GLOBAL":
+            names.append(strings[-2].encode())
+        elif code.name == "GLOBAL":
+            names.append(str(argument).encode())
+    return b"\n".join(names)

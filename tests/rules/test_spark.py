@@ -1,0 +1,168 @@
+"""Rules on Spark: a stream whose rules change between micro-batches and across restarts, batches, and a table."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import eventide as ev
+from tests.rules.bucket import OPTIONS, Stream, table
+
+pytest.importorskip("pyspark")
+pytestmark = pytest.mark.spark
+
+SQL_SCHEMA = "user string, ts timestamp, kind string, amount int"
+AB = "PATTERN SEQ(A a, B b) WITHIN 50 ms RETURN a.user, a.ts AS x, b.ts AS y"
+AC = AB.replace("B b", "C b")
+ROWS = (
+    "SELECT * FROM events MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES FIRST(A.ts) AS x, LAST(B.ts) AS y "
+    "PATTERN (A B) WITHIN INTERVAL '50' MILLISECOND DEFINE A AS kind = 'A', B AS kind = 'B')"
+)
+FILES = [
+    pa.concat_tables([table([(0, "A"), (9, "B"), (12, "A")], "u"), table([(3, "A"), (5, "C")], "v")]),
+    pa.concat_tables([table([(20, "B"), (30, "C")], "u"), table([(25, "C"), (31, "A")], "v")]),
+    pa.concat_tables([table([(40, "C"), (41, "B")], "u"), table([(42, "B"), (43, "C")], "v")]),
+    table([(500, "X")], "w"),
+]
+Steps = list[dict[str, str | None]]
+STEPS: Steps = [
+    {"ab": AB, "broken": "PATTRN", "rows": ROWS},
+    {"ac": AC, "broken": None},
+    {"ab": AB + " -- in other words", "ac": AC.replace("50 ms", "30 ms")},
+    {},
+]
+
+
+def write_rules(folder: Path, changes: dict[str, str | None]) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, text in changes.items():
+        path = folder / f"{name}.query"
+        if text is None:
+            path.unlink()
+        else:
+            (folder / ".new").write_text(text)
+            (folder / ".new").rename(path)
+
+
+def write_file(folder: Path, number: int) -> None:
+    folder.mkdir(exist_ok=True)
+    pq.write_table(FILES[number], folder / f".{number}.parquet")
+    os.rename(folder / f".{number}.parquet", folder / f"{number}.parquet")
+
+
+def start(spark: Any, base: Path, rules: Any) -> Any:
+    source = spark.readStream.schema(SQL_SCHEMA).parquet(str(base / "in"))
+    found = rules.run(source)
+    assert found.columns == ["rule", "detected_at", "match_id", "row", "problem"]
+    writer = found.writeStream.format("parquet").option("path", str(base / "out"))
+    return writer.option("checkpointLocation", str(base / "checkpoint")).start()
+
+
+def rows_of(found: Any) -> Counter[Any]:
+    return Counter((row["rule"], row["match_id"], row["row"], row["problem"]) for row in found)
+
+
+def expected() -> Counter[Any]:
+    """What one bucket gives that sees the same files with the same changes."""
+    stream = Stream()
+    return rows_of(row for events, changes in zip(FILES, STEPS, strict=True) for row in stream.step(events, **changes))
+
+
+def test_rules_change_while_a_stream_runs_and_across_a_crash(spark: Any, tmp_path: Path) -> None:
+    rules_folder = tmp_path / "rules"
+    write_rules(rules_folder, STEPS[0])
+    write_file(tmp_path / "in", 0)
+    rules = ev.RuleSet(rules_folder, **OPTIONS)
+    query = start(spark, tmp_path, rules)
+    try:
+        query.processAllAvailable()
+        write_rules(rules_folder, STEPS[1])
+        query.processAllAvailable()
+        write_file(tmp_path / "in", 1)
+        query.processAllAvailable()
+        names = {
+            text.split(" ", 8)[8]
+            for progress in query.recentProgress
+            for metric in progress.observedMetrics.values()
+            for text in getattr(metric, "counters", ())
+        }
+        assert names == {"ab", "ac", "rows"}
+    finally:
+        query.stop()
+    # As if the process had ended before the last batch was committed: it is run again, with the rules of then.
+    last = max((tmp_path / "checkpoint" / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
+    last.unlink()
+    write_rules(rules_folder, STEPS[2])
+    write_file(tmp_path / "in", 2)
+    query = start(spark, tmp_path, ev.RuleSet(rules_folder, **OPTIONS))
+    try:
+        query.processAllAvailable()
+        write_file(tmp_path / "in", 3)
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    found = spark.read.parquet(str(tmp_path / "out"))
+    assert rows_of(row.asDict() for row in found.collect()) == expected()
+    typed = rules.rows(found, "ab")
+    assert typed.dtypes == [
+        ("a_user", "string"),
+        ("x", "timestamp"),
+        ("y", "timestamp"),
+        ("detected_at", "timestamp"),
+        ("match_id", "string"),
+    ]
+    assert typed.where("x IS NULL OR y <> detected_at").count() == 0 < typed.count()
+
+
+def test_a_batch_gives_the_rows_of_the_embedded_engine(spark: Any, tmp_path: Path) -> None:
+    write_rules(tmp_path, {"ab": AB, "rows": ROWS, "broken": "PATTRN"})
+    failing = AB.replace("WITHIN", "WHERE CAST(a.kind AS INT) < 1 WITHIN")
+    write_rules(tmp_path, {"failing": failing})
+    rules = ev.RuleSet(tmp_path, n_buckets=1, **OPTIONS)
+    events = pa.concat_tables(FILES)
+    found = rules.run(spark.createDataFrame(events))
+    assert rows_of(row.asDict() for row in found.collect()) == rows_of(rules.run(events).to_pylist())
+    typed, local = rules.rows(found, "rows").toArrow(), rules.rows(rules.run(events), "rows")
+    assert typed.column_names == local.column_names == ["user", "x", "y", "match_id"]
+    assert Counter(map(str, typed.to_pylist())) == Counter(map(str, local.to_pylist()))
+
+
+def test_a_table_of_rules_is_followed_while_a_query_reads_it(spark: Any, tmp_path: Path) -> None:
+    def write_table(rows: list[tuple[str | None, ...]]) -> None:
+        spark.createDataFrame(rows, "name string, query string, options string").createOrReplaceTempView("rules_table")
+
+    write_table([("ab", AB, None), ("twice", AB, None), ("twice", AC, None)])
+    write_file(tmp_path / "in", 0)
+    rules = ev.RuleSet(table="rules_table", spark=spark, poll="300 ms", **OPTIONS)
+    query = start(spark, tmp_path, rules)
+    try:
+        query.processAllAvailable()
+        write_table([("ac", AC, '{"max_matches_per_partition": 100}')])
+        readers = Path(f"{rules._mirror.path}.readers")
+        assert len(list(readers.iterdir())) == 1
+        until = time.monotonic() + 60
+        while "ac" not in json.loads(Path(rules._mirror.path).read_text()) and time.monotonic() < until:
+            time.sleep(0.1)
+        query.processAllAvailable()
+        write_file(tmp_path / "in", 1)
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    found = [row.asDict() for row in spark.read.parquet(str(tmp_path / "out")).collect()]
+    assert {row["rule"]: row["problem"] for row in found} == {
+        "ab": None,
+        "ac": None,
+        "twice": "the rule cannot be read: the table has 'twice' twice",
+    }
+    while list(readers.iterdir()) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not list(readers.iterdir())
+    rules.stop()

@@ -1,0 +1,91 @@
+"""A whole checkpoint that an earlier version wrote, on another machine, goes on.
+
+`python -m tests.streams.test_checkpoint` writes that of the present version of the format; those of earlier ones stay.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from eventide.operators.holding import SNAPSHOT_VERSION
+from tests.engines.plans import table_rows
+from tests.engines.streams import SCHEMA, write_files
+from tests.streams.families import FAMILIES, all_events
+
+FOLDER = Path(__file__).parents[1] / "fixtures" / "checkpoints"
+FAMILY = next(family for family in FAMILIES if family.name == "Kleene and NOT next")
+EVENTS = all_events(120, seed=11)
+CUT = 70
+# Where the checkpoint stood when it was written; Spark's source log names the files that it has read.
+BASE = b"@BASE@"
+MOVED = (".zip", ".changelog", ".parquet")  # binary, and without paths
+
+
+def run(spark: Any, base: Path, part: pa.Table, first: int) -> list[tuple[object, ...]]:
+    """What the stream returns for some more events, one file after those before."""
+    write_files(base / "in", part, 1, first=first)
+    seen: list[pa.Table] = []
+
+    def take(rows: Any, number: int) -> None:
+        seen.append(rows.toArrow())
+
+    source = spark.readStream.schema(SCHEMA).parquet(str(base / "in"))
+    writer = FAMILY.run(source).writeStream.foreachBatch(take).option("checkpointLocation", str(base / "checkpoint"))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    return [row for table in seen for row in table_rows(table)]
+
+
+def pack(base: Path, target: Path) -> None:
+    """The checkpoint as one file. Checksums of Hadoop's go, for the paths in text files change."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in sorted((base / "checkpoint").rglob("*")):
+            if path.is_file() and path.suffix != ".crc":
+                data = path.read_bytes()
+                data = data if path.suffix in MOVED else data.replace(str(base).encode(), BASE)
+                packed.writestr(zipfile.ZipInfo(str(path.relative_to(base))), data, zipfile.ZIP_DEFLATED)
+
+
+def unpack(source: Path, base: Path) -> None:
+    with zipfile.ZipFile(source) as packed:
+        for name in packed.namelist():
+            data = packed.read(name)
+            path = base / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data if path.suffix in MOVED else data.replace(BASE, str(base).encode()))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("version", range(1, SNAPSHOT_VERSION + 1))
+def test_a_checkpoint_of_every_version_goes_on_in_another_place(spark: Any, tmp_path: Path, version: int) -> None:
+    unpack(FOLDER / f"v{version}.zip", tmp_path)
+    later = run(spark, tmp_path, EVENTS.slice(CUT), first=1)
+    whole = table_rows(FAMILY.run(EVENTS))
+    missing = [row for row in whole if row not in later]
+    assert all(row in whole for row in later)
+    # What came out before the cut is certain by then; what is open goes on.
+    assert sorted(map(str, missing)) == (FOLDER / f"v{version}.txt").read_text().splitlines()
+    alone = table_rows(FAMILY.run(EVENTS.slice(CUT)))
+    assert [row for row in later if row not in alone]
+
+
+def write(spark: Any) -> None:
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        base = Path(name)
+        rows = run(spark, base, EVENTS.slice(0, CUT), first=0)
+        pack(base, FOLDER / f"v{SNAPSHOT_VERSION}.zip")
+    (FOLDER / f"v{SNAPSHOT_VERSION}.txt").write_text("".join(f"{row}\n" for row in sorted(map(str, rows))))
+
+
+if __name__ == "__main__":
+    from eventide.engines.spark.session import session
+
+    write(session("eventide checkpoint", {"spark.sql.shuffle.partitions": "2"}))
+    sys.exit(0)

@@ -1,0 +1,211 @@
+"""`eventide stream`: what it says before anything starts, and whole runs over folders."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from eventide import cli
+from eventide.errors import InputError
+
+QUERY = "PATTERN SEQ(Login L, Buy B) WHERE [user] WITHIN 10 seconds RETURN user, B.amount OPTIONS (type = 'kind')"
+Command = Callable[..., tuple[int, str, str]]
+
+
+# --- mistakes that are found before Spark starts ------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with `query.txt`, and two files of events in `events`."""
+    seconds, users, kinds = [1, 2, 4, 5, 30, 60], ["ann", "bob"] * 3, ["Login", "Login", "Buy", "Buy", "Buy", "Buy"]
+    times = pa.array([1_767_225_600 + second for second in seconds], pa.timestamp("s")).cast(pa.timestamp("us", "UTC"))
+    events = pa.table({"ts": times, "user": users, "kind": kinds, "amount": [None, None, 30, 5, 7, 8]})
+    (tmp_path / "events").mkdir()
+    pq.write_table(events.slice(0, 3), tmp_path / "events" / "0.parquet")
+    pq.write_table(events.slice(3), tmp_path / "events" / "1.parquet")
+    (tmp_path / "query.txt").write_text(QUERY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def eventide(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`eventide ...` in this process: exit code, standard output, standard error."""
+
+    def command(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["eventide", *words])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return command
+
+
+TO = ["--to", "out"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["query.txt", *TO], "Missing option '--from'"),
+        (["query.txt", "--from", "events"], "Missing option '--to'"),
+        ([*TO, "--from", "events"], "Missing argument 'QUERY_FILE'"),
+        (["none.txt", "--from", "events", *TO], "cannot read the query file 'none.txt'"),
+        (["query.txt", "--from", "none", *TO], "there is no folder 'none'"),
+        (["query.txt", "--from", "query.txt", *TO], "'query.txt' is a file"),
+        (["query.txt", "--from", "events", "--to", "query.txt"], "'query.txt' is a file"),
+        (["query.txt", "--from", "mixed", *TO], "have several formats"),
+        (["query.txt", "--from", "odd", *TO], "cannot tell the format of 'x.xls'"),
+        (["query.txt", "--from", "kafka://host/t", *TO], "'host' is no host and port"),
+        (["query.txt", "--from", "kafka://host:9092", *TO], "the topic is missing"),
+        (["query.txt", "--from", "kafak://host:9092/t", *TO], "did you mean 'kafka'?"),
+        (["query.txt", "--from", "events", "--format", "avro", *TO], "--format avro is not possible here"),
+        (["query.txt", "--from", "events", "--to", "kafka://a:1/t"], "rows that go to Kafka need a checkpoint"),
+        (["query.txt", "--from", "events", *TO, "--json"], "--json prints the rows"),
+        (["query.txt", "--from", "events", *TO, "--once", "--trigger", "2 seconds"], "--trigger has nothing to say"),
+        (["query.txt", "--from", "events", *TO, "--trigger", "soon"], "--trigger 'soon'"),
+        (["query.txt", "--from", "events", *TO, "--conf", "x"], "--conf takes name=value"),
+        (["query.txt", "--from", "events", *TO, "--schema", "none.ddl"], "cannot read the schema file 'none.ddl'"),
+        (["query.txt", "--from", "events", *TO, "--bad", "bad"], "there are no bad records"),
+        (["query.txt", "--from", "events", *TO, "--log", "no/x.log"], "cannot write the log"),
+        (["query.txt", "--rules", "odd", "--from", "events", *TO], "a query file and --rules are both given"),
+        (["--rules", "none", "--from", "events", *TO], "there is no folder 'none'"),
+        (["query.txt", "--from", "events", *TO, "--type", "kind"], "option 'type' is given twice"),
+        (["rows.sql", "--from", "events", *TO, "--type", "kind"], "--type is for queries"),
+        (["wrong.txt", "--from", "events", *TO], "                 ^\nHint: add the missing ')'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_a_mistake_is_one_message_before_anything_starts(
+    folder: Path, eventide: Command, words: list[str], message: str
+) -> None:
+    for name in ("mixed/a.csv", "mixed/b.json", "odd/x.xls"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("")
+    (folder / "wrong.txt").write_text("PATTERN SEQ(A, B\nWITHIN 5 minutes".replace("SEQ(", "SEQ    ("))
+    clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS at PATTERN (A B) DEFINE B AS amount > 1)"
+    (folder / "rows.sql").write_text(f"SELECT * FROM events {clause}")
+    code, out, err = eventide("stream", *words)
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: ")
+    assert message in err
+    assert "Traceback" not in err
+    assert not (folder / "out").exists()
+
+
+# --- whole runs ----------------------------------------------------------------------------------------------
+
+COMMAND = [sys.executable, "-m", "eventide.cli", "stream"]
+SMALL = ["--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.driver.memory=1g"]
+NOISE = ("Traceback", "WARN", "ERROR", "\tat ", "TransformWithState", "incubator")
+
+
+@pytest.mark.spark
+def test_once_writes_the_rows_of_a_folder_and_stops(folder: Path) -> None:
+    words = ["query.txt", "--from", "events", "--to", "out", "--once", "--batch-files", "1", *SMALL]
+    done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    rows = pq.read_table(folder / "out", columns=["user", "B_amount"]).to_pylist()
+    assert sorted(rows, key=str) == [{"user": "ann", "B_amount": 30}, {"user": "bob", "B_amount": 5}]
+    assert "\ndone: 6 events, 2 rows to out in " in done.stderr
+    assert "\ndecided up to the watermark, 2026-01-01 00:01:00, 0.0 s behind the newest event\n" in done.stderr
+    assert (folder / "out.checkpoint" / "commits").is_dir()
+    assert not [word for word in NOISE if word in done.stderr]
+
+
+@pytest.mark.spark
+def test_rows_come_out_while_it_runs_and_bad_records_on_the_side_until_sigterm(folder: Path) -> None:
+    (folder / "lines").mkdir()
+    (folder / "lines" / "a.jsonl").write_text(
+        '{"user": "ann", "ts": "2026-01-01T00:00:01Z", "kind": "Login"}\n'
+        "this is no JSON\n\n"
+        '{"user": "ann", "ts": "2026-01-01T00:00:04Z", "kind": "Buy", "amount": 30, "more": [1]}\n'
+        '{"user": "ann", "ts": "soon", "kind": "Buy", "amount": 31}\n'
+        '{"user": "ann", "ts": "2026-01-01T00:01:00Z", "kind": "Buy", "amount": 32}\n'
+    )
+    (folder / "columns.ddl").write_text("user string, ts timestamp,\n  kind string, amount double\n")
+    words = ["query.txt", "--from", "lines", "--to", "-", "--json", "--schema", "columns.ddl", "--bad", "bad", *SMALL]
+    running = subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    try:
+        row = json.loads(running.stdout.readline())
+        deadline = time.monotonic() + 120
+        while not list((folder / "bad").glob("*.json")) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        running.send_signal(signal.SIGTERM)
+        out, err = running.communicate(timeout=150)
+    finally:
+        running.kill()
+    assert row == {"user": "ann", "B_amount": 30.0, "detected_at": "2026-01-01T00:00:04+00:00"}
+    assert (running.returncode, out) == (0, ""), err
+    assert "\nstopped: " in err and "3 events, 1 row to standard output" in err
+    assert "\nleft out: 2 bad\n" in err
+    assert not [word for word in NOISE if word in err]
+    bad = [json.loads(line) for file in (folder / "bad").glob("*.json") for line in file.read_text().splitlines()]
+    assert sorted(each["record"] for each in bad)[0] == "this is no JSON"
+    assert [json.loads(each["read"]).get("amount") for each in bad if "soon" in each["record"]] == [31.0]
+    assert all(each["file"].endswith("lines/a.jsonl") for each in bad)
+
+
+@pytest.mark.spark
+def test_a_mistake_that_only_the_columns_show_is_one_message(folder: Path) -> None:
+    (folder / "query.txt").write_text(QUERY.replace("B.amount", "B.amuont"))
+    done = subprocess.run(
+        [*COMMAND, "query.txt", "--from", "events", "--to", "out", *SMALL], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    error = done.stderr[done.stderr.index("Error:") :]
+    assert error.startswith("Error: unknown column 'amuont' (line 1, column ")
+    assert error.endswith("^^^^^^\nHint: did you mean 'amount'?\n")
+    assert not [word for word in NOISE if word in done.stderr]
+
+
+@pytest.mark.spark
+def test_what_the_columns_of_a_folder_are(spark: Any, folder: Path) -> None:
+    from eventide.engines.spark.folders import declared, schema_of
+
+    (folder / "none").mkdir()
+    (folder / "table").mkdir()
+    (folder / "table" / "a.csv").write_text("user,ts,amount\nann,2026-01-01T00:00:01Z,3\n")
+    assert schema_of(spark, "table", "csv", None).simpleString() == "struct<user:string,ts:timestamp,amount:int>"
+    assert schema_of(spark, "table", None, "x int").simpleString() == "struct<x:int>"
+    assert schema_of(spark, "events", "parquet", None).names == ["ts", "user", "kind", "amount"]
+    with pytest.raises(InputError, match="holds no files yet, so its columns are not known\nHint: add --schema"):
+        schema_of(spark, "none", None, None)
+    (folder / "none" / "x.parquet").write_bytes(b"PAR1 no parquet PAR1")
+    with pytest.raises(InputError, match=r"^cannot read 'none': [^\n]*\nHint: --schema gives the columns$"):
+        schema_of(spark, "none", "parquet", None)
+    with pytest.raises(InputError, match=r"^--schema is not a list of columns and types: [^\n]*\nHint: for example"):
+        declared("user strin, ts timestamp")
+
+
+@pytest.mark.spark
+def test_every_record_of_a_csv_folder_is_an_event_or_bad(spark: Any, folder: Path) -> None:
+    from eventide.engines.spark.folders import declared, read_folder
+
+    (folder / "table").mkdir()
+    (folder / "table" / "a.csv").write_text("user,n\nann,1\nbob,two\ncid,3,4,5\n")
+    source = read_folder(spark, str(folder / "table"), "csv", declared("user string, n int"))
+    found = {}
+    for name, frame in (("events", source.events.select("user")), ("bad", source.bad)):
+        writer = frame.writeStream.format("memory").queryName(f"cli_stream_{name}").trigger(availableNow=True)
+        query = writer.start()
+        query.awaitTermination()
+        found[name] = [row.asDict() for row in spark.table(f"cli_stream_{name}").collect()]
+    assert found["events"] == [{"user": "ann"}]
+    assert sorted(row["record"] for row in found["bad"]) == ["bob,two", "cid,3,4,5"]

@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JAVA := . tools/java.sh
 
-.PHONY: setup demo test lint docs bench bench-peers fuzz mutants soak soak-kafka clean
+.PHONY: setup demo test lint docs bench bench-peers fuzz mutants soak clean
 
 setup: $(VENV)/.ready
 	@$(JAVA)
@@ -36,10 +36,7 @@ mutants: setup
 	@$(BIN)/python -m tests.mutants
 
 soak: setup
-	@$(JAVA) && $(BIN)/python -m tests.soak
-
-soak-kafka: setup
-	@$(JAVA) && $(BIN)/python -m tests.soak --kafka
+	@$(JAVA) && $(BIN)/python -m tests.soak && $(BIN)/python -m tests.soak --kafka
 
 clean:
 	@rm -rf build site $(VENV)

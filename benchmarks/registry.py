@@ -18,6 +18,7 @@ ROLES = ("limit", "subject", "peer")
 MODULES = (
     "benchmarks.sequence",
     "benchmarks.stream",
+    "benchmarks.kafka",
     "benchmarks.stream_shapes",
     "benchmarks.extremes",
     "benchmarks.rows",

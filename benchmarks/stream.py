@@ -59,7 +59,7 @@ def write_files(
 
 
 @stream.limit("Numba kernel")
-def _numba_kernel(folder: Path, context: Context) -> Run:
+def numba_kernel(folder: Path, context: Context) -> Run:
     files = sorted(folder.glob("*.parquet"))
 
     def run() -> Outcome:

@@ -144,15 +144,18 @@ def soak(
     chance: random.Random,
     servers: str | None = None,
     disturb: Callable[[int], None] = lambda kills: None,
+    minutes: float = float("inf"),
 ) -> int:
-    """Start and kill the driver until `n_kills` kills have hit running streams; their number.
+    """Start and kill the driver until `n_kills` kills have hit running streams, or time is over; their number.
 
-    `disturb` is called while the driver runs, with the number of kills so far.
+    `disturb` is called while the driver runs, with the number of kills so far. A driver that gives up, because the
+    broker is away or a busy machine starts no worker in time, is started again as after a kill.
     """
+    end = time.monotonic() + 60 * minutes
     command = [sys.executable, "-m", "tests.soak", "--drive", str(folder), "--families", ",".join(families)]
     command += ["--servers", servers] if servers is not None else []
     kills = crashes = 0
-    while kills < n_kills:
+    while kills < n_kills and time.monotonic() < end:
         with (folder / "driver.log").open("ab") as log:
             # Its own group: the JVM dies with the driver.
             driver = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=log)
@@ -171,11 +174,13 @@ def soak(
         elif driver.returncode == 0:
             break
         else:
-            # With a broker that goes away a driver may give up; its restart must go on like one after a kill.
             crashes += 1
-            print(f"the driver gave up with exit code {driver.returncode}", flush=True)
-            if servers is None or crashes > 5:
-                raise SystemExit((folder / "driver.log").read_text(errors="replace")[-3000:])
+            said = [
+                line for line in (folder / "driver.log").read_text(errors="replace").splitlines() if "Exception" in line
+            ]
+            print(f"the driver gave up: {said[-1][:300] if said else driver.returncode}", flush=True)
+            if crashes > 5:
+                raise SystemExit("the driver gave up too often")
     return kills
 
 
@@ -271,6 +276,7 @@ def main() -> int:
     parser.add_argument("--families", default="pattern", help=f"some of {','.join(FAMILIES)}")
     parser.add_argument("--kafka", action="store_true", help="source and sink are topics")
     parser.add_argument("--restarts", type=int, default=3, help="of the broker")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="no more kills after so long")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--drive", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--servers", help=argparse.SUPPRESS)
@@ -286,7 +292,7 @@ def main() -> int:
         lost, extra, kills = _soak_kafka(folder, families, events, arguments, chance)
     else:
         write_files(folder, events, arguments.files)
-        kills = soak(folder, families, arguments.kills, chance)
+        kills = soak(folder, families, arguments.kills, chance, minutes=arguments.minutes)
         drive(folder, families, None)
         from eventide.engines.spark.session import session
 
@@ -308,7 +314,7 @@ def _soak_kafka(
                 print("the broker goes away", flush=True)
                 broker.restart(away_s=5, now=chance.random() < 0.5)
 
-        kills = soak(folder, families, arguments.kills, chance, broker.servers, disturb)
+        kills = soak(folder, families, arguments.kills, chance, broker.servers, disturb, arguments.minutes)
         drive(folder, families, broker.servers)
         found = [compare_topic(broker.consume(OUT.format(name)), FAMILIES[name](events), name) for name in families]
     return sum(lost for lost, _ in found), sum(extra for _, extra in found), kills

@@ -125,6 +125,14 @@ def test_without_counters_the_numbers_are_those_of_spark() -> None:
     assert (view.state_bytes, view.events, view.rows) == (2826784, 2000, 0)
 
 
+def test_rules_are_no_events() -> None:
+    sources = [
+        {"description": "FileStreamSource[file:/tmp/in]", "numInputRows": 998},
+        {"description": "org.apache.spark.sql.execution.python.PythonMicroBatchStream@1f", "numInputRows": 2},
+    ]
+    assert view_of(progress(0, observedMetrics={}, sources=sources)).events == 998
+
+
 def test_the_newest_rows_come_first_and_old_ones_go() -> None:
     view = view_of(*(progress(n) for n in range(4)))
     assert [row["user"] for row in view.last_rows] == ["u3", "v3", "u2", "v2", "u1"]
@@ -149,8 +157,12 @@ def test_the_panel_shows_the_parts_of_a_batch() -> None:
 
 
 def test_before_the_first_batch_there_is_a_panel_too() -> None:
-    text = "\n".join(drawn(view_of(), STARTED, 80))
-    assert "none yet" in text and "running 0:00:00" in text
+    view = view_of()
+    view.activity = "Processing new data"
+    text = "\n".join(drawn(view, STARTED, 80))
+    assert "none yet" in text and "running 0:00:00" in text and "now        Processing new data" in text
+    view.status = "stopped"
+    assert "Processing" not in "\n".join(drawn(view, STARTED, 80))
     assert view_of().line(STARTED + 5) == "0:00:05  running"
 
 
@@ -209,6 +221,7 @@ def test_a_broker_that_is_away_comes_back(text: str) -> None:
 )
 def test_a_mistake_stays(text: str) -> None:
     assert not is_passing(RuntimeError(text))
+    assert not is_passing(InputError("cannot read 'x': Connection refused"))
 
 
 def test_pauses_grow_up_to_a_minute() -> None:

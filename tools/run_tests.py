@@ -20,6 +20,8 @@ OWN_CODE = [
     "tests/detection",
     "tests/diagnosis",
     "tests/intervals",
+    "tests/metrics/test_open_runs.py",
+    "tests/rules",
     "tests/streams",
     "tests/examples",
     "src/eventide/builder.py",
@@ -42,7 +44,11 @@ RANDOM = [
     "tests/allen",
 ]
 # These start a Spark of their own.
-OWN_SPARK = ["tests/engines/test_local_cluster.py", "tests/engines/test_spark_connect.py"]
+OWN_SPARK = [
+    "tests/engines/test_local_cluster.py",
+    "tests/engines/test_spark_connect.py",
+    "tests/kafka/test_end_to_end.py",
+]
 PLAIN = ["env", "NUMBA_DISABLE_JIT=1", *PYTEST, *OWN_CODE]
 COMPILED = [*PYTEST, *(f"--ignore={path}" for path in OWN_CODE)]
 PARTS = {

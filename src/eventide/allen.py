@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from eventide.engines.local.allen import relate_tables
 from eventide.engines.local.instants import instants_of_table
-from eventide.engines.local.sources import is_local
+from eventide.engines.local.sources import is_local, open_source
 from eventide.errors import EventideError, InputError
-from eventide.lang.durations import parse_length
+from eventide.lang.durations import parse_time
 from eventide.plan.allen.instants import Clock
 from eventide.plan.allen.lower import (
     INTERVAL_END,
@@ -25,6 +25,8 @@ from eventide.plan.allen.lower import (
 )
 from eventide.plan.allen.relations import parse_relations
 from eventide.plan.arguments import names_of, wrong_argument
+from eventide.plan.intervals.explanation import LOCAL, SPARK, STREAM, explain_allen
+from eventide.plan.intervals.lower import about
 from eventide.plan.options import Options
 
 DROPPED = b"eventide.dropped_events"
@@ -49,13 +51,15 @@ def allen(
     allowed_lateness: Any = None,
     engine: str | None = None,
     spark: Any = None,
+    explain: bool = False,
 ) -> Any:
     """Pairs of a left and a right interval that stand in one of the relations, read from left to right.
 
     Both sides have the time columns `start` and `end`, or those of `left_times` and `right_times`: two names, or one of
     points. `within` is the most that a pair may span, from the earlier start to the later end. A pair is a row: the
     partition columns, all others of both sides as `left_...` and `right_...`, the `relation` that held, and
-    `interval_start` and `interval_end` around both. pyarrow Tables, or Spark DataFrames where the inputs are those.
+    `interval_start` and `interval_end` around both. pyarrow Tables, or Spark DataFrames where the inputs are those;
+    with `explain=True` a text that says what would run, and where.
 
     >>> import eventide as ev
     >>> hot = [{"room": 1, "from": 10, "to": 50}, {"room": 2, "from": 10, "to": 20}]
@@ -77,19 +81,25 @@ def allen(
         drop_bad_events=given.on_bad_event == "drop",
         allowed_lateness=given.allowed_lateness,
     )
+    if not isinstance(explain, bool):
+        raise wrong_argument("explain", "True or False", explain, "explain=True")
     if _runs_on_spark(left, right, engine):
-        return _relate_on_spark(left, right, options, spark)
+        return _relate_on_spark(left, right, options, spark, explain)
 
     def plan(one: pa.Schema, other: pa.Schema) -> AllenPlan:
         return prepare_allen(one, other, options)
 
+    if explain:
+        return explain_allen(
+            prepare_allen(open_source(left).schema, open_source(right).schema, options).physical, LOCAL
+        )
     table, seen = relate_tables(left, right, plan)
     if not options.drop_bad_events:
         return table
     return table.replace_schema_metadata({**(table.schema.metadata or {}), DROPPED: str(seen.dropped_events)})
 
 
-def _relate_on_spark(left: Any, right: Any, options: AllenOptions, spark: Any) -> Any:
+def _relate_on_spark(left: Any, right: Any, options: AllenOptions, spark: Any, explain: bool) -> Any:
     from eventide.engines.spark.allen import relate_frames
     from eventide.engines.spark.run import read_frame
 
@@ -103,6 +113,11 @@ def _relate_on_spark(left: Any, right: Any, options: AllenOptions, spark: Any) -
             frames.append(side)
     if all(frame.isStreaming for frame in frames):
         check_stream(options)
+    if explain:
+        from eventide.engines.spark.types import input_schema
+
+        made = prepare_allen(input_schema(frames[0]), input_schema(frames[1]), options)
+        return explain_allen(made.physical, STREAM if frames[0].isStreaming else SPARK)
     return relate_frames(frames[0], frames[1], lambda one, other: prepare_allen(one, other, options)).rows
 
 
@@ -156,10 +171,8 @@ def _window_us(within: object) -> int | None:
         return within // timedelta(microseconds=1)
     if not isinstance(within, str):
         raise wrong_argument("within", "text or a timedelta", within, usage)
-    length = parse_length(within)
-    if length.in_events:
-        raise EventideError("within bounds the time that a pair spans, not events", hint=f"write {usage}")
-    return length.amount
+    with about("within"):
+        return parse_time(within)
 
 
 def to_instants(

@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from eventide.engines.local import run as local
 from eventide.engines.local.sources import is_local, open_source
-from eventide.errors import EventideError, InputError, QueryError
-from eventide.lang.durations import parse_length
+from eventide.errors import EventideError, InputError, did_you_mean
+from eventide.lang.durations import parse_time
 from eventide.plan.arguments import check_dict, names_of, wrong_argument
-from eventide.plan.intervals.lower import Deriving, Runs, Spans, prepare_intervals
+from eventide.plan.intervals.explanation import LOCAL, SPARK, STREAM, explain_intervals
+from eventide.plan.intervals.lower import Deriving, Runs, Spans, about, prepare_intervals
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 
@@ -44,7 +45,8 @@ def homogeneous(
     have one type, and the result has it. `value` is an expression over the run, or several by name.
 
     Options: `partition_by`, `ts`, `ts_unit`, `sequence`, `on_bad_event`, `allowed_lateness`; `engine="spark"` with
-    `spark=` lets Spark tasks read the files of a path themselves.
+    `spark=` lets Spark tasks read the files of a path themselves. With `detected_at=True` rows say when they were
+    decided, which a stream's always do; with `explain=True` a text says what would run, and where.
 
     >>> import eventide as ev
     >>> temps = [{"ts": i, "temp": temp} for i, temp in enumerate([20, 36, 38, 30, 40])]
@@ -195,11 +197,8 @@ def _gap(within: object) -> int | None:
     if isinstance(within, timedelta):
         amount = within // timedelta(microseconds=1)
     elif isinstance(within, str):
-        try:
-            parsed = parse_length(within)
-        except QueryError as error:
-            raise QueryError(f"within: {error.message}", error.text, error.start, error.end, hint=error.hint) from None
-        amount = 0 if parsed.in_events else parsed.amount
+        with about("within"):
+            amount = parse_time(within)
     if amount <= 0:
         raise EventideError(f"within={within!r} is not a length of time", hint="for example within='5 seconds'")
     return amount
@@ -218,6 +217,17 @@ def _values(value: object) -> tuple[tuple[str, str], ...]:
 # --- running ------------------------------------------------------------------------------------------------
 
 _OPTIONS = ("partition_by", "ts", "ts_unit", "sequence", "on_bad_event", "allowed_lateness")
+_HOW = ("engine", "spark", "detected_at", "explain")
+_OF_RUNS = ("occurrences", "within", "type")
+DROPPED = b"eventide.dropped_events"
+
+
+def _no_option(name: str, deriving: Deriving) -> EventideError:
+    is_run = isinstance(deriving.form, Runs)
+    known = [*(_OF_RUNS if is_run else ()), "value", *_OPTIONS, *_HOW]
+    if name in _OF_RUNS:
+        return EventideError(f"{name} is for runs of events", hint="heterogeneous takes start, end and exclude")
+    return EventideError(f"there is no option '{name}'", hint=did_you_mean(name, known))
 
 
 def _run(
@@ -228,17 +238,19 @@ def _run(
     engine: str | None = None,
     spark: Any = None,
     detected_at: bool | None = None,
+    explain: bool = False,
     **given: Any,
 ) -> Any:
     unknown = [name for name in given if name not in _OPTIONS]
     if unknown:
-        raise EventideError(f"there is no option '{unknown[0]}'", hint=f"known: {', '.join(_OPTIONS)}")
+        raise _no_option(unknown[0], deriving)
     options = Options.of(type=one_type, **given)
     if engine not in (None, "local", "spark"):
         raise InputError(f"there is no engine '{engine}'", hint="local or spark")
 
-    if not isinstance(detected_at, bool | None):
-        raise wrong_argument("detected_at", "True or False", detected_at, "detected_at=True")
+    for name, flag in (("detected_at", detected_at), ("explain", explain)):
+        if not isinstance(flag, bool | None):
+            raise wrong_argument(name, "True or False", flag, f"{name}=True")
     is_stream = not is_local(events) and bool(getattr(events, "isStreaming", False))
     detects = is_stream if detected_at is None else detected_at
 
@@ -247,19 +259,28 @@ def _run(
 
     if is_local(events) and engine != "spark":
         source = open_source(events)
-        return local.run(plan(source.schema, "local"), source)[0]
+        physical = plan(source.schema, "local")
+        if explain:
+            return explain_intervals(physical, LOCAL)
+        table, seen = local.run(physical, source)
+        if options.on_bad_event != "drop":
+            return table
+        return table.replace_schema_metadata({**(table.schema.metadata or {}), DROPPED: str(seen.dropped_events)})
     if engine == "local":
         hint = "leave out engine, or pass df.toArrow()"
         raise InputError("engine='local' does not read Spark DataFrames", hint=hint)
     from eventide.engines.spark.intervals import derive_stream
-    from eventide.engines.spark.run import run_frame, run_path
+    from eventide.engines.spark.run import read_frame, run_frame, run_path
+    from eventide.engines.spark.types import input_schema
 
-    if is_stream:
-        return derive_stream(events, plan)
     if not is_local(events):
-        return run_frame(events, plan).rows
+        if explain:
+            return explain_intervals(plan(input_schema(events)), STREAM if is_stream else SPARK)
+        return derive_stream(events, plan) if is_stream else run_frame(events, plan).rows
     if not isinstance(events, str | os.PathLike):
         raise InputError(f"engine='spark' takes DataFrames or a path, not {type(events).__name__}")
     if spark is None:
         raise InputError("engine='spark' with a path needs a session", hint="pass spark=spark")
+    if explain:
+        return explain_intervals(plan(input_schema(read_frame(os.fspath(events), spark))), SPARK)
     return run_path(os.fspath(events), plan, spark).rows

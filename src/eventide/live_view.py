@@ -28,6 +28,7 @@ _RATE_SECONDS = 30.0
 _IDLE_SECONDS = 10.0
 _BARS = "▁▂▃▄▅▆▇█"
 _SEEN = 500
+_PYTHON = "PythonMicroBatchStream"
 # The parts of a micro-batch's time, by Spark's names; the rest is small.
 _PARTS = (
     ("find", ("latestOffset", "getBatch")),
@@ -64,6 +65,7 @@ class View:
     started: float
     status: str = "starting"
     problem: str = ""
+    activity: str = ""  # what Spark says it is doing
     shows_rows: bool = True
     events: int = 0
     rows: int = 0
@@ -212,6 +214,8 @@ class View:
         grid.add_row("left out", Text("   ").join(left_out))
         if self.steps:
             grid.add_row(f"batch {self.steps[-1].number}", Text(_split(self.steps[-1])))
+        if self.activity and self.status == "running":
+            grid.add_row("now", Text(self.activity))
         return grid
 
 
@@ -219,7 +223,11 @@ def _n_events(progress: Mapping[str, Any]) -> int:
     """How many events came; a source that tells them from bad records and blank lines says it better than Spark."""
     observed = (progress["observedMetrics"] or {}).items()
     counts = [metric["events"] for name, metric in observed if name.startswith(SOURCE)]
-    return int(sum(counts)) if counts else int(progress["numInputRows"] or 0)
+    if not counts:
+        # A set of rules has a second source, written in Python: the rules themselves.
+        sources = [source for source in progress.get("sources") or () if _PYTHON not in source["description"]]
+        counts = [source["numInputRows"] for source in sources] or [progress["numInputRows"] or 0]
+    return int(sum(counts))
 
 
 def _split(step: Step) -> str:

@@ -241,7 +241,8 @@ class Recognizer:
 
             schema = input_schema(events)
         engine = "local" if is_local(events) else "spark"
-        return explain_rows(self.clause, self._plan(schema, engine))
+        on_stream = engine == "spark" and events.isStreaming
+        return explain_rows(self.clause, self._plan(schema, engine), on_stream=on_stream)
 
     def diagnose(self, events: Any, *, partitions: int = 1000) -> Diagnosis:
         """Why there is no match: per partition the longest partial match, and what failed at the next row.

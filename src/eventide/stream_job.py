@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _TICK_SECONDS = 0.25
 _LAST_ROWS = 5
 _STOP_SECONDS = 120.0
+_RECENT = "spark.sql.streaming.numRecentProgressUpdates"  # all of them are read at every tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +82,14 @@ class Signals:
 
 def run_job(job: Job, view: View, screen: Screen, signals: Signals, *, checkpoint: str) -> None:
     """Run until the input ends (`once`), a signal comes, or something fails for good."""
-    from eventide.engines.spark.quiet import Log, quiet_session
+    from eventide.engines.spark.quiet import Log, is_alive, quiet_session
     from eventide.engines.spark.restarts import is_passing, pause_seconds, reason_of
 
     log = Log(job.log)
     view.status = "starting Spark" + (" with the Kafka connector" if job.needs_kafka else "")
     screen.show()
-    spark = quiet_session("eventide stream", log, job.settings, kafka=job.needs_kafka, avro=job.needs_avro)
+    settings = {_RECENT: "20", **job.settings}
+    spark = quiet_session("eventide stream", log, settings, kafka=job.needs_kafka, avro=job.needs_avro)
     signals.take()
     try:
         if job.metrics_port is not None:
@@ -100,15 +102,20 @@ def run_job(job: Job, view: View, screen: Screen, signals: Signals, *, checkpoin
             queries: list[Any] = []
             try:
                 view.status, view.problem = "running", ""
-                queries = _start(job, spark, screen, checkpoint)
+                _start(job, spark, screen, checkpoint, queries)
                 _watch(queries, view, screen, signals)
                 return
             except Exception as error:
+                view.status = "failed"
+                if not is_alive(spark):
+                    hint = "was there too little memory? --conf spark.driver.memory=8g, and --log FILE to see"
+                    raise StreamFailedError("Spark's Java process has ended", hint=hint) from error
+                if queries:
+                    screen.take_in(queries[0])
                 for query in queries:
                     _stop(query)
                 n_failed = 1 if view.n_batches > n_before else n_failed + 1
                 if signals.count or not is_passing(error) or n_failed > job.retries:
-                    view.status = "failed"
                     raise _failure(error, n_failed - 1) from error
                 seconds = pause_seconds(n_failed)
                 view.status = f"waiting {seconds} s to try again ({n_failed} of {job.retries})"
@@ -117,7 +124,8 @@ def run_job(job: Job, view: View, screen: Screen, signals: Signals, *, checkpoin
                     view.status, view.problem = "stopped", ""
                     return
     finally:
-        spark.stop()
+        if is_alive(spark):
+            spark.stop()
 
 
 def _failure(error: Exception, n_retries: int) -> Exception:
@@ -138,8 +146,8 @@ def _failure(error: Exception, n_retries: int) -> Exception:
     return StreamFailedError(f"the stream failed{tried}: {reason_of(error)}", hint="--log FILE keeps Spark's own log")
 
 
-def _start(job: Job, spark: Any, screen: Screen, checkpoint: str) -> list[Any]:
-    """The running queries: that of the rows, and that of the bad records where they are wanted."""
+def _start(job: Job, spark: Any, screen: Screen, checkpoint: str, queries: list[Any]) -> None:
+    """Add the running queries: that of the rows, and that of the bad records where they are wanted."""
     import eventide as ev
     from eventide.engines.spark.shown_rows import observed
     from eventide.live_view import ROWS_METRIC
@@ -147,11 +155,10 @@ def _start(job: Job, spark: Any, screen: Screen, checkpoint: str) -> list[Any]:
     source = _open(job, spark)
     n_last = _LAST_ROWS if screen.is_live and not isinstance(job.sink, Terminal) else 0
     rows = job.make_rows(source.events, spark)
-    queries = [_write(job, observed(rows, ROWS_METRIC, n_last), screen, checkpoint)]
+    queries.append(_write(job, observed(rows, ROWS_METRIC, n_last), screen, checkpoint))
     if job.bad is not None:
         place = {"to": job.bad, "checkpoint": f"{checkpoint.rstrip('/')}.bad", "format": "json"}
         queries.append(ev.write_stream(source.bad, trigger=job.trigger, once=job.once, **place))
-    return queries
 
 
 def _open(job: Job, spark: Any) -> Any:
@@ -206,6 +213,7 @@ def _watch(queries: list[Any], view: View, screen: Screen, signals: Signals) -> 
     while running and not signals.count:
         running = [query for query in running if not query.awaitTermination(_TICK_SECONDS / len(running))]
         screen.take_in(queries[0])
+        view.activity = queries[0].status["message"]
         screen.show()
         if screen.reader_is_gone:
             for query in queries:

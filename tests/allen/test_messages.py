@@ -70,7 +70,7 @@ def test_what_points_cannot_be_is_refused() -> None:
     ("options", "message"),
     [
         ({"within": "5 minits"}, "unknown unit 'minits'"),
-        ({"within": "5 events"}, "within bounds the time that a pair spans, not events"),
+        ({"within": "5 events"}, "within: a length of time is needed, not a number of events"),
         ({"within": 5}, "within must be text or a timedelta, found int"),
         ({"start": "form"}, "the times of left: there is no column 'form'\nHint: did you mean 'from'?"),
         ({"right_times": ("from", "too")}, "the times of right: there is no column 'too'\nHint: did you mean 'to'?"),

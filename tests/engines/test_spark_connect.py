@@ -17,15 +17,17 @@ pytestmark = pytest.mark.spark
 
 _CLIENT = """
 import sys
+import time
 from pathlib import Path
 from pyspark.sql import SparkSession
+import eventide as ev
 from eventide.engines.spark.batch import run, run_dataframe
 from eventide.engines.spark.errors import user_message
 from eventide.engines.spark.exchange import blocks_from_paths, share_out_row_groups
 from eventide.engines.spark.ship import is_connect
 from eventide.engines.spark.sources import parquet_files
 from tests.engines.plans import expected_rows, final_watermark_us, make_events, make_plan, table_rows
-from tests.engines.streams import finish
+from tests.engines.streams import rows_in, start
 
 base, events, plan = Path(sys.argv[1]), make_events(120, seed=20), make_plan()
 spark = SparkSession.builder.remote("local[2]").config("spark.sql.session.timeZone", "UTC").getOrCreate()
@@ -37,8 +39,17 @@ shares, _ = share_out_row_groups(parquet_files(str(base / "in")), 2)
 blocks = blocks_from_paths(spark, shares, plan, 2)
 assert table_rows(run(blocks, plan, spark, 2).toArrow()) == expected_rows(events, plan)
 own = lambda frame: frame.withWatermark("ts", "7 seconds")
-rows = finish(spark, base, plan, before=own)
+listener = ev.metrics.listen(spark)
+query = start(spark, base, plan, before=own)
+query.awaitTermination()
+rows = rows_in(spark, base)
 assert rows == expected_rows(events, plan, final_watermark_us(events, 7_000_000)), "stream"
+counted, deadline = ev.metrics.of(query), time.monotonic() + 60
+assert counted["matches"] == len(rows) and counted["events"] > 0, counted
+while listener.latest().get(str(query.id)) != counted:
+    assert time.monotonic() < deadline, listener.latest()
+    time.sleep(0.1)
+listener.stop()
 try:
     run_dataframe(df.selectExpr("user", "CAST(NULL AS TIMESTAMP) AS ts", "kind", "amount"), plan).collect()
 except Exception as error:

@@ -99,7 +99,10 @@ def test_a_checkpoint_refuses_another_bucket_count_and_another_query(spark: Any,
             {"physical": make_plan(), "n_buckets": 8},
             "the checkpoint was made with 4 buckets, the query now runs with 8",
         ),
-        ({"physical": make_plan(query="SEQ(A, C, B)"), "n_buckets": 4}, "the saved state belongs to another query"),
+        (
+            {"physical": make_plan(query="SEQ(A, C, B)"), "n_buckets": 4},
+            "the saved state belongs to another query:\n  SEQ(A, B, C) became SEQ(A, C, B)\n",
+        ),
     ]:
         with pytest.raises(Exception, match="eventide") as caught:
             finish(spark, tmp_path, **options)

@@ -30,6 +30,14 @@ def everything() -> Case:
     return Case(events, ("(x IS NULL OR x <> 3)", "y >= avg(y)"), tuple(VALUES), True)
 
 
+def in_one_piece() -> Case:
+    """Without partitions, so that time is cut."""
+    events = tuple(
+        {"seq": i, "ts": i, "key": 0, "kind": "ab"[i % 5 == 0], "x": i % 4, "y": i % 3 / 2} for i in range(40)
+    )
+    return Case(events, ("x >= 2", "kind = 'a'"), ("sum(x)", "min(y)"), True, gap=2, partition=False)
+
+
 @settings(max_examples=400 if WITHOUT_JIT else 8, **ANY_HEALTH)
 @given(case=cases(), detects=st.booleans())
 @example(case=everything(), detects=True)
@@ -66,6 +74,7 @@ def test_files_in_time_order_are_worked_off_piece_by_piece(case: Case, tmp_path_
 
 @settings(max_examples=100 if WITHOUT_JIT else 3, **ANY_HEALTH)
 @given(case=cases())
+@example(case=in_one_piece())
 def test_threads_and_little_room_change_nothing(case: Case) -> None:
     module = "eventide.operators.intervals.operator"
     with patch(f"{module}._WORTH_A_THREAD", 1), patch(f"{module}.ROOM", 2), patch("os.cpu_count", lambda: 3):
@@ -99,6 +108,7 @@ def test_a_spark_dataframe_gives_the_intervals_of_the_oracle(spark: Any, case: C
 @settings(max_examples=3, **ON_SPARK)
 @given(case=cases())
 @example(case=everything())
+@example(case=in_one_piece())
 def test_files_read_by_spark_tasks_give_the_intervals_of_the_oracle(
     spark: Any, tmp_path_factory: Any, case: Case
 ) -> None:
@@ -138,5 +148,5 @@ def test_a_stream_gives_the_intervals_that_are_decided(spark: Any, tmp_path_fact
         **{**{name: getattr(case, name) for name in case.__dataclass_fields__}, "events": (*shifted, *closing)}
     )
     start = case.partition + 1
-    expected = [row for row in whole.expected() if row[start] < latest]
+    expected = [row for row in whole.expected(detects=True) if row[start] < latest]
     assert found([row for row in rows if row["interval_end"] < latest]) == expected

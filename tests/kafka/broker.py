@@ -228,6 +228,7 @@ class Broker:
         return sorted(self.admin().list_topics(topic, timeout=30).topics[topic].partitions)
 
     def admin(self) -> Any:
+        """A client that changes topics; what it promises comes only as long as it is held."""
         from confluent_kafka.admin import AdminClient
 
         return AdminClient({"bootstrap.servers": self.servers, "log_level": 0})

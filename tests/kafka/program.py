@@ -41,12 +41,15 @@ def start_session() -> Any:
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # As in tools/run_tests.py: most of this program is the start of things.
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     settings = {
         "spark.master": "local[2]",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.python.daemon.module": "tests.daemon",
         "spark.sql.streaming.numRecentProgressUpdates": "1000",
         "spark.log.level": "OFF",
         **session_settings(),
@@ -66,7 +69,7 @@ def run_through_an_outage(spark: Any, broker: Broker, work: Path) -> dict[str, A
     first = mixed([to_json(event) for event in all_events[:HALF]], BROKEN)
     later = [to_json(event, channel="web") for event in all_events[HALF:]]
     later[1::2] = [value.replace(b'"amount": null, ', b"") for value in later[1::2]]
-    source = ev.kafka.read(spark, broker.servers, "orders", schema=SCHEMA, max_events_per_batch=60)
+    source = ev.kafka.read(spark, broker.servers, "orders", schema=SCHEMA, max_events_per_batch=100)
     running = ev.kafka.write(
         query().run(source.events),
         broker.servers,
@@ -128,7 +131,8 @@ def _seen(frame: Any, time_column: str) -> Any:
     names = ["topic", "partition", "offset"]
     others = [name for name in frame.columns if name not in (*names, time_column)]
     at = sf.unix_millis(time_column).alias("timestamp_ms")
-    return frame.select(sf.to_json(sf.struct(*names, at, sf.struct(*others).alias("columns"))))
+    form = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+    return frame.select(sf.to_json(sf.struct(*names, at, sf.struct(*others).alias("columns")), form))
 
 
 def lose_data(spark: Any, broker: Broker, work: Path) -> dict[str, Any]:
@@ -149,7 +153,8 @@ def lose_data(spark: Any, broker: Broker, work: Path) -> dict[str, Any]:
     broker.produce("short", ["1", "2"])
     before = read()
     broker.produce("short", ["3", "4", "5"])
-    for future in broker.admin().delete_records([TopicPartition("short", 0, 4)]).values():
+    admin = broker.admin()
+    for future in admin.delete_records([TopicPartition("short", 0, 4)]).values():
         future.result(30)
     return {"before": before, "after": read()}
 

@@ -18,6 +18,7 @@ SCHEMA = "user string, ts timestamp"
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        ({"servers": ":9092"}, "':9092' is no address of a Kafka broker"),
         ({"servers": "localhost"}, "'localhost' is no address of a Kafka broker"),
         ({"servers": "kafka://localhost:9092"}, "'kafka://localhost:9092' is no address of a Kafka broker"),
         ({"servers": "localhost:99999"}, "'localhost:99999' is no address of a Kafka broker"),

@@ -109,9 +109,11 @@ def test_windows_over_positions_count_partitions_that_hold_events() -> None:
 
 
 def test_a_situation_query_counts_situations_that_go_on() -> None:
-    stream = of_query("DEFINE High AS x > 5, Low AS kind = 'L' PATTERN High overlaps Low WITHIN 60 seconds")
+    stream = of_query("DEFINE High AS x > 5, Low AS kind = 'L' PATTERN High overlaps|before Low WITHIN 60 seconds")
     assert open_after(stream, "1:u:A=9 2:u:L=9 1:v:A=9 1:w:A=1", 3) == 3
+    # The one of v has ended, and is kept for a Low that may follow.
     assert open_after(stream, "4:u:A=9 4:v:A=0", 4) == 1
+    assert open_after(stream, "5:v:L=0", 5) == 2
 
 
 def test_derived_intervals_count_those_that_are_open() -> None:

@@ -27,11 +27,15 @@ from tests.mutants.diagnosis import DIAGNOSIS
 from tests.mutants.events import EVENTS
 from tests.mutants.generators import GENERATORS
 from tests.mutants.intervals import INTERVALS
+from tests.mutants.kafka import KAFKA
 from tests.mutants.live_view import LIVE_VIEW
+from tests.mutants.metrics import METRICS
 from tests.mutants.mutant import Mutant
+from tests.mutants.overlaps import OVERLAPS
 from tests.mutants.patterns import PATTERNS
 from tests.mutants.reading import READING
 from tests.mutants.rows import ROWS
+from tests.mutants.rules import RULES
 from tests.mutants.situations import SITUATIONS
 from tests.mutants.streams import STREAMS
 from tests.mutants.timeline import TIMELINE
@@ -43,11 +47,13 @@ from tests.mutants.trends import TRENDS
 ROOT = Path(__file__).resolve().parents[2]
 MUTANTS = (
     *EVENTS,
+    *OVERLAPS,
     *PATTERNS,
     *ROWS,
     *DETECTION,
     *DIAGNOSIS,
     *STREAMS,
+    *RULES,
     *GENERATORS,
     *READING,
     *TRENDS,
@@ -58,7 +64,9 @@ MUTANTS = (
     *TREND_SLICES,
     *TIMELINE,
     *SITUATIONS,
+    *KAFKA,
     *LIVE_VIEW,
+    *METRICS,
 )
 # Nobody reads why a mutant fails, and what differs between long lists takes minutes to show.
 QUIET = ("-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=mutants", "--assert=plain")

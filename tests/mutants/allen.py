@@ -16,6 +16,14 @@ LONG = (
     "tests/allen/test_same_pairs.py::test_long_tables_are_found_alike",
     "tests/allen/test_same_pairs.py::test_long_runs_are_passed_over_up_to_the_first_that_is_wanted",
 )
+_DERIVED = "tests/allen/test_derived.py::test_"
+DERIVED = (
+    f"{_DERIVED}intervals_that_come_after_their_end_give_the_pairs_of_one_batch",
+    f"{_DERIVED}a_pair_waits_until_no_earlier_interval_can_come",
+    f"{_DERIVED}of_a_side_that_is_not_derived_what_comes_behind_the_watermark_is_late",
+    f"{_DERIVED}a_gap_and_a_fixed_length_bound_how_late_an_interval_comes",
+)
+
 KERNEL = "kernels/allen.py"
 OPERATOR = "operators/allen/operator.py"
 INDEX = "operators/allen/index.py"
@@ -220,5 +228,40 @@ ALLEN = (
         '"latest": end',
         '"latest": start',
         RULES,
+    ),
+    Mutant(
+        "allen: pairs of derived intervals do not wait for their lag",
+        OPERATOR,
+        "self._advance(max(watermark_us - self.spec.lag_us, self._watermark_us))",
+        "self._advance(max(watermark_us, self._watermark_us))",
+        DERIVED,
+    ),
+    Mutant(
+        "allen: derived intervals are late by the stream's watermark",
+        OPERATOR,
+        "is_in_time = is_derived | (numpy_int64(block.column(TS)) > watermark_us)",
+        "is_in_time = numpy_int64(block.column(TS)) > watermark_us",
+        DERIVED,
+    ),
+    Mutant(
+        "allen: what is not derived is never late beside what is",
+        OPERATOR,
+        "is_in_time = is_derived | (numpy_int64(block.column(TS)) > watermark_us)",
+        "is_in_time = is_derived | ~is_derived",
+        DERIVED,
+    ),
+    Mutant(
+        "allen: a pair of derived intervals wakes too early",
+        OPERATOR,
+        "return None if waiting_us is None else waiting_us + self.spec.lag_us",
+        "return waiting_us",
+        DERIVED,
+    ),
+    Mutant(
+        "allen: a run without a gap has no lag",
+        "plan/allen/following.py",
+        "if spec.kind != RUNS or spec.maximum == spec.minimum:",
+        "if spec.kind != RUNS or spec.gap_us is None:",
+        DERIVED,
     ),
 )

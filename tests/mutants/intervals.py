@@ -27,9 +27,14 @@ ENDS = (
 )
 TIME = (f"{_STREAMS}time_closes_a_run_when_no_event_can_be_near_enough",)
 
+_SLICES = "tests/intervals/test_slices.py::test_"
+SLICES = (f"{_SLICES}slices_put_together_have_the_intervals_of_the_oracle",)
+
 KERNEL = "kernels/intervals.py"
 OPERATOR = "operators/intervals/operator.py"
 OPENED = "operators/intervals/opened.py"
+SETTLING = "operators/intervals/settling.py"
+COMBINE = "operators/intervals/combine.py"
 OUTPUTS = "operators/intervals/outputs.py"
 CODE = "plan/intervals/code.py"
 LOWER = "plan/intervals/lower.py"
@@ -196,8 +201,8 @@ INTERVALS = (
     Mutant(
         "intervals: ties stay as they come",
         OPERATOR,
-        "        if meets_equal(slots[at], ts_us[at], np.full(n_codes, MIN_US)):",
-        "        if n_codes < 0:",
+        "    if meets_equal(slots[at], ts_us[at], np.full(n_codes, MIN_US)):",
+        "    if n_codes < 0:",
         (
             f"{_RULES}tied_events_follow_one_another_by_the_sequence",
             f"{_RULES}without_a_sequence_ties_are_ordered_by_the_columns_that_are_read",
@@ -230,5 +235,47 @@ INTERVALS = (
         "pa.array(closed.first if taken.event == FIRST else closed.last)",
         "pa.array(closed.first)",
         (f"{_RULES}a_value_is_an_expression_over_the_events_of_the_interval",),
+    ),
+    Mutant(
+        "intervals: detection does not look at the gap",
+        OUTPUTS,
+        "at_us = np.minimum(at_us, np.minimum(ts_us[closed.last], MAX_US - spec.gap_us) + spec.gap_us)",
+        "pass",
+        LOCAL,
+    ),
+    Mutant(
+        "intervals: detection is the last event",
+        KERNEL,
+        "                    out[n_out, COUNT] = count\n                    out[n_out, BY] = row",
+        "                    out[n_out, COUNT] = count\n                    out[n_out, BY] = last",
+        LOCAL,
+    ),
+    Mutant(
+        "intervals: an end that is also a start settles",
+        SETTLING,
+        "(mask & (STARTS | ENDS) == ENDS)",
+        "(mask & ENDS == ENDS)",
+        SLICES,
+    ),
+    Mutant(
+        "intervals: a stretch begins with the event that settles",
+        SETTLING,
+        "borders.append(low + int(found[0]) + 1)",
+        "borders.append(low + int(found[0]))",
+        (f"{_SLICES}stretches_end_with_an_event_that_ends_any_run",),
+    ),
+    Mutant(
+        "intervals: a slice keeps its last settling event",
+        COMBINE,
+        "(place <= last[group])",
+        "(place < last[group])",
+        SLICES,
+    ),
+    Mutant(
+        "intervals: shared times are derived apart",
+        COMBINE,
+        "inside: BoolArray = (place > first[group]) & (place <= last[group]) & ~is_shared",
+        "inside: BoolArray = (place > first[group]) & (place <= last[group])",
+        SLICES,
     ),
 )

@@ -41,8 +41,8 @@ LIVE_VIEW = (
     Mutant(
         "restarts: a user's mistake is tried again",
         RESTARTS,
-        "    if user_message(error) is not None:\n        return False\n",
-        "",
+        "isinstance(error, EventideError) or user_message(error) is not None",
+        "False",
         TESTS,
     ),
     Mutant("restarts: pauses do not grow", RESTARTS, "min(1 << min(n_failed - 1, 10), 60)", "1", TESTS),

@@ -14,6 +14,9 @@ DATA = ("tests/generate/test_situations.py",)
 _SAID = "tests/situations/test_messages.py::test_"
 DEFINED = (f"{_SAID}a_wrong_definition_is_underlined",)
 RETURNED = (f"{_SAID}what_cannot_be_returned_is_underlined",)
+PATTERNS = (f"{_SAID}a_wrong_pattern_is_underlined",)
+AGGREGATES = ("tests/situations/test_aggregates.py",)
+ONE_BIT = ("tests/situations/test_aggregates.py::test_bits_that_all_values_have_are_kept",)
 
 RUNS = "kernels/situations.py"
 MATCHES = "kernels/situation_matches.py"
@@ -226,6 +229,55 @@ SITUATIONS = (
         "n = 0",
         MICRO_BATCHES,
     ),
+    Mutant(
+        "situations: of equal keys the first event counts",
+        MEASURES,
+        "        return latest\n",
+        "        return False\n",
+        AGGREGATES,
+    ),
+    Mutant(
+        "situations: the last value is a NULL",
+        MEASURES,
+        "if valid[n_carried + at] and (latest or found < 0):",
+        "if latest or (valid[n_carried + at] and found < 0):",
+        AGGREGATES,
+    ),
+    Mutant(
+        "situations: all bits are unset before the first value",
+        MEASURES,
+        "none = -1 if operation == 0 else 0",
+        "none = 0",
+        ONE_BIT,
+    ),
+    Mutant(
+        "situations: a regression is that of the second argument on the first",
+        "operators/situations/moments.py",
+        "return xy / xx, xx",
+        "return xy / yy, yy",
+        AGGREGATES,
+    ),
+    Mutant(
+        "situations: pairs with a NULL count",
+        "operators/situations/measures.py",
+        "valid = _valid(column) & _valid(other)",
+        "valid = _valid(other)",
+        AGGREGATES,
+    ),
+    Mutant(
+        "situations: FILTER leaves everything in",
+        "plan/situations/functions.py",
+        'inner.set("this", _where(condition, exp.Literal.number(1)))',
+        'inner.set("this", exp.Literal.number(1))',
+        AGGREGATES,
+    ),
+    Mutant(
+        "situations: a word between two situations is a symbol",
+        "lang/situations.py",
+        "(is_known and (after.text.lower() in defined or",
+        "(is_known and (",
+        PATTERNS,
+    ),
     # The generator
     Mutant(
         "situations: the longest duration is never drawn",
@@ -259,7 +311,7 @@ SITUATIONS = (
     Mutant(
         "situations: a call around a refused aggregate is blamed for it",
         REFUSALS,
-        "if before is not None and not _CALLED.match(text[span.start : span.end]):",
+        "if before is not None and not _CALLED.match(text[start:end]):",
         "if before is not None:",
         RETURNED,
     ),

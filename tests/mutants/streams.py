@@ -6,6 +6,9 @@ from tests.mutants.mutant import Mutant
 
 ROWS = ("tests/rows/test_streams.py",)
 BUILDER = ("tests/detection/test_streams.py",)
+CHANGES = ("tests/streams/test_changes.py",)
+SNAPSHOTS = ("tests/streams/test_snapshots.py",)
+FILES = ("tests/streams/test_write_stream.py",)
 
 STREAMS = (
     Mutant(
@@ -162,5 +165,75 @@ STREAMS = (
         "pc.less_equal(block.column(TS), self._watermark_us)",
         "pc.less(block.column(TS), self._watermark_us)",
         ("tests/operators/test_late.py",),
+    ),
+    Mutant(
+        "checkpoint: the types of columns do not matter",
+        "plan/facts.py",
+        '        *((f"{COLUMN}{name}", _type(dtype)) for name, dtype in columns),\n',
+        "",
+        CHANGES,
+    ),
+    Mutant(
+        "checkpoint: options do not matter",
+        "plan/facts.py",
+        '        *((f"{OPTION}{name}", _text(name, value)) for name, value in given),\n',
+        "",
+        CHANGES,
+    ),
+    Mutant(
+        "checkpoint: columns may change places",
+        "operators/changes.py",
+        "if not found and old_facts.get(PLACES) != new_facts.get(PLACES):",
+        "if False:",
+        CHANGES,
+    ),
+    Mutant(
+        "checkpoint: a new column is told where a clause says why",
+        "operators/changes.py",
+        "        elif name.startswith(OPTION):\n",
+        "        else:\n",
+        CHANGES,
+    ),
+    Mutant(
+        "checkpoint: calls are cut at dots inside brackets",
+        "operators/changes.py",
+        'elif char == "." and depth == 0:',
+        'elif char == ".":',
+        CHANGES,
+    ),
+    Mutant(
+        "snapshot: any version is read",
+        "operators/holding.py",
+        'if head.get("version") != SNAPSHOT_VERSION:',
+        "if False:",
+        SNAPSHOTS,
+    ),
+    Mutant(
+        "snapshot: the watermark begins anew",
+        "operators/holding.py",
+        '        self._watermark_us = head["watermark_us"]\n',
+        "",
+        SNAPSHOTS,
+    ),
+    Mutant(
+        "file sink: rows without a checkpoint are taken",
+        "engines/spark/sinks.py",
+        "if written is not None and (planned is None or planned < written):",
+        "if written is not None and planned is not None and planned < written:",
+        FILES,
+    ),
+    Mutant(
+        "file sink: the first batch is taken for the last",
+        "engines/spark/sinks.py",
+        "return max((int(match[1])",
+        "return min((int(match[1])",
+        FILES,
+    ),
+    Mutant(
+        "file sink: a batch that is not finished counts",
+        "engines/spark/sinks.py",
+        "if done is not None and (written is None or written < done):",
+        "if planned is not None and (written is None or written < planned):",
+        FILES,
     ),
 )

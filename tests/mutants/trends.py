@@ -384,14 +384,18 @@ TRENDS = (
         OPERATOR,
         "start=counted.start + behind, end=counted.end + behind",
         "start=counted.start, end=counted.end",
-        ("tests/trends/test_windows.py::test_windows_over_positions_leave_when_they_are_full_and_their_events_with_them",),
+        (
+            "tests/trends/test_windows.py::test_windows_over_positions_leave_when_they_are_full_and_their_events_with_them",
+        ),
     ),
     Mutant(
         "trends: events of full windows over positions are kept",
         "operators/trends/positions.py",
         "gone = n_full * windows.slide",
         "gone = n_full * 0",
-        ("tests/trends/test_windows.py::test_windows_over_positions_leave_when_they_are_full_and_their_events_with_them",),
+        (
+            "tests/trends/test_windows.py::test_windows_over_positions_leave_when_they_are_full_and_their_events_with_them",
+        ),
     ),
     Mutant(
         "trends: a window waits for the instant behind it",

@@ -5,6 +5,7 @@ import pytest
 
 import eventide as ev
 from eventide.plan.explain import explain
+from eventide.plan.rows.explain import explain_rows
 from tests.lang.corpus import read_pairs
 from tests.plan.schema import SCHEMA
 
@@ -148,3 +149,40 @@ def test_explain_checks_its_arguments_as_run_does() -> None:
         query.explain([{"ts": 1}], engine="flink")
     with pytest.raises(ev.QueryError, match="nothing says which events are of type 'A'"):
         query.explain(pa.table({"ts": pa.array([1], pa.timestamp("s"))}))
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("PATTERN SEQ(A, B) WITHIN 1 hour", "it is not sliced, because matches are made of the events themselves"),
+        (
+            "PATTERN SEQ(A a+, B) WITHIN 1 hour SLIDE 10 minutes RETURN key, COUNT(*)",
+            "matrices stand for slices of its events that the watermark has passed",
+        ),
+        ("DEFINE P AS x > 6, Q AS x < 2 PATTERN P overlaps Q WITHIN 1 hour", "it keeps situations, never their events"),
+    ],
+    ids=["pattern", "trends", "situations"],
+)
+def test_a_stream_says_what_becomes_of_a_hot_key(text: str, kept: str) -> None:
+    schema = pa.schema(
+        [("ts", pa.timestamp("us", "UTC")), ("key", pa.int64()), ("kind", pa.string()), ("x", pa.int64())]
+    )
+    options = {} if text.startswith("DEFINE") else {"type": "kind"}
+    for partition, n_lines in (("key", 1), ((), 0)):
+        if not partition and "key," in text:
+            continue
+        query = ev.query(text, ts="ts", partition_by=partition, **options)
+        lines = query._explain(query.options, schema, "spark stream").splitlines()
+        hot = [line for line in lines if line.strip().startswith("hot key:")]
+        assert len(hot) == n_lines
+        assert all(f"; {kept};" in line for line in hot)
+        assert "hot key:" not in query._explain(query.options, schema, "spark")
+
+
+def test_a_row_pattern_says_how_a_stream_is_shared_out() -> None:
+    schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("key", pa.int64())])
+    for partition, wanted in ((["key"], "hot key: all tasks read"), ([], "one bucket: there is no partition column")):
+        made = ev.match_recognize(pattern="A B", order_by="ts", partition_by=partition, measures={"n": "count(*)"})
+        plan = made._plan(schema, "spark", on_stream=True)
+        assert wanted in explain_rows(made.clause, plan, on_stream=True).split("Distribution")[1]
+        assert "Distribution" not in explain_rows(made.clause, plan)

@@ -126,7 +126,7 @@ def test_a_quiet_bucket_decides_when_the_watermark_comes() -> None:
     stream = Stream(delay_ms=None)
     assert stream.step(table([(0, "A"), (5, "B")]), ab=AB) == []
     assert len(stream.timers) == 1
-    stream.newest_ms = START_US // 1000 + 6
+    stream.newest_ms = START_US // 1000 + 5
     assert pairs(stream.step()) == [("ab", [0, 1])]
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from eventide.engines.rule_files import make_differ, make_reader
+from eventide.engines.rule_files import Rules, make_differ, make_reader
 
-READ = make_reader()
+
+def read(path: Path, before: Rules | None = None) -> Rules:
+    return make_reader()(str(path), before or {})
 
 
 def test_files_by_their_endings_with_options_beside_them(tmp_path: Path) -> None:
@@ -25,7 +27,7 @@ def test_files_by_their_endings_with_options_beside_them(tmp_path: Path) -> None
     }.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "folder.query.d").mkdir()
-    found = READ(str(tmp_path), {})
+    found = read(tmp_path)
     assert list(found) == ["a", "b"]
     assert found["a"] == {"query": "SELECT 1", "options": '{"state_ttl": "1 day"}'}
     assert found["b"] == {"query": "PATTERN A", "options": None}
@@ -35,19 +37,19 @@ def test_an_empty_file_is_one_that_is_being_written(tmp_path: Path) -> None:
     (tmp_path / "a.query").write_text("  \n")
     (tmp_path / "b.query").write_text("")
     before = {"a": {"query": "PATTERN A", "options": None}}
-    assert READ(str(tmp_path), before) == before
+    assert read(tmp_path, before) == before
 
 
 def test_a_folder_that_is_gone_leaves_the_rules_as_they_were(tmp_path: Path) -> None:
     before = {"a": {"query": "PATTERN A", "options": None}}
-    assert READ(str(tmp_path / "gone"), before) == before
+    assert read(tmp_path / "gone", before) == before
 
 
 def test_a_file_that_cannot_be_read_is_a_rule_with_a_problem(tmp_path: Path) -> None:
     (tmp_path / "a.query").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "b.query").write_text("PATTERN A")
     (tmp_path / "b.sql").write_text("SELECT 1")
-    found = READ(str(tmp_path), {})
+    found = read(tmp_path)
     assert "UnicodeDecodeError" in found["a"]["unreadable"]
     assert found["b"]["unreadable"] == "there are b.query and b.sql"
 
@@ -55,7 +57,7 @@ def test_a_file_that_cannot_be_read_is_a_rule_with_a_problem(tmp_path: Path) -> 
 def test_one_file_holds_all_rules_of_a_table(tmp_path: Path) -> None:
     path = tmp_path / "rules.json"
     path.write_text(json.dumps({"b": {"query": "y"}, "a": {"query": "x"}}))
-    assert list(READ(str(path), {})) == ["a", "b"]
+    assert list(read(path)) == ["a", "b"]
 
 
 def test_changes_are_what_differs() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +59,39 @@ def write_file(folder: Path, number: int) -> None:
     os.rename(folder / f".{number}.parquet", folder / f"{number}.parquet")
 
 
-def start(spark: Any, base: Path, rules: Any) -> Any:
-    source = spark.readStream.schema(SQL_SCHEMA).parquet(str(base / "in"))
-    found = rules.run(source)
-    assert found.columns == ["rule", "detected_at", "match_id", "row", "problem"]
-    writer = found.writeStream.format("parquet").option("path", str(base / "out"))
-    return writer.option("checkpointLocation", str(base / "checkpoint")).start()
+class Running:
+    """A query over `base/in`, to `base/out`.
+
+    On a busy machine Spark gives up on a Python that starts slowly: then it is started again, as anybody would.
+    """
+
+    def __init__(self, spark: Any, base: Path, rules: Any) -> None:
+        source = spark.readStream.schema(SQL_SCHEMA).parquet(str(base / "in"))
+        found = rules.run(source)
+        assert found.columns == ["rule", "detected_at", "match_id", "row", "problem"]
+        writer = found.writeStream.format("parquet").option("path", str(base / "out"))
+        self._writer = writer.option("checkpointLocation", str(base / "checkpoint"))
+        self.query = self._writer.start()
+        self.progress: list[Any] = []
+
+    def settle(self) -> None:
+        """Work off what is there."""
+        for _ in range(5):
+            try:
+                self.query.processAllAvailable()
+                break
+            except Exception as error:
+                if "failed to connect" not in str(error):
+                    raise
+            self.progress += self.query.recentProgress
+            self.query = self._writer.start()
+        self.progress += self.query.recentProgress
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.query.stop()
 
 
 def rows_of(found: Any) -> Counter[Any]:
@@ -81,34 +109,27 @@ def test_rules_change_while_a_stream_runs_and_across_a_crash(spark: Any, tmp_pat
     write_rules(rules_folder, STEPS[0])
     write_file(tmp_path / "in", 0)
     rules = ev.RuleSet(rules_folder, **OPTIONS)
-    query = start(spark, tmp_path, rules)
-    try:
-        query.processAllAvailable()
+    with Running(spark, tmp_path, rules) as running:
+        running.settle()
         write_rules(rules_folder, STEPS[1])
-        query.processAllAvailable()
+        running.settle()
         write_file(tmp_path / "in", 1)
-        query.processAllAvailable()
-        names = {
-            text.split(" ", 8)[8]
-            for progress in query.recentProgress
-            for metric in progress.observedMetrics.values()
-            for text in getattr(metric, "counters", ())
-        }
-        assert names == {"ab", "ac", "rows"}
-    finally:
-        query.stop()
+        running.settle()
+    metrics = [metric for progress in running.progress for metric in progress.observedMetrics.values()]
+    from eventide.engines.spark.counters import Counters
+
+    counted = [Counters.parse(text) for metric in metrics for text in getattr(metric, "counters", ())]
+    assert {counters.rule for counters in counted} == {"ab", "ac", "rows"}
     # As if the process had ended before the last batch was committed: it is run again, with the rules of then.
     last = max((tmp_path / "checkpoint" / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
     last.unlink()
+    last.with_name(f".{last.name}.crc").unlink()
     write_rules(rules_folder, STEPS[2])
     write_file(tmp_path / "in", 2)
-    query = start(spark, tmp_path, ev.RuleSet(rules_folder, **OPTIONS))
-    try:
-        query.processAllAvailable()
+    with Running(spark, tmp_path, ev.RuleSet(rules_folder, **OPTIONS)) as running:
+        running.settle()
         write_file(tmp_path / "in", 3)
-        query.processAllAvailable()
-    finally:
-        query.stop()
+        running.settle()
     found = spark.read.parquet(str(tmp_path / "out"))
     assert rows_of(row.asDict() for row in found.collect()) == expected()
     typed = rules.rows(found, "ab")
@@ -142,27 +163,28 @@ def test_a_table_of_rules_is_followed_while_a_query_reads_it(spark: Any, tmp_pat
     write_table([("ab", AB, None), ("twice", AB, None), ("twice", AC, None)])
     write_file(tmp_path / "in", 0)
     rules = ev.RuleSet(table="rules_table", spark=spark, poll="300 ms", **OPTIONS)
-    query = start(spark, tmp_path, rules)
-    try:
-        query.processAllAvailable()
+    with Running(spark, tmp_path, rules) as running:
+        running.settle()
         write_table([("ac", AC, '{"max_matches_per_partition": 100}')])
-        readers = Path(f"{rules._mirror.path}.readers")
-        assert len(list(readers.iterdir())) == 1
-        until = time.monotonic() + 60
-        while "ac" not in json.loads(Path(rules._mirror.path).read_text()) and time.monotonic() < until:
-            time.sleep(0.1)
-        query.processAllAvailable()
+        copy = Path(rules._mirror.path)
+        readers = copy.with_name(f"{copy.name}.readers")
+        assert list(readers.iterdir())
+        wait_for(lambda: "ac" in json.loads(copy.read_text()))
+        running.settle()
         write_file(tmp_path / "in", 1)
-        query.processAllAvailable()
-    finally:
-        query.stop()
+        running.settle()
     found = [row.asDict() for row in spark.read.parquet(str(tmp_path / "out")).collect()]
     assert {row["rule"]: row["problem"] for row in found} == {
         "ab": None,
         "ac": None,
         "twice": "the rule cannot be read: the table has 'twice' twice",
     }
-    while list(readers.iterdir()) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not list(readers.iterdir())
+    wait_for(lambda: not list(readers.iterdir()))
     rules.stop()
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    until = time.monotonic() + 120
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.1)

@@ -1,8 +1,8 @@
 """Records of the trend kernels for many windows at once: every number of a record is a row of lanes, one a window.
 
-`records` is (first words, second words, sums, extremes), `shape` (weights, sums, extremes, lanes, words from a number to
-the next) of one record. Its numbers are its count and then its weights; a number's second words stand behind its first
-ones, in one line of the cache. Lanes `a` up to `b` are those of windows that are open; behind them a record holds
+`records` is (first words, second words, sums, extremes), `shape` (weights, sums, extremes, lanes, words from a number
+to the next) of one record. Its numbers are its count and then its weights; a number's second words stand behind its
+first ones, in one line of the cache. Lanes `a` up to `b` are those of windows that are open; behind them a record holds
 nothing yet, and what stands before them is not read again.
 """
 
@@ -123,7 +123,7 @@ def has(records: Any, k: int) -> bool:
 @njit(cache=True, nogil=True, _nrt=False)
 def begin_lane(records: Any, shape: Any, r: int, is_new: bool, lane: int) -> None:
     """A window opens: one empty partial trend in its lane of a record."""
-    first, second, sums, extremes = records
+    first, _, sums, extremes = records
     n_weights, n_sums, n_extremes, width, stride = shape
     if is_new:
         # With its second words, which stand among them.

@@ -46,6 +46,7 @@ _NAMES = {
 _AMOUNT = re.compile(r"(\d{1,15}(\.\d{0,15})?|\.\d{1,15})", re.ASCII)
 _LARGEST = 2**63 - 1
 _FORMS = "lengths look like: 5 minutes, 1.5 hours, 100 EVENTS, INTERVAL '5' MINUTE"
+_TIME = "the length of time"  # where no events are counted
 
 
 def parse_length(text: str) -> Length:
@@ -58,6 +59,24 @@ def parse_length(text: str) -> Length:
     length = read_length(cursor)
     cursor.finish("the length")
     return length
+
+
+def parse_time(text: str) -> int:
+    """The microseconds that a text such as `5 minutes` stands for; a number of events is none.
+
+    >>> parse_time("5 ms")
+    5000
+    """
+    cursor = Cursor(text, tokenize(text), _TIME)
+    length = read_length(cursor)
+    cursor.finish(_TIME)
+    if length.in_events:
+        cursor.fail("a length of time is needed, not a number of events", at=length.span, hint=_forms(cursor))
+    return length.amount
+
+
+def _forms(cursor: Cursor) -> str:
+    return _FORMS.replace(" 100 EVENTS,", "") if cursor.clause == _TIME else _FORMS
 
 
 def write_length(length: Length) -> str:
@@ -129,7 +148,7 @@ def read_length(cursor: Cursor) -> Length:
 
 def _take_number(cursor: Cursor) -> Token:
     if cursor.ended or cursor.next.kind is not Kind.NUMBER:
-        hint = _FORMS
+        hint = _forms(cursor)
         if cursor.clause == "WITHIN" and not cursor.ended:
             hint += "; a column called 'within' needs backticks"
         cursor.fail(f"expected a length, found {cursor.next}", hint=hint)
@@ -139,7 +158,8 @@ def _take_number(cursor: Cursor) -> Token:
 def _take_unit(cursor: Cursor, number: Token) -> Token:
     if cursor.ended or cursor.next.kind is not Kind.WORD or cursor.at_word("SLIDE"):
         message = f"the length {number.text} has no unit"
-        cursor.fail(message, at=number, hint=f"write for example: {number.text} seconds, or {number.text} EVENTS")
+        also = "" if cursor.clause == _TIME else f", or {number.text} EVENTS"
+        cursor.fail(message, at=number, hint=f"write for example: {number.text} seconds{also}")
     return cursor.take()
 
 
@@ -150,7 +170,7 @@ def _pairs_in_string(cursor: Cursor, token: Token) -> list[tuple[str, Token, Spa
         unit = _take_unit(cursor, Token(Kind.NUMBER, parts[0], token.start, token.end))
         return [(parts[0], unit, Span(token.start, unit.end))]
     if not parts or len(parts) % 2:
-        cursor.fail(f"cannot read the length {token}", at=token, hint=_FORMS)
+        cursor.fail(f"cannot read the length {token}", at=token, hint=_forms(cursor))
     return [
         (number, Token(Kind.WORD, unit, token.start, token.end), token.span)
         for number, unit in zip(parts[::2], parts[1::2], strict=True)
@@ -162,14 +182,14 @@ def _microseconds(cursor: Cursor, number: str, unit: Token, span: Span) -> Fract
     if name is None:
         _fail_unit(cursor, unit)
     if not _AMOUNT.fullmatch(number):
-        cursor.fail(f"'{number}' is not an amount of time", at=span, hint=_FORMS)
+        cursor.fail(f"'{number}' is not an amount of time", at=span, hint=_forms(cursor))
     return Fraction(number if number[-1] != "." else number[:-1]) * _UNITS_US[name]
 
 
 def _fail_unit(cursor: Cursor, unit: Token) -> NoReturn:
     if unit.text.lower() in ("month", "months", "year", "years", "quarter", "quarters"):
         cursor.fail(f"a {unit.text.lower().rstrip('s')} has no fixed length", at=unit, hint="give the length in days")
-    known = [f"{name}s" for name in _UNITS_US] + ["EVENTS"]
+    known = [f"{name}s" for name in _UNITS_US] + ([] if cursor.clause == _TIME else ["EVENTS"])
     cursor.fail(f"unknown unit {unit}", at=unit, hint=misplaced_hint(unit) or did_you_mean(unit.text, known))
 
 

@@ -45,9 +45,10 @@ def is_situations(clauses: dict[str, Clause]) -> bool:
             return True
         elif token.word in ("AND", "OR", "NOT"):
             continue
-        elif token.word and is_known and (after.text.lower() in defined or after.text in ("|", "(")):
-            return True
-        elif token.word and after.kind in names and get_close_matches(token.text.lower(), RELATIONS, 1, 0.75):
+        elif token.word and (
+            (is_known and (after.text.lower() in defined or after.text in ("|", "(")))
+            or (after.kind in names and get_close_matches(token.text.lower(), RELATIONS, n=1, cutoff=0.75))
+        ):
             return True
     # `overlaps B`, `overlaps(A, B)`
     first = tokens[0].word if len(tokens) > 1 else None

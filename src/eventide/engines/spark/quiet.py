@@ -67,6 +67,12 @@ def quiet_session(
         raise not_started(list(log.lines), packages) from error
 
 
+def is_alive(spark: SparkSession) -> bool:
+    """Whether the Java process that we started still runs."""
+    process = getattr(spark.sparkContext._gateway, "proc", None)
+    return process is None or process.poll() is None
+
+
 def not_started(printed: Sequence[str], packages: str) -> EventideError:
     """Why there is no session, out of what Java and Spark printed."""
     lines = [line.strip() for line in printed if line.strip()]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from eventide.engines.spark.errors import user_message
+from eventide.errors import EventideError
 
 # A broker that is away, a connection that broke. A missing topic or a wrong password stays what it is.
 _PASSING = re.compile(
@@ -34,7 +35,7 @@ def is_passing(error: BaseException) -> bool:
     >>> is_passing(RuntimeError("eventide.errors.InputError: an event has no time; Connection refused"))
     False
     """
-    if user_message(error) is not None:
+    if isinstance(error, EventideError) or user_message(error) is not None:
         return False
     return any(_PASSING.search(text) for text in (str(error), *_java_causes(error)))
 

@@ -231,6 +231,9 @@ class RuleBucket:
         entry = self._entries.get(name)
         for number in entry.segments if entry is not None else ():
             self._segments.removeKey((name, number))
+        if entry is not None:
+            # For the metrics: what it held is gone.
+            self._counters.append(Counters(self._label, 0, 0, 0, 0, 0, 0, 0, name))
 
     # --- one rule -------------------------------------------------------------------------------------------
 

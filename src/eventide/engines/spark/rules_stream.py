@@ -18,7 +18,7 @@ from eventide.engines.rule_files import Rules
 from eventide.engines.rule_rows import PROBLEM, ROW, RULE, found_schema, problem_row, readable
 from eventide.engines.rules import DETECTED_AT, MATCH_ID, Rule, Shared
 from eventide.engines.rules_run import check_rules, run_bounded
-from eventide.engines.spark.counters import with_counters, without_counters
+from eventide.engines.spark.counters import INTAKE, unique, with_counters, without_counters
 from eventide.engines.spark.exchange import BLOCK_SCHEMA, ROWS_PER_CUT, Batches, block_pieces, block_row
 from eventide.engines.spark.labels import bucket_labels
 from eventide.engines.spark.parallelism import count_buckets, is_local
@@ -79,6 +79,11 @@ def run_stream(df: DataFrame, path: str, shared: Shared, n_buckets: int | None) 
     set_state_store(spark)
     n_buckets = (n_buckets or int(spark.conf.get("spark.sql.shuffle.partitions"))) if shared.partition_by else 1
     labels = bucket_labels(n_buckets)
+    if shared.base.intake.drop_bad_events:
+        is_bad = sf.col(_quoted(shared.ts)).isNull()
+        df = df.observe(
+            unique(INTAKE), sf.count(sf.lit(1)).alias("events"), sf.count_if(is_bad).alias("dropped_events")
+        )
     stream, _, delay_ms = with_watermark(df, shared.base)
     cutter = EventCutter(shared, labels)
 

@@ -10,8 +10,8 @@ from eventide.plan.rows.streams import memory_lines
 from eventide.plan.skew import hot_key_lines
 
 
-def explain_rows(query: RowQuery, physical: Physical) -> str:
-    """The text."""
+def explain_rows(query: RowQuery, physical: Physical, *, on_stream: bool = False) -> str:
+    """The text; of a stream also how it is shared out."""
     spec = physical.spec
     assert isinstance(spec, RowsSpec)
     sections = {
@@ -20,9 +20,10 @@ def explain_rows(query: RowQuery, physical: Physical) -> str:
         "Conditions": _conditions(spec),
         "On a stream it keeps": "\n".join(memory_lines(spec, physical.stream_refusal)),
     }
-    skew = hot_key_lines(physical) if physical.stream_refusal is None else []
-    if skew:
-        sections["On a stream it is shared out"] = "\n".join(["hash of the partition columns to buckets", *skew])
+    if on_stream and physical.stream_refusal is None:
+        how = ["hash of the partition columns to buckets, one operator with its own state per bucket"]
+        skew = hot_key_lines(physical)
+        sections["Distribution"] = "\n".join([*how, *skew] if skew else ["one bucket: there is no partition column"])
     return "\n\n".join(f"{title}\n{_indented(text)}" for title, text in sections.items())
 
 

@@ -1,0 +1,111 @@
+"""Faults in what streams count and tell."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+RUNS = ("tests/metrics/test_open_runs.py",)
+TALLY = ("tests/metrics/test_tally.py",)
+BUCKET = ("tests/metrics/test_bucket.py",)
+TEXT = ("tests/metrics/test_exposition.py",)
+
+METRICS = (
+    Mutant(
+        "metrics: a sequence counts events whose window is over",
+        "operators/sequence.py",
+        "first_us = MIN_US if self.spec.window_us is None else self._watermark_us - self.spec.window_us + 1",
+        "first_us = MIN_US if self.spec.window_us is None else self._watermark_us - self.spec.window_us",
+        RUNS,
+    ),
+    Mutant(
+        "metrics: the sides of AND begin no match",
+        "operators/patterns/program.py",
+        "waiting += [number for side in self.conjunctions[position.conjunction].sides for number in side]",
+        "waiting += []",
+        RUNS,
+    ),
+    Mutant(
+        "metrics: a window counts once for each event",
+        "operators/windows.py",
+        "return int(np.maximum(newest - np.maximum(oldest, before + 1) + 1, 0).sum())",
+        "return int(np.maximum(newest - oldest + 1, 0).sum())",
+        RUNS,
+    ),
+    Mutant(
+        "metrics: situations that ended go on",
+        "operators/situations/operator.py",
+        "pc.sum(pc.equal(self._known.column(END), OPEN)).as_py() or 0",
+        "self._known.num_rows",
+        RUNS,
+    ),
+    Mutant(
+        "metrics: a restart forgets that partitions wait",
+        "operators/rows/operator.py",
+        'self._n_open = head.get("open_runs", 0)',
+        "self._n_open = 0",
+        RUNS,
+    ),
+    Mutant(
+        "metrics: late events are those of all calls",
+        "engines/spark/processor.py",
+        "late_events=operator.late_events() - late_before",
+        "late_events=operator.late_events()",
+        BUCKET,
+    ),
+    Mutant(
+        "metrics: the counters' row stands at the watermark",
+        "engines/spark/counters.py",
+        "[max(watermark_us, 0) + 1000]",
+        "[max(watermark_us, 0)]",
+        BUCKET,
+    ),
+    Mutant(
+        "metrics: state without its segments",
+        "engines/spark/processor.py",
+        "return len(engine_text) + len(snapshot.head) + sum(map(len, snapshot.segments.values()))",
+        "return len(engine_text) + len(snapshot.head)",
+        BUCKET,
+    ),
+    Mutant(
+        "metrics: a bucket that is not called has no state",
+        "engines/spark/tally.py",
+        "self._calls |= batch.calls",
+        "self._calls = dict(batch.calls)",
+        TALLY,
+    ),
+    Mutant(
+        "metrics: a report of nothing is a batch",
+        "engines/spark/tally.py",
+        'if "addBatch" not in (progress["durationMs"] or {}):',
+        "if False:",
+        TALLY,
+    ),
+    Mutant(
+        "metrics: rules share their open runs",
+        "engines/spark/tally.py",
+        "if rule is None or each.rule == rule",
+        "if True",
+        TALLY,
+    ),
+    Mutant(
+        "metrics: a hot bucket is said in every batch",
+        "engines/spark/tally.py",
+        "if is_hot and self._run_id not in _WARNED:",
+        "if is_hot:",
+        TALLY,
+    ),
+    Mutant(
+        "metrics: what the listener has not seen yet counts for nothing",
+        "engines/spark/listener.py",
+        "return max([(tally.n_batches, tally.numbers()), *counted], key=lambda each: each[0])[1]",
+        "return [(tally.n_batches, tally.numbers()), *counted][-1][1]",
+        TALLY,
+    ),
+    Mutant(
+        "metrics: Prometheus reads microseconds as seconds",
+        "engines/spark/exposition.py",
+        'value / 1e6 if name.endswith("_us") else value',
+        "value",
+        TEXT,
+    ),
+)

@@ -85,8 +85,8 @@ def _streaming(folder: Path, context: Context, matches: Callable[[Any], Any], si
             if sink == "noop":
                 return Outcome(seconds=seconds)
             outcome = outcome_of_frame(spark.read.parquet(str(work / "sink")))
-            table = batch_table(started.recentProgress, work / "checkpoint")
-            return Outcome(outcome.count, outcome.checksum, {"state by batch": table}, seconds)
+            table = batch_table(started.recentProgress, work / "checkpoint", {})
+            return Outcome(outcome.count, outcome.checksum, {"seconds by batch": table}, seconds)
         finally:
             shutil.rmtree(work, ignore_errors=True)
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from eventide import cli
+from eventide.cli_stream import rows_of
 from eventide.errors import InputError
 
 QUERY = "PATTERN SEQ(Login L, Buy B) WHERE [user] WITHIN 10 seconds RETURN user, B.amount OPTIONS (type = 'kind')"
@@ -139,25 +140,7 @@ def test_rows_come_out_while_it_runs_and_bad_records_on_the_side_until_sigterm(f
         '{"user": "ann", "ts": "2026-01-01T00:01:00Z", "kind": "Buy", "amount": 32}\n'
     )
     (folder / "columns.ddl").write_text("user string, ts timestamp,\n  kind string, amount double\n")
-    (folder / "rows.sql").write_text(
-        "SELECT user, amount FROM orders MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES B.amount AS amount "
-        "PATTERN (A B) DEFINE A AS kind = 'Login', B AS kind = 'Buy')"
-    )
-    words = [
-        "rows.sql",
-        "--table",
-        "orders",
-        "--from",
-        "lines",
-        "--to",
-        "-",
-        "--json",
-        "--schema",
-        "columns.ddl",
-        "--bad",
-        "bad",
-        *SMALL,
-    ]
+    words = ["query.txt", "--from", "lines", "--to", "-", "--json", "--schema", "columns.ddl", "--bad", "bad", *SMALL]
     running = subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout is not None
     try:
@@ -169,7 +152,7 @@ def test_rows_come_out_while_it_runs_and_bad_records_on_the_side_until_sigterm(f
         out, err = running.communicate(timeout=150)
     finally:
         running.kill()
-    assert row == {"user": "ann", "amount": 30.0}
+    assert row == {"user": "ann", "B_amount": 30.0, "detected_at": "2026-01-01T00:00:04+00:00"}
     assert (running.returncode, out) == (0, ""), err
     assert "\nstopped: " in err and "3 events, 1 row to standard output" in err
     assert "\nleft out: 2 bad\n" in err
@@ -200,14 +183,17 @@ def test_what_the_columns_of_a_folder_are(spark: Any, folder: Path) -> None:
     (folder / "none").mkdir()
     (folder / "table").mkdir()
     (folder / "table" / "a.csv").write_text("user,ts,amount\nann,2026-01-01T00:00:01Z,3\n")
-    assert schema_of(spark, "table", "csv", None).simpleString() == "struct<user:string,ts:timestamp,amount:int>"
+    assert (
+        schema_of(spark, str(folder / "table"), "csv", None).simpleString()
+        == "struct<user:string,ts:timestamp,amount:int>"
+    )
     assert schema_of(spark, "table", None, "x int").simpleString() == "struct<x:int>"
-    assert schema_of(spark, "events", "parquet", None).names == ["ts", "user", "kind", "amount"]
+    assert schema_of(spark, str(folder / "events"), "parquet", None).names == ["ts", "user", "kind", "amount"]
     with pytest.raises(InputError, match="holds no files yet, so its columns are not known\nHint: add --schema"):
         schema_of(spark, "none", None, None)
     (folder / "none" / "x.parquet").write_bytes(b"PAR1 no parquet PAR1")
-    with pytest.raises(InputError, match=r"^cannot read 'none': [^\n]*\nHint: --schema gives the columns$"):
-        schema_of(spark, "none", "parquet", None)
+    with pytest.raises(InputError, match=r"^cannot read '[^\n]*none': [^\n]*\nHint: --schema gives the columns$"):
+        schema_of(spark, str(folder / "none"), "parquet", None)
     with pytest.raises(InputError, match=r"^--schema is not a list of columns and types: [^\n]*\nHint: for example"):
         declared("user strin, ts timestamp")
 
@@ -227,3 +213,17 @@ def test_every_record_of_a_csv_folder_is_an_event_or_bad(spark: Any, folder: Pat
         found[name] = [row.asDict() for row in spark.table(f"cli_stream_{name}").collect()]
     assert found["events"] == [{"user": "ann"}]
     assert sorted(row["record"] for row in found["bad"]) == ["bob,two", "cid,3,4,5"]
+
+
+@pytest.mark.spark
+def test_a_file_with_match_recognize_is_sql_over_the_stream(spark: Any, folder: Path) -> None:
+    from eventide.engines.spark.folders import declared, read_folder
+
+    clause = "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES B.amount AS paid PATTERN (A B) DEFINE B AS true)"
+    (folder / "rows.sql").write_text(f"SELECT * FROM orders {clause}")
+    schema = declared("user string, ts timestamp, kind string, amount double")
+    events = read_folder(spark, str(folder / "events"), "parquet", schema).events
+    for with_ids, columns in ((False, ["user", "paid"]), (True, ["user", "paid", "match_id"])):
+        make_rows, _ = rows_of(folder / "rows.sql", {"allowed_lateness": "1 second"}, "orders", with_ids=with_ids)
+        rows = make_rows(events, spark)
+        assert rows.isStreaming and rows.columns == columns

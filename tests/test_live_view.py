@@ -153,7 +153,15 @@ def test_the_panel_fits_its_terminal(width: int) -> None:
 
 def test_the_panel_shows_the_parts_of_a_batch() -> None:
     text = "\n".join(drawn(view_of(progress(7)), STARTED + 16, 100))
-    assert "batch 7    2.0 s = find 0.1 + plan 0.2 + run 1.5 + commit 0.2; matching 0.20" in text
+    assert "batch 7    2.0 s: find 0.1, plan 0.2, run 1.5, commit 0.2; matching 0.2" in text
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_long_batch_leaves_the_names_of_the_lines_whole(width: int) -> None:
+    durations = {"addBatch": 1_387_000, "queryPlanning": 216_000, "walCommit": 91_000, "triggerExecution": 1_623_000}
+    text = "\n".join(drawn(view_of(progress(7, batchId=1234, durationMs=durations)), STARTED, width))
+    assert "│ watermark " in text and "│ left out " in text and "│ batch 1234 " in text
+    assert "1623 s: find 0.0, plan 216, run 1387" in text
 
 
 def test_before_the_first_batch_there_is_a_panel_too() -> None:

@@ -80,7 +80,7 @@ def stream(
     if rules is not None:
         make_rows, time_column = _rules(rules, query_file, given), ts
     else:
-        make_rows, time_column = _query(query_file, given, table, with_ids=isinstance(target, Topic))
+        make_rows, time_column = rows_of(query_file, given, table, with_ids=isinstance(target, Topic))
     job = Job(
         title=str(rules if rules is not None else query_file),
         make_rows=make_rows,
@@ -123,7 +123,7 @@ def run_with_view(job: Job, *, as_json: bool, every: float) -> None:
         print(f"the same command goes on from here; its place is kept in {job.checkpoint}", file=sys.stderr)
 
 
-def _query(path: Path | None, given: dict[str, Any], table: str, *, with_ids: bool) -> tuple[Any, str | None]:
+def rows_of(path: Path | None, given: dict[str, Any], table: str, *, with_ids: bool) -> tuple[Any, str | None]:
     """From the events' DataFrame to that of the rows, and the time column; the text is parsed before Spark starts."""
     if path is None:
         raise InputError("Missing argument 'QUERY_FILE'", hint="a file with one query, or --rules FOLDER")

@@ -198,7 +198,8 @@ class View:
     def _numbers(self, now: float, width: int) -> Table:
         events, rows = self.rates(now)
         grid = Table.grid(padding=(0, 2))
-        grid.add_column(style="dim", no_wrap=True)
+        number = self.steps[-1].number if self.steps else 0
+        grid.add_column(style="dim", no_wrap=True, min_width=max(len("watermark"), len(f"batch {number}")))
         grid.add_column(no_wrap=True, overflow="ellipsis")
         shown = list(self.steps)[-max(width - 43, 1) :]
         for name, total, per_second, counts in (
@@ -213,7 +214,7 @@ class View:
         left_out = [Text(f"{name} {number:,}", "yellow" if number else "") for name, number in self._left_out()]
         grid.add_row("left out", Text("   ").join(left_out))
         if self.steps:
-            grid.add_row(f"batch {self.steps[-1].number}", Text(_split(self.steps[-1])))
+            grid.add_row(f"batch {number}", Text(_split(self.steps[-1])))
         if self.activity and self.status == "running":
             grid.add_row("now", Text(self.activity))
         return grid
@@ -232,8 +233,12 @@ def _n_events(progress: Mapping[str, Any]) -> int:
 
 def _split(step: Step) -> str:
     """A micro-batch's time and its parts; the time of matching is a part of running, added up over the cores."""
-    parts = " + ".join(f"{name} {ms / 1000:.1f}" for name, ms in step.parts_ms)
-    return f"{step.seconds:.1f} s = {parts}; matching {step.kernel_us / 1_000_000:.2f}"
+    parts = ", ".join(f"{name} {_seconds(ms / 1000)}" for name, ms in step.parts_ms)
+    return f"{_seconds(step.seconds)} s: {parts}; matching {_seconds(step.kernel_us / 1_000_000)}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f}" if seconds < 100 else f"{seconds:.0f}"
 
 
 _STYLES = {"running": "green", "done": "green", "stopped": "dim", "failed": "red"}

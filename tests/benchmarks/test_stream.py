@@ -39,9 +39,22 @@ def test_state_bytes_of_a_batch_are_its_changelogs_in_all_partitions(tmp_path: P
             "numInputRows": 5,
             "batchDuration": 1500,
             "stateOperators": [{"numRowsTotal": 3}, {"numRowsTotal": 4}],
+            "timestamp": "2026-01-01T00:00:00.000Z",
+            "durationMs": {"triggerExecution": 1500},
+            "eventTime": {},
+            "observedMetrics": {"eventide_buckets_1": {"counters": ["0 5 0 1 2 4096 1 2", "3 0 0 0 0 1024 1 2"]}},
         }
         for batch in (0, 1, 2)
     ]
-    table = batch_table(progress, tmp_path)
+    table = batch_table(progress, tmp_path, {0: 3 << 20})
     assert [row["state KiB written"] for row in table] == [2, 4, 0]
-    assert table[0] == {"batch": 0, "events": 5, "seconds": 1.5, "state rows": 7, "state KiB written": 2}
+    assert table[0] == {
+        "batch": 0,
+        "events": 5,
+        "seconds": 1.5,
+        "state rows": 7,
+        "state KiB": 5,
+        "state KiB written": 2,
+        "resident MiB": 3,
+    }
+    assert table[1]["resident MiB"] == ""

@@ -156,6 +156,18 @@ def test_size_follows_the_rate_and_workers_follow_the_work(
     assert not tuner.is_due(1.5)
 
 
+def test_what_waits_is_worked_off_in_larger_blocks() -> None:
+    """The source has given all it has: blocks for a rate of nothing would take for ever. There is time for twenty."""
+    tuner = Tuner(blocks_per_second=50, most_workers=2)
+    tuner.start(0.0)
+    for _ in range(20):
+        tuner.saw_block(32, 0.05)
+    decision = tuner.decide(1.0, waiting=100_000)
+    assert (decision.events_per_second, decision.block_events) == (0.0, 4096)
+    tuner.saw_block(4096, 0.01)
+    assert tuner.decide(2.0, waiting=0).block_events == 32
+
+
 def test_buckets_move_from_a_worker_with_too_much() -> None:
     loads = [100, 1, 100, 1, 1, 1]
     workers = assign(loads, 2)

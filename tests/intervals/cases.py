@@ -198,7 +198,7 @@ class Case:
 
     def _detected(self, lined: list[Event], interval: list[Event]) -> int | None:
         if not self.is_run:
-            return interval[-1]["ts"]
+            return int(interval[-1]["ts"])
         return detected_at(lined, interval, self.maximum, self.gap)
 
     def _intervals(self, events: list[Event]) -> list[list[Event]]:

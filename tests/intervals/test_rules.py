@@ -362,7 +362,7 @@ def test_a_wrong_condition_is_shown_with_its_place(condition: str, message: str)
         ({"occurrences": 3}, "occurrences takes a pair of counts, found 3"),
         ({"occurrences": (True, None)}, "counts are whole numbers from 1 up"),
         ({"within": "5 parsecs"}, "within: unknown unit 'parsecs' (line 1, column 3)\n  5 parsecs\n    ^^^^^^^"),
-        ({"within": "5 events"}, "within='5 events' is not a length of time"),
+        ({"within": "5 events"}, "within: a length of time is needed, not a number of events"),
         ({"within": timedelta(0)}, "is not a length of time"),
         ({"partition_by": "kye"}, "partition_by: there is no column 'kye'\nHint: did you mean 'key'?"),
         ({"ts": "time"}, "ts: there is no column 'time'"),

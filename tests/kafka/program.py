@@ -6,6 +6,7 @@ the broker is away in the middle.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import os
@@ -106,16 +107,16 @@ def run_all_formats(spark: Any, broker: Broker, work: Path) -> dict[str, Any]:
     broker.create_topic("raw")
     broker.produce("avro", avro_records(orders(20))[0])
     broker.produce("raw", [("k", "text"), (None, None), ("k", b"\xff")])
-    options = {"metadata": True}
+    options: dict[str, Any] = {"metadata": True}
     sources = [
         ev.kafka.read(spark, broker.servers, "orders", schema=SCHEMA, **options),
         ev.kafka.read(spark, broker.servers, "avro", schema=AVRO, format="avro", registry_header=SCHEMA_ID, **options),
         ev.kafka.read(spark, broker.servers, "raw", format="raw", **options),
     ]
-    rows = None
-    for source in sources:
-        for part in (_seen(source.events, "kafka_timestamp"), _seen(source.bad, "timestamp")):
-            rows = part if rows is None else rows.union(part)
+    parts = [
+        part for source in sources for part in (_seen(source.events, "kafka_timestamp"), _seen(source.bad, "timestamp"))
+    ]
+    rows = functools.reduce(lambda one, other: one.union(other), parts)
     writer = rows.writeStream.format("memory").queryName("seen").option("checkpointLocation", str(work / "seen"))
     writer.trigger(availableNow=True).start().awaitTermination()
     return {

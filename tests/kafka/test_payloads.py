@@ -59,7 +59,12 @@ def parse(spark: Any, format: str, schema: str, records: list[tuple[bytes | None
     at = datetime(2026, 1, 2, tzinfo=UTC)
     rows = [(place, key, value, at) for place, (key, value) in enumerate(records)]
     raw = spark.createDataFrame(rows, "place int, key binary, value binary, timestamp timestamp")
-    return payload.parse(raw.select("place", *payload.inputs), ["place"], "reason").orderBy("place").collect()
+    kept = raw.select("place", *payload.inputs)
+    in_words = payload.parse(kept, ["place"], "reason")
+    marked = payload.parse(kept, ["place"], "is_bad", in_words=False).selectExpr(
+        "place", "is_bad IS NOT NULL AS is_bad"
+    )
+    return in_words.join(marked, "place").orderBy("place").collect()
 
 
 def test_a_json_record_is_an_event_or_bad_with_a_reason(spark: Any) -> None:
@@ -67,6 +72,7 @@ def test_a_json_record_is_an_event_or_bad_with_a_reason(spark: Any) -> None:
     assert [row.place for row in rows] == list(range(len(RECORDS)))
     found = [(RECORDS[row.place][0], row.reason) for row in rows]
     assert [(value, reason and reason[:60]) for value, reason in found] == RECORDS
+    assert [row.is_bad for row in rows] == [reason is not None for _, reason in RECORDS]
     events = {row.place: row for row in rows if row.reason is None}
     assert (events[0].user, events[0].kind, events[0].amount, events[0].n) == ("ann", "Buy", 1.5, 3)
     assert events[0].ts.astimezone(UTC) == datetime(2026, 1, 1, 10, 0, 0, 500000, UTC)
@@ -80,6 +86,7 @@ def test_raw_records_are_bytes_or_text_with_kafkas_time(spark: Any) -> None:
     rows = parse(spark, "raw", "value string, time timestamp, key binary NOT NULL", records)
     reasons = [None, "key is NULL or missing", "the value is not UTF-8 text", None, None]
     assert [row.reason for row in rows] == reasons
+    assert [row.is_bad for row in rows] == [reason is not None for reason in reasons]
     assert [row.value for row in rows if row.reason is None] == ["v", None, "v"]
     assert bytes(rows[4].key) == b"\xff"
     assert all(row.time.astimezone(UTC) == datetime(2026, 1, 2, tzinfo=UTC) for row in rows)

@@ -55,7 +55,7 @@ def test_of_two_calls_in_one_batch_the_state_of_the_later_counts() -> None:
     tally = tally_of(progress(0, call(0, 9, open_runs=5, matches=1), call(0, 0, open_runs=2, matches=1)))
     assert tally.held() == (2, 0)
     assert tally.counted.matches == 2
-    assert tally.batches[0].n_buckets == 1
+    assert tally.batches[0]["buckets"] == 1
 
 
 def test_rules_are_counted_apart_and_together() -> None:
@@ -67,6 +67,8 @@ def test_rules_are_counted_apart_and_together() -> None:
     assert (rules["a"]["events"], rules["a"]["matches"], rules["a"]["open_runs"]) == (5, 6, 3)
     assert (rules["b"]["events"], rules["b"]["matches"], rules["b"]["open_runs"]) == (3, 0, 4)
     assert tally.numbers()["open_runs"] == 7
+    last = tally.numbers()["last_batch"]["rules"]
+    assert (last.keys(), last["a"]["events"], last["a"]["matches"]) == ({"a"}, 2, 5)
 
 
 def test_two_queries_in_one_stream_have_buckets_of_their_own() -> None:
@@ -75,6 +77,17 @@ def test_two_queries_in_one_stream_have_buckets_of_their_own() -> None:
     tally = tally_of(progress(0, observedMetrics=observed))
     assert tally.held() == (3, 0)
     assert tally.numbers()["last_batch"]["largest_bucket_events"] == 0.75
+
+
+def test_counters_are_read_from_rows_as_spark_and_as_connect_send_them() -> None:
+    from pyspark.sql import Row
+
+    texts = [call(0, 4, matches=1), call(1, 2)]
+    named = Row("counters")(texts)
+    sent = Row("values", "schema")([texts], {"type": "struct", "fields": [{"name": "counters", "type": "array"}]})
+    for row in (named, sent, {"counters": texts}):
+        numbers = tally_of(progress(0, observedMetrics={"eventide_buckets_1": row})).numbers()
+        assert (numbers["events"], numbers["matches"]) == (6, 1)
 
 
 def test_dropped_events_and_bad_records_come_from_the_sources() -> None:

@@ -274,8 +274,8 @@ INTERVALS = (
     Mutant(
         "intervals: shared times are derived apart",
         COMBINE,
-        "inside: BoolArray = (place > first[group]) & (place <= last[group]) & ~is_shared",
-        "inside: BoolArray = (place > first[group]) & (place <= last[group])",
+        "settles(spec, numpy_int64(block.column(MASK))) & ~is_shared",
+        "settles(spec, numpy_int64(block.column(MASK)))",
         SLICES,
     ),
 )

@@ -278,6 +278,13 @@ SITUATIONS = (
         "(is_known and (",
         PATTERNS,
     ),
+    Mutant(
+        "live: blocks are as small as the input is slow, whatever has piled up",
+        "engines/local/tuning.py",
+        "rate = max(rate, (self._n_events + waiting) / elapsed)",
+        "rate = measured",
+        ("tests/engines/test_live.py::test_what_waits_is_worked_off_in_larger_blocks",),
+    ),
     # The generator
     Mutant(
         "situations: the longest duration is never drawn",

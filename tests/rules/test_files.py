@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,26 @@ def test_a_run_with_an_end_takes_the_rules_as_they_are_at_its_start(tmp_path: Pa
     first = reader.latestOffset(reader.initialOffset(), None)
     (tmp_path / "b.query").write_text("PATTERN B")
     assert reader.latestOffset(first, None) == first and list(first["rules"]) == ["a"]
+
+
+def test_a_file_of_rules_is_read_while_a_living_process_has_signed(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    from eventide.engines.spark.rules_mirror import is_read
+    from eventide.engines.spark.rules_source import make_source
+
+    path = tmp_path / "rules.json"
+    path.write_text("{}")
+    (tmp_path / "rules.json.readers").mkdir()
+    assert not is_read(str(path))
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (tmp_path / "rules.json.readers" / str(ended.pid)).touch()
+    assert not is_read(str(path)) and not list((tmp_path / "rules.json.readers").iterdir())
+    reader: Any = make_source()({"path": str(path), "labels": "[0]"}).streamReader(None)
+    reader.latestOffset(reader.initialOffset(), None)
+    assert is_read(str(path))
+    reader.stop()
+    assert not is_read(str(path))
 
 
 def test_the_source_travels_without_the_package(reader: Any) -> None:

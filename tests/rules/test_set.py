@@ -13,8 +13,11 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
+from eventide.engines.rule_files import make_reader
 from eventide.engines.rule_rows import plain_values
-from tests.rules.bucket import SCHEMA, table
+from eventide.engines.rules import share
+from eventide.engines.rules_run import run_bounded
+from tests.rules.bucket import OPTIONS, SCHEMA, table
 
 AB = "PATTERN SEQ(A a, B b) WITHIN 8 ms RETURN a.amount, b.amount, b.ts"
 
@@ -50,6 +53,14 @@ def test_a_rule_that_fails_while_it_runs_leaves_the_others(tmp_path: Path) -> No
     failing = AB.replace("WITHIN", "WHERE CAST(a.kind AS INT) < 1 WITHIN")
     found = rule_set(tmp_path, failing=failing, ab=AB).run(table([(0, "A"), (1, "B")]))
     assert [(row["rule"], row["problem"] is None) for row in found.to_pylist()] == [("ab", True), ("failing", False)]
+
+
+def test_rules_together_over_one_table_find_and_report_what_they_do_one_by_one(tmp_path: Path) -> None:
+    failing = AB.replace("WITHIN", "WHERE CAST(a.kind AS INT) < 1 WITHIN")
+    rules = rule_set(tmp_path, failing=failing, ab=AB, broken="PATTRN")
+    events = table([(0, "A"), (1, "B"), (3, "A"), (5, "B")])
+    together = run_bounded(events, make_reader()(str(tmp_path), {}), share(SCHEMA, OPTIONS))
+    assert pa.Table.from_batches(together).equals(rules.run(events))
 
 
 def test_the_folder_is_read_at_each_run(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_rules_change_while_a_stream_runs_and_across_a_crash(spark: Any, tmp_pat
     from eventide.engines.spark.counters import Counters
 
     counted = [Counters.parse(text) for metric in metrics for text in getattr(metric, "counters", ())]
-    assert {counters.rule for counters in counted} == {"ab", "ac", "rows"}
+    assert {counters.rule for counters in counted if counters.events} == {"ab", "ac", "rows"}
     # As if the process had ended before the last batch was committed: it is run again, with the rules of then.
     last = max((tmp_path / "checkpoint" / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
     last.unlink()
@@ -157,6 +157,8 @@ def test_a_batch_gives_the_rows_of_the_embedded_engine(spark: Any, tmp_path: Pat
 
 
 def test_a_table_of_rules_is_followed_while_a_query_reads_it(spark: Any, tmp_path: Path) -> None:
+    from eventide.engines.spark.rules_mirror import is_read
+
     def write_table(rows: list[tuple[str | None, ...]]) -> None:
         spark.createDataFrame(rows, "name string, query string, options string").createOrReplaceTempView("rules_table")
 
@@ -167,8 +169,7 @@ def test_a_table_of_rules_is_followed_while_a_query_reads_it(spark: Any, tmp_pat
         running.settle()
         write_table([("ac", AC, '{"max_matches_per_partition": 100}')])
         copy = Path(rules._mirror.path)
-        readers = copy.with_name(f"{copy.name}.readers")
-        assert list(readers.iterdir())
+        assert is_read(str(copy))
         wait_for(lambda: "ac" in json.loads(copy.read_text()))
         running.settle()
         write_file(tmp_path / "in", 1)
@@ -179,7 +180,7 @@ def test_a_table_of_rules_is_followed_while_a_query_reads_it(spark: Any, tmp_pat
         "ac": None,
         "twice": "the rule cannot be read: the table has 'twice' twice",
     }
-    wait_for(lambda: not list(readers.iterdir()))
+    wait_for(lambda: not is_read(str(copy)))
     rules.stop()
 
 

@@ -214,6 +214,6 @@ def test_late_events_of_queries_and_clauses_are_streams(spark: Any, tmp_path: Pa
     for i, given in enumerate(both):
         source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
         out, state = tmp_path / f"late{i}", tmp_path / f"state{i}"
-        ev.write_stream(given.late(source), to=out, checkpoint=state, once=True, format="json").awaitTermination()
-        found = spark.read.schema(SCHEMA).json(str(out)).toArrow()
+        ev.write_stream(given.late(source), to=out, checkpoint=state, once=True).awaitTermination()
+        found = spark.read.parquet(str(out)).toArrow()
         assert found.sort_by("ts").to_pylist() == late.cast(found.schema).sort_by("ts").to_pylist()

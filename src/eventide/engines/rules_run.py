@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import duckdb
 import pyarrow as pa
 
 from eventide.engines.computed import add_computed
 from eventide.engines.intake import take_in
 from eventide.engines.local.run import run
-from eventide.engines.local.sources import Source
+from eventide.engines.local.sources import Source, reason
 from eventide.engines.raw_columns import raw_columns
 from eventide.engines.rule_files import Rules
 from eventide.engines.rule_rows import found_rows, found_schema, problem_of, problem_row, to_found
-from eventide.engines.rules import Shared, plan_rule
+from eventide.engines.rules import Rule, Shared, plan_rule
+from eventide.errors import InputError
 from eventide.operators.block import MIN_US
 from eventide.operators.factory import make_operator
 
@@ -24,7 +26,7 @@ def run_bounded(events: pa.Table, rules: Rules, shared: Shared) -> Iterator[pa.R
     for name, written in rules.items():
         try:
             rule = plan_rule(written, shared)
-            block, _ = take_in(raw_columns(events, rule.physical, ("UTC", 1)), rule.physical.intake)
+            block = rule_block(events, rule)
             operator = make_operator(rule.physical.spec, compute=add_computed)
             for results in (operator.process(block, MIN_US), operator.finish()):
                 for matches in results:
@@ -33,6 +35,15 @@ def run_bounded(events: pa.Table, rules: Rules, shared: Shared) -> Iterator[pa.R
             raise
         except Exception as error:
             yield problem_row(name, problem_of(error), schema)
+
+
+def rule_block(events: pa.Table, rule: Rule) -> pa.Table:
+    """What a rule takes in of a table of events."""
+    try:
+        raw = raw_columns(events, rule.physical, ("UTC", 1))
+    except duckdb.Error as error:
+        raise InputError(f"the events cannot be read: {reason(error)}") from error
+    return take_in(raw, rule.physical.intake)[0]
 
 
 def check_rules(rules: Rules, shared: Shared) -> dict[str, str]:

@@ -74,7 +74,7 @@ def make_combiner(spec: Spec) -> Combiner | None:
     if isinstance(spec, SituationSpec):
         return SituationCombiner(spec)
     if isinstance(spec, IntervalSpec):
-        return IntervalCombiner(spec) if why_not_settled(spec) is None else None
+        return IntervalCombiner(spec) if needs_events(spec) is None else None
     return make_slicer(spec) if isinstance(spec, TrendSpec) else None
 
 
@@ -83,7 +83,7 @@ def needs_events(spec: Spec) -> str | None:
     if isinstance(spec, SituationSpec):
         return None
     if isinstance(spec, IntervalSpec):
-        return why_not_settled(spec)
+        return "partitions are worked off apart" if spec.layout.partition else why_not_settled(spec)
     if not isinstance(spec, TrendSpec):
         return "matches are made of the events themselves"
     tables = slice_tables(spec)

@@ -167,7 +167,7 @@ class Live:
                 if rows is not None:
                     yield rows
             if tuner.is_due(self._clock()):
-                self._counters.decisions.append(tuner.decide(self._clock(), self._rebalance()))
+                self._counters.decisions.append(tuner.decide(self._clock(), self._rebalance(), n_pending))
         rows = self._join([batch for operator in self._operators for batch in operator.finish()], physical, source)
         if rows is not None:
             yield rows

@@ -68,18 +68,23 @@ class Tuner:
     def is_due(self, now: float) -> bool:
         return now - self._last >= self.period_seconds and self._n_blocks > 0
 
-    def decide(self, now: float, moved_buckets: int = 0) -> Decision:
-        """Set size and workers for the next period."""
+    def decide(self, now: float, moved_buckets: int = 0, waiting: int = 0) -> Decision:
+        """Set size and workers for the next period; `waiting` events have come and are not worked off."""
         elapsed = max(now - self._last, 1e-9)
-        rate = self._n_input / elapsed
+        measured = self._n_input / elapsed
+        rate, blocks_per_second = measured, self.blocks_per_second
+        if waiting:
+            # What has piled up is to be worked off as if it had come now, in as many blocks as there is time for.
+            rate = max(rate, (self._n_events + waiting) / elapsed)
+            blocks_per_second = min(blocks_per_second, self._n_blocks / elapsed)
         block_seconds = self._busy / max(self._n_blocks, 1)
         size = self._n_events / max(self._n_blocks, 1)
-        self.block_events = min(SIZES, key=lambda b: abs(self.blocks_per_second - rate / b))
+        self.block_events = min(SIZES, key=lambda b: abs(blocks_per_second - rate / b))
         expected = block_seconds * self.block_events / max(size, 1.0)
         needed = math.ceil(rate / self.block_events * expected * self.spare)
         self.workers = max(1, min(needed, self.most_workers))
         self._last, self._n_input, self._n_blocks, self._n_events, self._busy = now, 0, 0, 0, 0.0
-        return Decision(now - self._began, rate, block_seconds, self.block_events, self.workers, moved_buckets)
+        return Decision(now - self._began, measured, block_seconds, self.block_events, self.workers, moved_buckets)
 
 
 def assign(loads: list[int], n_workers: int) -> list[int]:

@@ -89,7 +89,7 @@ def _by_query(tallies: list[Tally]) -> list[Metric]:
         if tally.watermark is not None:
             watermark.add_metric(names, tally.watermark.timestamp())
         if tally.batches:
-            numbers = tally.batches[-1].numbers()
+            numbers = tally.batches[-1]
             last.add_metric(names, numbers["batch_us"] / 1e6)
             if numbers["started_at"] is not None:
                 started.add_metric(names, numbers["started_at"].timestamp())

@@ -83,7 +83,7 @@ def _events(raw: DataFrame, payload: Payload, metadata: bool) -> DataFrame:
     places = {f"__eventide_{name}": column for name, column in METADATA.items()} if metadata else {}
     kept = raw.select(*(sf.col(column).alias(name) for name, column in places.items()), *payload.inputs)
     names = [*payload.columns, *places]
-    parsed = payload.parse(kept, list(places), REASON).observe(
+    parsed = payload.parse(kept, list(places), REASON, in_words=False).observe(
         unique(SOURCE),
         sf.count_if(sf.col(REASON).isNull()).alias("events"),
         sf.count_if(sf.col(REASON).isNotNull()).alias("bad_records"),

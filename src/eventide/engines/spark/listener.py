@@ -37,7 +37,7 @@ class Listener(StreamingQueryListener):  # type: ignore[misc]
     def history(self, query: Any = None) -> list[dict[str, Any]]:
         """The last micro-batches of a stream, oldest first; of the only one where none is named."""
         with self._lock:
-            return [batch.numbers() for batch in self._find(query).batches]
+            return list(self._find(query).batches)
 
     def stop(self) -> None:
         """Listen no longer; what was counted stays."""

@@ -38,19 +38,23 @@ class Payload(ABC):
         return [sf.col("value").alias(_VALUE)]
 
     @abstractmethod
-    def parse(self, raw: DataFrame, keep: Sequence[str], reason: str) -> DataFrame:
-        """The columns, those to keep, and the reason, which is NULL for an event."""
+    def parse(self, raw: DataFrame, keep: Sequence[str], reason: str, in_words: bool = True) -> DataFrame:
+        """The columns, those to keep, and the reason, which is NULL for an event.
 
-    def _finish(self, df: DataFrame, found: Mapping[str, Column], keep: Sequence[str], reason: str) -> DataFrame:
+        Without words it only says that there is one, by the same conditions: a shorter program for every record.
+        """
+
+    def _finish(
+        self, df: DataFrame, found: Mapping[str, Column], keep: Sequence[str], reason: str, in_words: bool
+    ) -> DataFrame:
         columns = [found[name].alias(name) for name in self.columns]
-        return df.select(*columns, *keep, self._reason(found).alias(reason))
+        return df.select(*columns, *keep, self._reason(found, in_words).alias(reason))
 
-    def _reason(self, found: Mapping[str, Column]) -> Column:
+    def _reason(self, found: Mapping[str, Column], in_words: bool) -> Column:
         nulls = [(found[name].isNull(), sf.lit(f"{name} is NULL or missing")) for name in self._required_in_order()]
-        (first, text), *others = [*self._reasons(found), *nulls] or [(sf.lit(False), sf.lit(""))]
-        chosen = sf.when(first, text)
-        for condition, text in others:
-            chosen = chosen.when(condition, text)
+        chosen = sf.when(sf.lit(False), "")
+        for condition, text in [*self._reasons(found), *nulls]:
+            chosen = chosen.when(condition, text if in_words else "bad")
         return chosen
 
     def _required_in_order(self) -> list[str]:
@@ -68,10 +72,10 @@ class Json(Payload):
     schema: StructType
     options: Mapping[str, str]
 
-    def parse(self, raw: DataFrame, keep: Sequence[str], reason: str) -> DataFrame:
+    def parse(self, raw: DataFrame, keep: Sequence[str], reason: str, in_words: bool = True) -> DataFrame:
         text = raw.select(*keep, sf.col(_VALUE).cast("string").alias(_TEXT))
         parsed = text.withColumn(_PARSED, sf.from_json(_TEXT, self._read_as(), self._settings()))
-        return self._finish(parsed, {field.name: self._column(field) for field in self.schema}, keep, reason)
+        return self._finish(parsed, {field.name: self._column(field) for field in self.schema}, keep, reason, in_words)
 
     def _read_as(self) -> StructType:
         fields = [StructField(f.name, StringType() if self._is_cast(f) else f.dataType) for f in self.schema]
@@ -132,13 +136,13 @@ class Avro(Payload):
     options: Mapping[str, str]
     registry_header: bool | int
 
-    def parse(self, raw: DataFrame, keep: Sequence[str], reason: str) -> DataFrame:
+    def parse(self, raw: DataFrame, keep: Sequence[str], reason: str, in_words: bool = True) -> DataFrame:
         value = sf.substring(_VALUE, 6, 2**31 - 1) if self._has_header else sf.col(_VALUE)
         body = sf.concat(value, sf.lit(bytearray(_END_BYTES)))
         settings = [sf.lit(text) for pair in {**self.options, "mode": "PERMISSIVE"}.items() for text in pair]
         decoded = sf.call_function("from_avro", body, sf.lit(self.schema), sf.create_map(*settings))
         parsed = raw.select(*keep, _VALUE, decoded.alias(_PARSED))
-        return self._finish(parsed, {name: _field(name) for name in self.columns}, keep, reason)
+        return self._finish(parsed, {name: _field(name) for name in self.columns}, keep, reason, in_words)
 
     @property
     def _has_header(self) -> bool:
@@ -170,9 +174,9 @@ class Raw(Payload):
     def inputs(self) -> list[Column]:
         return [sf.col("key").alias(_KEY), sf.col("value").alias(_VALUE), sf.col("timestamp").alias(_TIME)]
 
-    def parse(self, raw: DataFrame, keep: Sequence[str], reason: str) -> DataFrame:
+    def parse(self, raw: DataFrame, keep: Sequence[str], reason: str, in_words: bool = True) -> DataFrame:
         found = {name: sf.col(_source(name)).cast(kind) for name, kind in self.types.items()}
-        return self._finish(raw, found, keep, reason)
+        return self._finish(raw, found, keep, reason, in_words)
 
     def _reasons(self, found: Mapping[str, Column]) -> Reasons:
         texts = [name for name, kind in self.types.items() if kind == "string"]

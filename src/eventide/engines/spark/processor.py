@@ -196,7 +196,12 @@ class Bucket:
 
 def _frame(rows: pa.RecordBatch) -> pd.DataFrame:
     """Columns stay Arrow arrays inside pandas: an integer column with NULLs stays an integer column."""
-    return rows.to_pandas(types_mapper=pd.ArrowDtype)
+    frame = rows.to_pandas(types_mapper=pd.ArrowDtype)
+    for field in rows.schema:
+        if pa.types.is_nested(field.type) and rows.column(field.name).null_count:
+            # Spark reads nested values one by one, and takes only None for NULL.
+            frame[field.name] = pd.Series(rows.column(field.name).to_pylist(), dtype=object)
+    return frame
 
 
 def _microseconds(watermark_ms: int) -> int:

@@ -20,11 +20,11 @@ import pyarrow.compute as pc
 from pyspark.sql.streaming import StatefulProcessor
 
 from eventide.engines.computed import add_computed
-from eventide.engines.intake import microseconds, take_in
-from eventide.engines.raw_columns import raw_columns
+from eventide.engines.intake import microseconds
 from eventide.engines.rule_files import Written
 from eventide.engines.rule_rows import found_rows, found_schema, problem_of, problem_row
 from eventide.engines.rules import Rule, Shared, plan_rule
+from eventide.engines.rules_run import rule_block
 from eventide.engines.spark.counters import Counters, counter_rows, result_rows
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.errors import EventideError, InputError
@@ -306,7 +306,7 @@ class _Run:
 
     def take_in(self, events: pa.Table, rule: Rule) -> pa.Table | None:
         """The rule's block of the bucket's events; None where it wants none of them."""
-        block, _ = take_in(raw_columns(events, rule.physical, ("UTC", 1)), rule.physical.intake)
+        block = rule_block(events, rule)
         self._n_events = block.num_rows
         return block if block.num_rows else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -69,15 +70,15 @@ class _Table:
     """A table and the file with its rules."""
 
     def __init__(self, spark: SparkSession, table: str, path: str) -> None:
-        self._spark, self._name, self._path = spark, table, path
+        self._spark, self._name, self.path = spark, table, path
         self._failed = False
 
     def copy(self) -> None:
         """Replace the file at once, so that no reader sees half of a change."""
-        temporary = f"{self._path}.{threading.get_ident()}"
+        temporary = f"{self.path}.{threading.get_ident()}"
         with open(temporary, "w", encoding="utf-8") as file:
             json.dump(read_table(self._spark, self._name), file)
-        os.replace(temporary, self._path)
+        os.replace(temporary, self.path)
 
     def try_to_copy(self) -> None:
         """The same; a table that cannot be read leaves the rules as they were, and is logged once."""
@@ -89,24 +90,33 @@ class _Table:
                 _log.warning("the table of rules '%s' cannot be read: %s", self._name, str(error).splitlines()[0])
             self._failed = True
 
-    def is_read(self) -> bool:
-        """Whether a query reads the file."""
-        return bool(os.listdir(f"{self._path}.readers"))
+
+def is_read(path: str) -> bool:
+    """Whether a query reads the file: its reader has signed with its process, and that one lives."""
+    for name in os.listdir(f"{path}.readers"):
+        try:
+            os.kill(int(name), 0)
+            return True
+        except ProcessLookupError:
+            # Spark may end a reader before it can take its sign away.
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(os.path.join(f"{path}.readers", name))
+    return False
 
 
 def _follow(table: _Table, poll_seconds: float, stopped: threading.Event) -> None:
     seconds = poll_seconds
     while not stopped.wait(min(_LOOK_SECONDS, poll_seconds)):
         try:
-            is_read = table.is_read()
+            has_reader = is_read(table.path)
         except OSError:
             return  # cleaned up
         seconds += min(_LOOK_SECONDS, poll_seconds)
         # A query that starts waits for no poll.
-        if is_read and seconds >= poll_seconds:
+        if has_reader and seconds >= poll_seconds:
             table.try_to_copy()
             seconds = 0.0
-        elif not is_read:
+        elif not has_reader:
             seconds = poll_seconds
 
 

@@ -54,14 +54,13 @@ def make_source() -> type[DataSource]:
             self.ends = True
 
         def say_reading(self) -> None:
-            """A file beside that of a table, for who keeps it up to date, while this reader reads."""
+            """A file beside that of a table, named by this process, for who keeps it up to date."""
             import os
-            import tempfile
 
             folder = f"{self.path}.readers"
-            if self.sign is None and os.path.isdir(folder):
-                handle, self.sign = tempfile.mkstemp(dir=folder)
-                os.close(handle)
+            if os.path.isdir(folder):
+                self.sign = os.path.join(folder, str(os.getpid()))
+                open(self.sign, "w").close()
 
         def stop(self) -> None:
             import os

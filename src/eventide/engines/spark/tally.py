@@ -15,7 +15,7 @@ from typing import Any
 
 from eventide.engines.spark.counters import INTAKE, OBSERVED, SOURCE, Counters
 
-BATCHES_KEPT = 1000
+BATCHES_KEPT = 500
 # One bucket with more than half of the events, of so many buckets and events, is a hot key and no accident.
 HOT_SHARE, HOT_BUCKETS, HOT_EVENTS = 0.5, 4, 1000
 
@@ -70,7 +70,7 @@ class Batch:
     def of(cls, progress: Mapping[str, Any]) -> Batch:
         """The batch of a `StreamingQueryProgress`, or of its JSON."""
         durations, times = progress["durationMs"] or {}, progress["eventTime"] or {}
-        observed: Mapping[str, Any] = progress["observedMetrics"] or {}
+        observed = {name: _fields(metric) for name, metric in (progress["observedMetrics"] or {}).items()}
         batch = cls(
             batch_id=int(progress["batchId"]),
             started_at=_time(progress["timestamp"]),
@@ -115,6 +115,7 @@ class Batch:
             "buckets": self.n_buckets,
             "largest_bucket_events": _largest_share(self.events_by_bucket),
             "largest_bucket_time": _largest_share(self.us_by_bucket),
+            "rules": {rule: counted.numbers() for rule, counted in self.rules.items()},
         }
 
 
@@ -130,7 +131,7 @@ class Tally:
         self.watermark: datetime | None = None
         self.counted = Added()
         self.rules: dict[str, Added] = {}
-        self.batches: deque[Batch] = deque(maxlen=BATCHES_KEPT)
+        self.batches: deque[dict[str, Any]] = deque(maxlen=BATCHES_KEPT)  # as users see them
         self._calls: dict[tuple[str, str | None, int], Counters] = {}
         self._run_id: str | None = None
 
@@ -155,9 +156,7 @@ class Tally:
             self.rules.setdefault(rule, Added()).add(counted)
         self._calls |= batch.calls
         self._warn(batch)
-        # What is kept of a batch that is over: its numbers.
-        batch.calls = {}
-        self.batches.append(batch)
+        self.batches.append(batch.numbers())
 
     def held(self, rule: str | None = None) -> tuple[int, int]:
         """Open runs and bytes of state; of one rule, or of all."""
@@ -177,7 +176,7 @@ class Tally:
             "bad_records": self.bad_records,
             **self.counted.numbers(),
             **_held(self.held()),
-            "last_batch": self.batches[-1].numbers() if self.batches else None,
+            "last_batch": self.batches[-1] if self.batches else None,
             "rules": {rule: {**counted.numbers(), **_held(self.held(rule))} for rule, counted in self.rules.items()},
         }
 
@@ -207,6 +206,14 @@ def _largest_share(by_bucket: Mapping[Any, int]) -> float:
 
 def _sum(observed: Mapping[str, Any], prefix: str, counter: str) -> int:
     return sum(int(metric[counter]) for name, metric in observed.items() if name.startswith(prefix))
+
+
+def _fields(metric: Any) -> Mapping[str, Any]:
+    """A metric's counters by name; Connect sends the values, and their names in a schema."""
+    row: Mapping[str, Any] = metric.asDict() if hasattr(metric, "asDict") else metric
+    if row.keys() == {"values", "schema"}:
+        return {field["name"]: value for field, value in zip(row["schema"]["fields"], row["values"], strict=True)}
+    return row
 
 
 def _time(text: str | None) -> datetime | None:

@@ -50,7 +50,8 @@ class IntervalCombiner:
         last = np.full(first.size, -1)
         np.minimum.at(first, group[at], place[at])
         np.maximum.at(last, group[at], place[at])
-        inside: BoolArray = (place > first[group]) & (place <= last[group]) & ~is_shared
+        # Shared times begin a stretch, so they lie before what settles it.
+        inside: BoolArray = (place > first[group]) & (place <= last[group])
         return inside
 
 

@@ -35,7 +35,7 @@ def in_one_piece() -> Case:
     events = tuple(
         {"seq": i, "ts": i, "key": 0, "kind": "ab"[i % 5 == 0], "x": i % 4, "y": i % 3 / 2} for i in range(40)
     )
-    return Case(events, ("x >= 2", "kind = 'a'"), ("sum(x)", "min(y)"), True, gap=2, partition=False)
+    return Case(events, ("x >= 2", "kind = 'a'"), ("sum(x)", "max(y)"), True, gap=2, partition=False)
 
 
 @settings(max_examples=400 if WITHOUT_JIT else 8, **ANY_HEALTH)

@@ -78,3 +78,14 @@ def test_a_stream_without_within_is_refused(spark: Any, tmp_path: Any) -> None:
     frame = spark.readStream.schema(schema).parquet(str(tmp_path / "in"))
     with pytest.raises(ev.EventideError, match="WITHIN"):
         ev.query("PATTERN A+ RETURN COUNT(*)", type="kind").run(frame)
+
+
+@pytest.mark.parametrize("function", ["MAX(foo(A.x))", "SUM(foo(A.x))", "AVG(foo(A.x))"])
+def test_an_aggregate_of_a_function_that_only_spark_knows_needs_a_type(function: str) -> None:
+    text = f"PATTERN A+ RETURN {function}"
+    with pytest.raises(ev.QueryError, match="of which type") as refused:
+        ev.query(text, ts_unit="s", type="kind").plan(SCHEMA, "spark")
+    assert text[refused.value.start : refused.value.end] == function
+    ev.query(f"PATTERN A+ RETURN {function.replace('(A.x)', '(A.x)::double')}", ts_unit="s", type="kind").plan(
+        SCHEMA, "spark"
+    )

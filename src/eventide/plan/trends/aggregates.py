@@ -88,6 +88,9 @@ class Aggregates:
                 value = self._value(node.this, item)
                 self.columns.add_values([value])
                 dtype = value.dtype if not isinstance(value.expression, exp.Column) else self._given(value.expression)
+                if dtype is None and function != "COUNT":
+                    message = "nothing says of which type this is"
+                    raise error_at(self.plan.query, span, message, f"cast it: {function}(CAST(... AS DOUBLE))")
                 if dtype is not None and function in ("SUM", "AVG") and kind(canonical(dtype)) == "decimal":
                     dtype = canonical(dtype)
                 measure = Measure(function, number, self.columns.value_names.pop(), dtype)

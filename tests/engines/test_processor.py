@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eventide.engines.intake import take_in
+from eventide.engines.spark.counters import COUNTERS
 from eventide.operators.block import to_bytes
 from tests.engines.plans import SECOND_US, expected_rows, final_watermark_us, make_plan, micros, raw_block, table_rows
 
@@ -67,7 +68,7 @@ class Stream:
 
     def __init__(self, plan: Any, delay_ms: int | None, lateness_us: int) -> None:
         self.plan, self.lateness_us = plan, lateness_us
-        self.settings = pickle.dumps((plan.spec, 1, plan.output_schema, delay_ms, plan.computed))
+        self.settings = pickle.dumps((plan.spec, 1, plan.output_schema, delay_ms, plan.computed, False))
         self.timers, self.head, self.segments = Timers(), Value(), Map()
         self.seen: list[int] = []
 
@@ -83,13 +84,14 @@ class Stream:
         if events is not None:
             block, _ = take_in(raw_block(events), self.plan.intake)
             rows = iter([pd.DataFrame({"data": [to_bytes(block)]})])
-            frames += Bucket(self.settings, self.timers, self.head, self.segments).take(rows, clock)
+            frames += Bucket(self.settings, 0, self.timers, self.head, self.segments).take(rows, clock)
             self.seen += micros(events)
         for due in sorted(ms for ms in self.timers if ms <= watermark_ms):
             info = SimpleNamespace(getExpiryTimeInMs=lambda due=due: due)
-            frames += Bucket(self.settings, self.timers, self.head, self.segments).wake(clock, info)
+            frames += Bucket(self.settings, 0, self.timers, self.head, self.segments).wake(clock, info)
             self.timers.remove(due)
-        return [pa.Table.from_pandas(frame, schema=self.plan.output_schema) for frame in frames]
+        found = [frame[frame[COUNTERS].isna()].drop(columns=COUNTERS) for frame in frames]
+        return [pa.Table.from_pandas(frame, schema=self.plan.output_schema) for frame in found if len(frame)]
 
 
 def table(rows: list[tuple[int, str]]) -> pa.Table:
@@ -187,5 +189,5 @@ def test_a_late_event_is_counted_and_dropped() -> None:
     stream = Stream(make_plan(), 0, 0)
     stream.step(table([(0, "A"), (5000, "C")]))
     assert stream.step(table([(5000, "B"), (2000, "B")])) == []
-    operator, _, _ = Bucket(stream.settings, stream.timers, stream.head, stream.segments)._load()
+    operator, _, _ = Bucket(stream.settings, 0, stream.timers, stream.head, stream.segments)._load()
     assert operator.late_events() == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -33,8 +34,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     times = pa.array([1_767_225_600 + second for second in seconds], pa.timestamp("s")).cast(pa.timestamp("us", "UTC"))
     events = pa.table({"ts": times, "user": users, "kind": kinds, "amount": [None, None, 30, 5, 7, 8]})
     (tmp_path / "events").mkdir()
-    pq.write_table(events.slice(0, 3), tmp_path / "events" / "0.parquet")
-    pq.write_table(events.slice(3), tmp_path / "events" / "1.parquet")
+    for number, part in enumerate((events.slice(0, 3), events.slice(3))):
+        path = tmp_path / "events" / f"{number}.parquet"
+        pq.write_table(part, path)
+        # The file source reads the oldest file first.
+        os.utime(path, (1_600_000_000 + number, 1_600_000_000 + number))
     (tmp_path / "query.txt").write_text(QUERY)
     monkeypatch.chdir(tmp_path)
     return tmp_path

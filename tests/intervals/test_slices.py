@@ -102,3 +102,15 @@ def test_runs_that_no_event_alone_ends_stay_in_one_piece() -> None:
     assert make_combiner(spec) is None
     assert needs_events(spec) == "no event alone ends a run: the condition is about the run only"
     assert stretches(spec, np.empty(0, np.int64), np.empty(0, np.int64), 10, 4) == [(0, 10)]
+
+
+def test_of_shared_times_every_event_is_left() -> None:
+    """Another task may have events between them, also where one of these alone ends whatever is open."""
+    physical = threshold(100).physical()
+    combiner = make_combiner(physical.spec)
+    assert combiner is not None
+    block = Stream(physical)._block(threshold(100).table())
+    left, *_ = combiner.combine(block, [(30 * SECOND_US, 54 * SECOND_US)])
+    seconds = {us // SECOND_US for us in left.column("ts").to_pylist()}
+    assert seconds >= set(range(30, 55))
+    assert len(seconds) < 60

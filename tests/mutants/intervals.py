@@ -276,6 +276,6 @@ INTERVALS = (
         COMBINE,
         "settles(spec, numpy_int64(block.column(MASK))) & ~is_shared",
         "settles(spec, numpy_int64(block.column(MASK)))",
-        SLICES,
+        (f"{_SLICES}of_shared_times_every_event_is_left",),
     ),
 )

@@ -13,13 +13,6 @@ THREADS = "engines/overlaps.py"
 OVERLAPS = (
     Mutant("overlaps: a slice does not look back", LOOK_BACK, "self.first_us - back_us)", "self.first_us)", TESTS),
     Mutant(
-        "overlaps: events at a border are in both slices",
-        LOOK_BACK,
-        "pc.less(ts, self.stop_us)",
-        "pc.less_equal(ts, self.stop_us)",
-        TESTS,
-    ),
-    Mutant(
         "overlaps: a slice decides again what the one before it has",
         HOLDING,
         "        self._buffer.append(block)\n        self._watermark_us = watermark_us",

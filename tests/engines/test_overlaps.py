@@ -42,7 +42,7 @@ def sliced_at(seconds: Sequence[int]) -> Any:
 cuts = st.lists(st.integers(-1, 25), min_size=1, max_size=4)
 
 
-@settings(max_examples=300 if WITHOUT_JIT else 5, **QUICK)
+@settings(max_examples=120 if WITHOUT_JIT else 5, **QUICK)
 @given(pattern_cases(kinds=PLAIN), cuts)
 def test_a_pattern_in_slices_returns_the_oracles_rows(case: PatternCase, seconds: list[int]) -> None:
     assume(case.oracle.within is not None)
@@ -50,7 +50,7 @@ def test_a_pattern_in_slices_returns_the_oracles_rows(case: PatternCase, seconds
         check(case, run(case))
 
 
-@settings(max_examples=200 if WITHOUT_JIT else 5, **QUICK)
+@settings(max_examples=80 if WITHOUT_JIT else 5, **QUICK)
 @given(cases(), cuts)
 def test_a_sequence_in_slices_returns_the_oracles_rows(case: Case, seconds: list[int]) -> None:
     assume(case.oracle.within is not None)

@@ -10,7 +10,7 @@ pytest.importorskip("pyspark")
 
 def test_nothing_in_a_nested_column_is_none() -> None:
     """Spark reads nested values one by one, and takes only None for NULL, which pandas' own NA is not."""
-    from eventide.engines.spark.processor import _frame
+    from eventide.engines.spark.processor import to_frame
 
     rows = pa.record_batch(
         {
@@ -19,7 +19,7 @@ def test_nothing_in_a_nested_column_is_none() -> None:
             "number": pa.array([1, None], pa.int64()),
         }
     )
-    frame = _frame(rows)
+    frame = to_frame(rows)
     assert list(frame["list"]) == [[1, None], None]
     assert list(frame["struct"]) == [{"x": 1}, None]
     # A number stays Arrow's: as pandas' own it would become a float.

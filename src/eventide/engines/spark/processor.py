@@ -109,7 +109,7 @@ class Bucket:
     def _step(self, blocks: list[pa.Table], timer_values: Any, expired_ms: int | None) -> Frames:
         operator, numbers, timer_ms = self._load()
         late_before = operator.late_events()
-        watermark_us = _microseconds(timer_values.getCurrentWatermarkInMs())
+        watermark_us = watermark_us_of(timer_values.getCurrentWatermarkInMs())
         # The watermark first, the events after it: what counts as late then depends on the watermark alone,
         # not on when this bucket was last called. Behind another operator the other way round: it returns in a
         # micro-batch what that one's watermark decides.
@@ -131,7 +131,7 @@ class Bucket:
             kernel_us=self._kernel_ns // 1000,
             total_us=(time.perf_counter_ns() - self._started_ns) // 1000,
         )
-        yield _frame(counter_rows([counters], self._schema, watermark_us))
+        yield to_frame(counter_rows([counters], self._schema, watermark_us))
 
     def _next_watermark_us(self, block: pa.Table) -> int:
         """What the next micro-batch's watermark will at least be: Spark rounds the newest time down to milliseconds."""
@@ -181,7 +181,7 @@ class Bucket:
     def _frames(self, results: Results) -> Frames:
         for rows in self._timed(results):
             self._n_matches += rows.num_rows
-            yield _frame(result_rows(conform(add_computed(rows, self._computed), self._schema)))
+            yield to_frame(result_rows(conform(add_computed(rows, self._computed), self._schema)))
 
     def _timed(self, results: Results) -> Results:
         """The operator's results; the time that it takes for them is counted, that of who takes them is not."""
@@ -194,7 +194,7 @@ class Bucket:
             yield rows
 
 
-def _frame(rows: pa.RecordBatch) -> pd.DataFrame:
+def to_frame(rows: pa.RecordBatch) -> pd.DataFrame:
     """Columns stay Arrow arrays inside pandas: an integer column with NULLs stays an integer column."""
     frame = rows.to_pandas(types_mapper=pd.ArrowDtype)
     for field in rows.schema:
@@ -204,6 +204,6 @@ def _frame(rows: pa.RecordBatch) -> pd.DataFrame:
     return frame
 
 
-def _microseconds(watermark_ms: int) -> int:
+def watermark_us_of(watermark_ms: int) -> int:
     """Spark's watermark; it starts at 0, before anything is known."""
     return watermark_ms * 1000 if watermark_ms > 0 else MIN_US

@@ -26,6 +26,7 @@ from eventide.engines.rule_rows import found_rows, found_schema, problem_of, pro
 from eventide.engines.rules import Rule, Shared, plan_rule
 from eventide.engines.rules_run import rule_block
 from eventide.engines.spark.counters import Counters, counter_rows, result_rows
+from eventide.engines.spark.processor import to_frame, watermark_us_of
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.errors import EventideError, InputError
 from eventide.operators.block import MIN_US, concatenate, from_bytes
@@ -119,16 +120,14 @@ class RuleBucket:
         for name in sorted(changes):
             self._change(name, changes[name])
         yield from self._frames()
-        watermark_ms = timer_values.getCurrentWatermarkInMs()
-        # It starts at 0, before anything is known.
-        watermark_us = watermark_ms * 1000 if watermark_ms > 0 else MIN_US
+        watermark_us = watermark_us_of(timer_values.getCurrentWatermarkInMs())
         events = concatenate(tables) if tables else None
         for name in sorted(self._entries):
             self._run(name, events, watermark_us)
             yield from self._frames()
         self._save(expired_ms)
         if self._counters:
-            yield _frame(counter_rows(self._counters, self._out_schema, watermark_us))
+            yield to_frame(counter_rows(self._counters, self._out_schema, watermark_us))
 
     # --- the rules and their state --------------------------------------------------------------------------
 
@@ -291,7 +290,7 @@ class RuleBucket:
 
     def _frames(self) -> Frames:
         for rows in self._found:
-            yield _frame(result_rows(conform(rows, self._out_schema)))
+            yield to_frame(result_rows(conform(rows, self._out_schema)))
         self._found = []
 
 
@@ -337,8 +336,3 @@ class _Run:
             total_us=(time.perf_counter_ns() - self._started_ns) // 1000,
             rule=self._name,
         )
-
-
-def _frame(rows: pa.RecordBatch) -> pd.DataFrame:
-    """Columns stay Arrow arrays inside pandas: an integer column with NULLs stays an integer column."""
-    return rows.to_pandas(types_mapper=pd.ArrowDtype)

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,10 @@ def _fetched(name: str, *choices: Artifacts) -> list[Path]:
         folders = [FOLDER / f"{name}-{_version(choice)}" for choice in choices]
         if not any(folder.is_dir() for folder in folders):
             _fetch_first(name, list(zip(choices, folders, strict=True)))
-        return sorted(next(folder for folder in folders if folder.is_dir()).glob("*.jar"))
+        found = next(folder for folder in folders if folder.is_dir())
+    if found != folders[0]:
+        warnings.warn(f"{folders[0].name} cannot be fetched: {found.name} is used in its place", stacklevel=2)
+    return sorted(found.glob("*.jar"))
 
 
 def _version(artifacts: Artifacts) -> str:

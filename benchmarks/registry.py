@@ -20,6 +20,7 @@ MODULES = (
     "benchmarks.stream",
     "benchmarks.kafka",
     "benchmarks.stream_shapes",
+    "benchmarks.rules",
     "benchmarks.extremes",
     "benchmarks.rows",
     "benchmarks.peers",

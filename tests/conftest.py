@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
 
+Command = Callable[..., tuple[int, str, str]]
+
 # `python -m tests.mutants` only asks whether a test fails, not for its smallest failure.
 settings.register_profile("mutants", phases=(Phase.explicit, Phase.generate), database=None, derandomize=True)
+
+
+@pytest.fixture
+def eventide(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`eventide ...` in this process: exit code, standard output, standard error."""
+    from eventide import cli
+
+    def command(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["eventide", *words])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return command
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eventide import cli
-
 QUERY = "PATTERN SEQ(Login L, Buy B) WHERE [user] WITHIN 10 seconds RETURN user, B.amount OPTIONS (type = 'kind')"
 ROWS = [
     {"user": "ann", "B_amount": 30, "detected_at": "2024-01-01T00:00:04"},
@@ -42,23 +40,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "query.txt").write_text(QUERY)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def eventide(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """`eventide ...` in this process: exit code, standard output, standard error."""
-
-    def command(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["eventide", *words])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return command
 
 
 def process(*words: str, check: bool = False) -> subprocess.CompletedProcess[str]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eventide import cli
 from eventide.cli_stream import rows_of
+from eventide.engines.addresses import Terminal, Topic
 from eventide.errors import InputError
+from eventide.live_view import View
+from eventide.stream_job import Job, failure_of
 
 QUERY = "PATTERN SEQ(Login L, Buy B) WHERE [user] WITHIN 10 seconds RETURN user, B.amount OPTIONS (type = 'kind')"
 Command = Callable[..., tuple[int, str, str]]
@@ -42,23 +45,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "query.txt").write_text(QUERY)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def eventide(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """`eventide ...` in this process: exit code, standard output, standard error."""
-
-    def command(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["eventide", *words])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return command
 
 
 TO = ["--to", "out"]
@@ -88,6 +74,7 @@ TO = ["--to", "out"]
         (["query.txt", "--from", "events", *TO, "--schema", "none.ddl"], "cannot read the schema file 'none.ddl'"),
         (["query.txt", "--from", "events", *TO, "--bad", "bad"], "there are no bad records"),
         (["query.txt", "--from", "events", *TO, "--log", "no/x.log"], "cannot write the log"),
+        (["query.txt", "--from", "kafka://a:1/t", *TO, "--registry-header"], "--registry-header is for Avro records"),
         (["query.txt", "--rules", "odd", "--from", "events", *TO], "a query file and --rules are both given"),
         (["--rules", "none", "--from", "events", *TO], "there is no folder 'none'"),
         (["query.txt", "--from", "events", *TO, "--type", "kind"], "option 'type' is given twice"),
@@ -111,6 +98,32 @@ def test_a_mistake_is_one_message_before_anything_starts(
     assert message in err
     assert "Traceback" not in err
     assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize(("n_bad", "bad"), [(0, None), (2, None), (2, "bad")])
+def test_who_left_records_out_is_told_how_to_see_them(
+    folder: Path, eventide: Command, monkeypatch: pytest.MonkeyPatch, n_bad: int, bad: str | None
+) -> None:
+    def run_job(job: Job, view: View, *_: object, **__: object) -> None:
+        view.tally.bad_records = n_bad
+        assert (job.registry_header, job.bad) == (True, bad)
+
+    monkeypatch.setattr("eventide.cli_stream.run_job", run_job)
+    words = ["query.txt", "--from", "kafka://a:1/t", *TO, "--format", "avro", "--registry-header"]
+    code, _, err = eventide("stream", *words, *(["--bad", bad] if bad else []))
+    assert code == 0
+    assert ("the same command with --bad FOLDER" in err) == (n_bad > 0 and bad is None)
+
+
+def test_a_topic_that_is_not_there_is_named() -> None:
+    said = "[STREAM_FAILED] Query [id = 1] terminated with exception: This server does not host this topic-partition."
+    error = type("StreamingQueryException", (Exception,), {"__module__": "pyspark.errors"})(said)
+    job = Job("q", make_rows=print, ts=None, source=Topic("a:1", "orderz"), sink=Terminal(), checkpoint=None)
+    assert str(failure_of(error, 0, job)) == (
+        "there is no topic kafka://a:1/orderz\nHint: make it first, or check its name"
+    )
+    both = replace(job, sink=Topic("a:1", "alerts"))
+    assert "does not exist: kafka://a:1/orderz and kafka://a:1/alerts" in str(failure_of(error, 0, both))
 
 
 # --- whole runs ----------------------------------------------------------------------------------------------

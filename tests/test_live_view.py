@@ -25,7 +25,7 @@ STARTED = datetime.fromisoformat("2026-11-16T17:00:00+00:00").timestamp()
 def progress(number: int, **changes: Any) -> dict[str, Any]:
     """A progress as Spark 4.3 gives it, cut down to what the view reads; batches of 2 s follow each other."""
     started = datetime.fromisoformat("2026-11-16T17:00:00+00:00") + timedelta(seconds=2 * number)
-    counters = ["0 600 2 3 40 5000 150000 300000", "1 400 0 1 60 4000 50000 200000"]
+    counters = ["0 600 2 3 40 5000 150000 300000 0", "1 400 0 1 60 4000 50000 200000 0"]
     found: dict[str, Any] = {
         "runId": "d3996cb7",
         "timestamp": started.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
@@ -198,6 +198,8 @@ def test_the_summary_says_what_was_left_out() -> None:
         "decided up to the watermark, 2026-01-01 00:01:20, 10 s behind the newest event\n"
         "left out: 4 late, 10 dropped, 14 bad"
     )
+    failing = {"eventide_buckets_1f": {"counters": ["0 5 0 0 0 0 1 1 2 fraud"]}}
+    assert view_of(progress(0, observedMetrics=failing)).summary(STARTED).endswith("left out: 2 rules with a problem")
     assert view_of().summary(STARTED) == "0 events, 0 rows to alerts in 0.0 s, 0 batches"
 
 

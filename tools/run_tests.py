@@ -12,8 +12,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 PYTEST = [sys.executable, "-m", "pytest", "--durations=12"]
-# For a few minutes a JVM is better off without its second compiler and without threads for its garbage.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# For a few minutes a JVM is better off without its second compiler, without threads for its garbage, and without a look
+# into the code of Spark's classes, which is what it is in every run.
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS",
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
+)
 # These patterns have code of their own, which takes seconds to compile: they run as plain Python.
 OWN_CODE = [
     "tests/rows",
@@ -23,7 +27,9 @@ OWN_CODE = [
     "tests/metrics/test_open_runs.py",
     "tests/rules",
     "tests/streams",
-    "tests/examples",
+    "tests/examples/test_aircraft.py",
+    "tests/examples/test_descents.py",
+    "tests/examples/test_rules.py",
     "src/eventide/builder.py",
     "src/eventide/detection.py",
     "src/eventide/intervals.py",
@@ -38,6 +44,7 @@ OWN_CODE = [
 RANDOM = [
     "tests/engines/test_same_rows.py",
     "tests/engines/test_pattern_rows.py",
+    "tests/engines/test_beginnings.py",
     "tests/engines/test_overlaps.py",
     "tests/trends",
     "tests/situations",
@@ -52,7 +59,10 @@ OWN_SPARK = [
 PLAIN = ["env", "NUMBA_DISABLE_JIT=1", *PYTEST, *OWN_CODE]
 COMPILED = [*PYTEST, *(f"--ignore={path}" for path in OWN_CODE)]
 PARTS = {
-    "tests on Spark": [[*COMPILED, "-m", "spark", "tests", *(f"--ignore={path}" for path in OWN_SPARK)]],
+    "tests on Spark": [
+        [*COMPILED, "-m", "spark", "tests", *(f"--ignore={path}" for path in OWN_SPARK)],
+        [*PLAIN, "-m", "spark"],
+    ],
     "tests of compiled code, and on other kinds of Spark": [
         [*COMPILED, "-m", "not spark"],
         [*PYTEST, *OWN_SPARK],
@@ -60,7 +70,6 @@ PARTS = {
     "tests of the same code as plain Python, and the mutants": [
         [*PLAIN, *RANDOM, "-m", "not spark"],
         [sys.executable, "-m", "tests.mutants", "--passed"],
-        [*PLAIN, "-m", "spark"],
     ],
 }
 

@@ -28,6 +28,7 @@ from eventide.plan.arguments import names_of, wrong_argument
 from eventide.plan.intervals.explanation import LOCAL, SPARK, STREAM, explain_allen
 from eventide.plan.intervals.lower import about
 from eventide.plan.options import Options
+from eventide.streams import refuse_bounded
 
 DROPPED = b"eventide.dropped_events"
 _INSTANTS = ("earliest", "latest", "now")
@@ -52,6 +53,7 @@ def allen(
     engine: str | None = None,
     spark: Any = None,
     explain: bool = False,
+    late: bool = False,
 ) -> Any:
     """Pairs of a left and a right interval that stand in one of the relations, read from left to right.
 
@@ -59,7 +61,8 @@ def allen(
     points. `within` is the most that a pair may span, from the earlier start to the later end. A pair is a row: the
     partition columns, all others of both sides as `left_...` and `right_...`, the `relation` that held, and
     `interval_start` and `interval_end` around both. pyarrow Tables, or Spark DataFrames where the inputs are those;
-    with `explain=True` a text that says what would run, and where.
+    with `explain=True` a text that says what would run, and where. With `late=True`, of two streams, the intervals that
+    come too late to be related, each with its `side`: a stream of its own.
 
     >>> import eventide as ev
     >>> hot = [{"room": 1, "from": 10, "to": 50}, {"room": 2, "from": 10, "to": 20}]
@@ -81,8 +84,11 @@ def allen(
         drop_bad_events=given.on_bad_event == "drop",
         allowed_lateness=given.allowed_lateness,
     )
-    if not isinstance(explain, bool):
-        raise wrong_argument("explain", "True or False", explain, "explain=True")
+    for name, flag in (("explain", explain), ("late", late)):
+        if not isinstance(flag, bool):
+            raise wrong_argument(name, "True or False", flag, f"{name}=True")
+    if late:
+        return _late(left, right, options)
     if _runs_on_spark(left, right, engine):
         return _relate_on_spark(left, right, options, spark, explain)
 
@@ -97,6 +103,14 @@ def allen(
     if not options.drop_bad_events:
         return table
     return table.replace_schema_metadata({**(table.schema.metadata or {}), DROPPED: str(seen.dropped_events)})
+
+
+def _late(left: Any, right: Any, options: AllenOptions) -> Any:
+    from eventide.engines.spark.allen import late_frames
+
+    refuse_bounded(left, right)
+    check_stream(options)
+    return late_frames(left, right, lambda one, other: prepare_allen(one, other, options))
 
 
 def _relate_on_spark(left: Any, right: Any, options: AllenOptions, spark: Any, explain: bool) -> Any:

@@ -112,10 +112,12 @@ class Query:
         n_rows: int | None = None,
         files: tuple[str, ...] = (),
     ) -> str:
+        choose = partial(describe_files, files) if engine == "spark" else None
         if isinstance(self.tree, SituationQuery):
             observed = getattr(self.last_run, "program", None)
-            return explain_situations(self.tree, options, schema, engine=engine, n_rows=n_rows, observed=observed)
-        choose = partial(describe_files, files) if engine == "spark" else None
+            return explain_situations(
+                self.tree, options, schema, engine=engine, n_rows=n_rows, observed=observed, choose=choose
+            )
         return explain(self.tree, options, schema, engine=engine, n_rows=n_rows, choose=choose)
 
     def diagnose(self, events: Any = None, *, partitions: int = 1000, **inputs: Any) -> Diagnosis:

@@ -37,6 +37,9 @@ def stream(
     format: Annotated[
         str | None, typer.Option(help="Of Kafka's records: json, avro or raw. Of files: parquet, json or csv.")
     ] = None,
+    registry_header: Annotated[
+        bool, typer.Option("--registry-header", help="Five bytes of a schema registry stand before each Avro record.")
+    ] = False,
     to_format: Annotated[str | None, typer.Option(help="Of the files that are written: parquet, json or csv.")] = None,
     bad: Annotated[str | None, typer.Option(help="A folder for the records that are no events.")] = None,
     rules: Annotated[Path | None, typer.Option(help="A folder of queries, instead of QUERY_FILE.")] = None,
@@ -69,6 +72,8 @@ def stream(
     target = sink_of(sink, to_format)
     if as_json and not isinstance(target, Terminal):
         raise InputError("--json prints the rows, so it goes with --to -", hint="--to-format json writes JSON files")
+    if registry_header and format != "avro":
+        raise InputError("--registry-header is for Avro records", hint="leave it out, or --format avro")
     options = {
         "ts": ts,
         "ts_unit": ts_unit,
@@ -91,6 +96,7 @@ def stream(
         checkpoint=checkpoint_of(checkpoint, target),
         schema=_schema(schema),
         bad=bad,
+        registry_header=registry_header,
         trigger=_trigger(trigger, once),
         once=once,
         starting=starting,
@@ -119,6 +125,8 @@ def run_with_view(job: Job, *, as_json: bool, every: float) -> None:
         finally:
             screen.close()
     print(f"{view.status}: {view.summary(time.time())}", file=sys.stderr)
+    if view.n_bad and job.bad is None:
+        print("what is wrong with bad records: the same command with --bad FOLDER writes them there", file=sys.stderr)
     if job.checkpoint is not None and not job.once:
         print(f"the same command goes on from here; its place is kept in {job.checkpoint}", file=sys.stderr)
 

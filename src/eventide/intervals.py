@@ -22,6 +22,7 @@ from eventide.plan.intervals.explanation import LOCAL, SPARK, STREAM, explain_in
 from eventide.plan.intervals.lower import Deriving, Runs, Spans, about, prepare_intervals
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
+from eventide.streams import refuse_bounded
 
 __all__ = ["aggregate", "boundary", "delta", "heterogeneous", "homogeneous", "threshold"]
 
@@ -46,7 +47,8 @@ def homogeneous(
 
     Options: `partition_by`, `ts`, `ts_unit`, `sequence`, `on_bad_event`, `allowed_lateness`; `engine="spark"` with
     `spark=` lets Spark tasks read the files of a path themselves. With `detected_at=True` rows say when they were
-    decided, which a stream's always do; with `explain=True` a text says what would run, and where.
+    decided, which a stream's always do; with `explain=True` a text says what would run, and where; with `late=True` the
+    result is the events of a stream that come too late to be part of an interval, with all their columns.
 
     >>> import eventide as ev
     >>> temps = [{"ts": i, "temp": temp} for i, temp in enumerate([20, 36, 38, 30, 40])]
@@ -217,7 +219,7 @@ def _values(value: object) -> tuple[tuple[str, str], ...]:
 # --- running ------------------------------------------------------------------------------------------------
 
 _OPTIONS = ("partition_by", "ts", "ts_unit", "sequence", "on_bad_event", "allowed_lateness")
-_HOW = ("engine", "spark", "detected_at", "explain")
+_HOW = ("engine", "spark", "detected_at", "explain", "late")
 _OF_RUNS = ("occurrences", "within", "type")
 DROPPED = b"eventide.dropped_events"
 
@@ -239,6 +241,7 @@ def _run(
     spark: Any = None,
     detected_at: bool | None = None,
     explain: bool = False,
+    late: bool = False,
     **given: Any,
 ) -> Any:
     unknown = [name for name in given if name not in _OPTIONS]
@@ -248,7 +251,7 @@ def _run(
     if engine not in (None, "local", "spark"):
         raise InputError(f"there is no engine '{engine}'", hint="local or spark")
 
-    for name, flag in (("detected_at", detected_at), ("explain", explain)):
+    for name, flag in (("detected_at", detected_at), ("explain", explain), ("late", late)):
         if not isinstance(flag, bool | None):
             raise wrong_argument(name, "True or False", flag, f"{name}=True")
     is_stream = not is_local(events) and bool(getattr(events, "isStreaming", False))
@@ -257,6 +260,11 @@ def _run(
     def plan(schema: pa.Schema, engine: str = "spark") -> Physical:
         return prepare_intervals(deriving, schema, options, engine=engine, detects=detects)
 
+    if late:
+        from eventide.engines.spark.run import run_late
+
+        refuse_bounded(events)
+        return run_late(events, plan)
     if is_local(events) and engine != "spark":
         source = open_source(events)
         physical = plan(source.schema, "local")

@@ -183,9 +183,16 @@ class View:
             lines.append(f"decided up to the watermark, {self._watermark()}")
         return "\n".join([*lines, f"left out: {lost}"] if lost else lines)
 
+    @property
+    def n_bad(self) -> int:
+        """Records that are no events."""
+        return self.tally.bad_records
+
     def _left_out(self) -> tuple[tuple[str, int], ...]:
         tally = self.tally
-        return ("late", tally.counted.late_events), ("dropped", tally.dropped_events), ("bad", tally.bad_records)
+        lost = ("late", tally.counted.late_events), ("dropped", tally.dropped_events), ("bad", tally.bad_records)
+        problems = tally.counted.problems
+        return (*lost, (f"rule{'s' if problems > 1 else ''} with a problem", problems)) if problems else lost
 
     def _watermark(self) -> str:
         time, lag = self.tally.watermark, self.lag_seconds()

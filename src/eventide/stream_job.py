@@ -36,6 +36,7 @@ class Job:
     format: str | None = None
     schema: str | None = None
     bad: str | None = None
+    registry_header: bool = False
     trigger: str | None = None
     once: bool = False
     starting: str = "earliest"
@@ -116,7 +117,7 @@ def run_job(job: Job, view: View, screen: Screen, signals: Signals, *, checkpoin
                     _stop(query)
                 n_failed = 1 if view.n_batches > n_before else n_failed + 1
                 if signals.count or not is_passing(error) or n_failed > job.retries:
-                    raise _failure(error, n_failed - 1) from error
+                    raise failure_of(error, n_failed - 1, job) from error
                 seconds = pause_seconds(n_failed)
                 view.status = f"waiting {seconds} s to try again ({n_failed} of {job.retries})"
                 view.problem = reason_of(error)
@@ -128,9 +129,10 @@ def run_job(job: Job, view: View, screen: Screen, signals: Signals, *, checkpoin
             spark.stop()
 
 
-def _failure(error: Exception, n_retries: int) -> Exception:
+def failure_of(error: Exception, n_retries: int, job: Job) -> Exception:
+    """What the user reads about a failure; one of this program's own stays as it is."""
     from eventide.engines.spark.errors import user_message
-    from eventide.engines.spark.restarts import reason_of
+    from eventide.engines.spark.restarts import is_missing_topic, reason_of
 
     if isinstance(error, EventideError | BrokenPipeError):
         return error
@@ -140,6 +142,10 @@ def _failure(error: Exception, n_retries: int) -> Exception:
     if ours is not None:
         message, _, hint = ours.partition("\nHint: ")
         return InputError(message, hint=hint or None)
+    if is_missing_topic(error):
+        topics = [str(end) for end in (job.source, job.sink) if isinstance(end, Topic)]
+        which = "there is no topic" if len(topics) == 1 else "one of these topics does not exist:"
+        return InputError(f"{which} {' and '.join(topics)}", hint="make it first, or check its name")
     if type(error).__name__ in ("AnalysisException", "ParseException", "IllegalArgumentException"):
         return InputError(f"Spark refuses this: {reason_of(error)}")
     tried = f" (tried {n_retries} times again)" if n_retries else ""
@@ -181,6 +187,7 @@ def _open(job: Job, spark: Any) -> Any:
         ts=job.ts,
         starting=job.starting,
         max_events_per_batch=job.batch_events,
+        registry_header=job.registry_header,
     )
 
 

@@ -168,6 +168,34 @@ def test_the_result_of_a_stream_has_the_composite_end_as_its_event_time(spark: A
     assert "spark.watermarkDelayMs" in result.schema["interval_end"].metadata
 
 
+def test_late_intervals_of_both_sides_are_a_stream_that_names_the_side(spark: Any, tmp_path: Path) -> None:
+    # The second file of each side holds an interval that ends before what the first files have brought the time to.
+    given = {
+        "left": [{"key": "a", "from": 90, "to": 100, "n": 1}, {"key": "b", "from": 5, "to": 9, "n": 2}],
+        "right": [
+            {"key": "a", "since": 80, "until": 101, "word": "x"},
+            {"key": "a", "since": 1, "until": 7, "word": "y"},
+        ],
+    }
+    frames = []
+    for name, rows in given.items():
+        (tmp_path / name).mkdir()
+        for i, row in enumerate(rows):
+            pq.write_table(with_times(pa.Table.from_pylist([row])), tmp_path / name / f"{i}.parquet")
+            os.utime(tmp_path / name / f"{i}.parquet", (1_600_000_000 + i, 1_600_000_000 + i))
+        schema = spark.read.parquet(str(tmp_path / name)).schema
+        stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+        frames.append(stream.parquet(str(tmp_path / name)))
+    times = {"left_times": ("from", "to"), "right_times": ("since", "until")}
+    late = ev.allen(*frames, "before", within="1 hour", partition_by="key", late=True, **times)
+    assert late.isStreaming
+    none = dict.fromkeys(["left_from", "left_to", "left_n", "right_since", "right_until", "right_word"])
+    assert sorted(in_seconds(run_stream(late, tmp_path)), key=lambda row: row["side"]) == [
+        none | {"side": "left", "key": "b", "left_from": 5, "left_to": 9, "left_n": 2},
+        none | {"side": "right", "key": "a", "right_since": 1, "right_until": 7, "right_word": "y"},
+    ]
+
+
 def test_a_stream_needs_a_window_and_two_streams(spark: Any, tmp_path: Path) -> None:
     case = random_case(11, within=None)
     left, right = streams(spark, tmp_path, case)

@@ -42,7 +42,7 @@ def test_state_bytes_of_a_batch_are_its_changelogs_in_all_partitions(tmp_path: P
             "timestamp": "2026-01-01T00:00:00.000Z",
             "durationMs": {"triggerExecution": 1500},
             "eventTime": {},
-            "observedMetrics": {"eventide_buckets_1": {"counters": ["0 5 0 1 2 4096 1 2", "3 0 0 0 0 1024 1 2"]}},
+            "observedMetrics": {"eventide_buckets_1": {"counters": ["0 5 0 1 2 4096 1 2 0", "3 0 0 0 0 1024 1 2 0"]}},
         }
         for batch in (0, 1, 2)
     ]

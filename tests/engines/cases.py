@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from tests.drawn import drawn_rows
 from tests.oracle.events import Event
 from tests.oracle.matches import matches
 from tests.oracle.pattern import Type, seq
@@ -92,25 +93,21 @@ SCHEMA = {
 Python = Callable[..., bool | None]
 
 
-def _event(id_: int, ts: int, kind: str, g: Any, x: Any, y: Any, name: Any) -> dict[str, Any]:
-    return {"id": id_, "ts": ts, "kind": kind, "g": g, "x": x, "y": y, "name": name}
-
-
 def events(max_per_group: int, groups: list[Any]) -> st.SearchStrategy[tuple[dict[str, Any], ...]]:
-    one = st.tuples(
-        st.integers(0, 9),
-        st.sampled_from(KINDS + KINDS + "Z"),
-        st.sampled_from([1, 0, 2, 3, None, -1]),
-        st.sampled_from([0.0, 1.5, 2.0, -0.0, math.nan, None]),
-        st.sampled_from(["a", "b", "a", "é", "", None]),
-    )
+    columns = {
+        "ts": range(10),
+        "kind": KINDS + KINDS + "Z",
+        "x": [1, 0, 2, 3, None, -1],
+        "y": [0.0, 1.5, 2.0, -0.0, math.nan, None],
+        "name": ["a", "b", "a", "é", "", None],
+    }
     # Hypothesis prefers short lists; full ones have the matches.
     sized = st.sampled_from([max_per_group, max_per_group - 3, max_per_group, 1, 0])
-    lists = st.tuples(*(sized.flatmap(lambda n: st.lists(one, min_size=n, max_size=n)) for _ in groups))
+    lists = st.tuples(*(sized.flatmap(lambda n: drawn_rows(columns, n)) for _ in groups))
 
-    def number(drawn: tuple[list[tuple[Any, ...]], ...]) -> tuple[dict[str, Any], ...]:
-        flat = [(group, item) for group, items in zip(groups, drawn, strict=True) for item in items]
-        return tuple(_event(i, ts, kind, group, x, y, name) for i, (group, (ts, kind, x, y, name)) in enumerate(flat))
+    def number(drawn: tuple[list[dict[str, Any]], ...]) -> tuple[dict[str, Any], ...]:
+        flat = [{**event, "g": group} for group, made in zip(groups, drawn, strict=True) for event in made]
+        return tuple({"id": i, **event} for i, event in enumerate(flat))
 
     return lists.map(number)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -18,7 +19,8 @@ import eventide as ev
 from eventide.engines import overlaps
 from eventide.engines.distribution import KEYS, OVERLAPS, choose_for_files
 from eventide.engines.local import run as local
-from eventide.operators.look_back import look_back_us
+from eventide.operators.block import within
+from eventide.operators.time_slices import Part, make_parts, overlap_us
 from tests.engines.cases import EPOCH_US, SECOND, Case, cases
 from tests.engines.pattern_cases import PatternCase, pattern_cases
 from tests.engines.test_pattern_rows import PLAIN, QUICK, WITHOUT_JIT, check, run
@@ -33,10 +35,10 @@ NOT = "PATTERN SEQ(NOT C x, A a+, B b, NOT D y) WHERE a.value < 20 AND b.value >
 def sliced_at(seconds: Sequence[int]) -> Any:
     bounds = tuple(sorted({EPOCH_US + second * SECOND for second in seconds}))
 
-    def everywhere(spec: Any, block: pa.Table, n_threads: int) -> tuple[int, ...]:
-        return bounds if look_back_us(spec) is not None else ()
+    def everywhere(spec: Any, block: pa.Table, n_threads: int) -> list[Part]:
+        return make_parts(spec, bounds, partial(within, block)) if overlap_us(spec) is not None else []
 
-    return patch.object(local, "local_bounds", everywhere)
+    return patch.object(local, "local_parts", everywhere)
 
 
 cuts = st.lists(st.integers(-1, 25), min_size=1, max_size=4)
@@ -73,16 +75,16 @@ def test_events_without_a_partition_are_cut_where_there_are_enough(text: str, mo
     whole = query.run(events(12_000))
     monkeypatch.setattr(overlaps, "FEW_EVENTS", 100)
     monkeypatch.setattr(local.os, "cpu_count", lambda: 3)
-    with patch.object(local, "run_slices", wraps=local.run_slices) as used:
+    with patch.object(local, "run_parts", wraps=local.run_parts) as used:
         assert rows_of(query.run(events(12_000))) == rows_of(whole)
     assert whole.num_rows > 50
-    ((_, _, bounds), _) = used.call_args
-    assert len(bounds) == 2
+    ((_, _, parts), _) = used.call_args
+    assert len(parts) == 3
 
 
 def test_a_limit_on_matches_or_no_window_leaves_one_slice() -> None:
     def back(text: str, **options: Any) -> int | None:
-        return look_back_us(ev.query(text, type="kind", **options).plan(events(1).schema).spec)
+        return overlap_us(ev.query(text, type="kind", **options).plan(events(1).schema).spec)
 
     assert back(TEXT) == 2 * SECOND
     assert back(TEXT, max_matches_per_partition=5) is None
@@ -99,7 +101,7 @@ def test_rows_that_nobody_reads_on_do_not_hold_up_the_threads() -> None:
 
     block, _ = take_in(raw_columns(table, physical, ("UTC", 1)), physical.intake)
     middle = int(np.median(block.column("ts").cast(pa.int64()).to_numpy()))
-    found = overlaps.run_slices(physical.spec, block, (middle,))
+    found = overlaps.run_parts(physical.spec, block, make_parts(physical.spec, (middle,), partial(within, block)))
     assert next(found).num_rows > 0
     found.close()  # type: ignore[attr-defined]
 
@@ -126,7 +128,7 @@ def test_files_are_cut_by_time_where_keys_do_not_share_them_out(tmp_path: Path) 
         return choose_for_files([path], ev.query(text, type="kind", **options).plan(table.schema, "spark"), 4)
 
     found = choice(in_order)
-    assert (found.way, len(found.shares), len(found.bounds)) == (OVERLAPS, 4, 3)
+    assert (found.way, len(found.shares), len(found.parts)) == (OVERLAPS, 4, 4)
     assert "no event is exchanged" in found.reason
     # A row group has half a second of events, so two seconds before a slice are four of them, or parts of five.
     assert 40 + 3 * 4 <= sum(map(len, found.shares)) <= 43 + 3 * 5

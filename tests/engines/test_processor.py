@@ -17,50 +17,11 @@ from eventide.engines.intake import take_in
 from eventide.engines.spark.counters import COUNTERS
 from eventide.operators.block import to_bytes
 from tests.engines.plans import SECOND_US, expected_rows, final_watermark_us, make_plan, micros, raw_block, table_rows
+from tests.spark_state import Map, Timers, Value
 
 pytest.importorskip("pyspark")
 
 MS_US = 1000
-
-
-class Value:
-    """`ValueState` of one key."""
-
-    def __init__(self) -> None:
-        self.held: Any = None
-
-    def get(self) -> Any:
-        return self.held
-
-    def update(self, row: tuple[Any, ...]) -> None:
-        self.held = row
-
-
-class Map(dict[Any, Any]):
-    """`MapState` of one key; counts the bytes written."""
-
-    written = 0
-
-    def getValue(self, key: Any) -> Any:  # noqa: N802
-        return self[key]
-
-    def updateValue(self, key: Any, value: Any) -> None:  # noqa: N802
-        self.written += len(value[0])
-        self[key] = value
-
-    def removeKey(self, key: Any) -> None:  # noqa: N802
-        del self[key]
-
-
-class Timers(set[int]):
-    """Timers of one key; registering one twice or deleting one that is not there is an error here."""
-
-    def registerTimer(self, ms: int) -> None:  # noqa: N802
-        assert ms not in self
-        self.add(ms)
-
-    def deleteTimer(self, ms: int) -> None:  # noqa: N802
-        self.remove(ms)
 
 
 class Stream:

@@ -7,6 +7,7 @@ import re
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ import eventide as ev
 from eventide.plan.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
+from tests.drawn import drawn_rows
 from tests.oracle.intervals import Conjunct, Event, detected_at, heterogeneous, homogeneous, ordered, partitions
 
 SCHEMA = pa.schema(
@@ -226,20 +228,16 @@ def in_order(rows: Found) -> Found:
 def events(draw: Any, largest: int = 14) -> tuple[Event, ...]:
     """Events with ties, NULLs and gaps; `seq` tells all of them apart."""
     size = draw(st.integers(0, largest))
-    ts = 0
-    made = []
-    for seq in range(size):
-        ts += draw(st.sampled_from([0, 1, 1, 1, 2, 5]))
-        made.append(
-            {
-                "seq": seq,
-                "ts": ts,
-                "key": draw(st.sampled_from([0, 0, 1, None])),
-                "kind": draw(st.sampled_from(["a", "a", "b", "c", None])),
-                "x": draw(st.sampled_from([0, 1, 2, 3, 4, 5, None])),
-                "y": draw(st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 3.5, None])),
-            }
-        )
+    columns = {
+        "ts": [0, 1, 1, 1, 2, 5],  # after the one before
+        "key": [0, 0, 1, None],
+        "kind": ["a", "a", "b", "c", None],
+        "x": [0, 1, 2, 3, 4, 5, None],
+        "y": [0.0, 0.5, 1.0, 1.5, 2.0, 3.5, None],
+    }
+    drawn = draw(drawn_rows(columns, size))
+    times = accumulate(row["ts"] for row in drawn)
+    made = [{"seq": seq, **row, "ts": ts} for seq, (row, ts) in enumerate(zip(drawn, times, strict=True))]
     return tuple(draw(st.permutations(made))) if draw(st.booleans()) else tuple(made)
 
 

@@ -119,3 +119,49 @@ def test_a_checkpoint_belongs_to_one_derivation() -> None:
         operator = make_operator(changed.physical.spec)
         with pytest.raises(ev.InputError, match="belongs to another query"):
             operator.restore(stream.snapshot)
+
+
+# --- what a snapshot writes -------------------------------------------------------------------------------------
+
+
+def test_few_changes_of_many_open_intervals_write_few_bytes() -> None:
+    """Of 3,000 open runs ten go on in each batch: written is what changed, in few segments, and nothing gets lost."""
+    stream = open_stream(Runs("temp >= 35"), mean="avg(temp)", high="max(temp)")
+    operator: Any = stream.operator()
+    keys = [f"k{i}" for i in range(3_000)]
+    opened = pa.table({"ts": [1] * 3_000, "key": keys, "temp": [36.0] * 3_000}, schema=SCHEMA)
+    known: dict[int, bytes] = {}
+    sizes = []
+    n_events = dict.fromkeys(keys, 1)
+    for batch in range(60):
+        mine = keys[batch * 10 : batch * 10 + 10] + (keys[:5] if batch > 30 else [])
+        events = pa.table({"ts": [batch + 1] * len(mine), "key": mine, "temp": [40.0] * len(mine)}, schema=SCHEMA)
+        events = opened if batch == 0 else events
+        assert not list(operator.process(stream._block(events), (batch + 1) * SECOND_US))
+        snapshot = operator.snapshot()
+        new = {n: data for n, data in snapshot.segments.items() if n not in known}
+        assert all(known[n] == data for n, data in snapshot.segments.items() if n in known)
+        sizes.append(len(snapshot.head) + sum(map(len, new.values())))
+        known = dict(snapshot.segments)
+        if batch:
+            for key in mine:
+                n_events[key] += 1
+        if batch % 7 == 0:
+            operator = make_operator(stream.physical.spec)
+            operator.restore(snapshot)
+            assert operator.open_runs() == 3_000
+    assert len(known) < 15
+    assert sum(sizes[1:]) / 59 < sizes[0] / 8
+    closing = pa.table({"ts": [100] * 3_000, "key": keys, "temp": [0.0] * 3_000}, schema=SCHEMA)
+    rows = stream._read(operator.process(stream._block(closing), 100 * SECOND_US))
+    assert {row["key"]: row["count"] for row in rows} == n_events
+
+
+def test_a_batch_that_touches_nothing_writes_no_segment() -> None:
+    stream = open_stream(Runs("temp >= 35"))
+    operator: Any = stream.operator()
+    events = pa.table({"ts": [1, 1], "key": ["a", "b"], "temp": [36.0, 36.0]}, schema=SCHEMA)
+    list(operator.process(stream._block(events), SECOND_US))
+    before = operator.snapshot().segments
+    assert not list(operator.process(stream._block(SCHEMA.empty_table()), 5 * SECOND_US))
+    assert operator.snapshot().segments.keys() == before.keys()

@@ -51,6 +51,7 @@ def test_numbers_that_add_up_are_counters_and_the_others_gauges() -> None:
         ("eventide_matches_total", ""): 2,
         ("eventide_kernel_seconds_total", ""): 1.5,
         ("eventide_task_seconds_total", ""): 2.000004,
+        ("eventide_problems_total", ""): 0,
         ("eventide_open_runs", ""): 0,
         ("eventide_state_bytes", ""): 0,
         ("eventide_batches_total", "-"): 2,
@@ -72,9 +73,12 @@ def test_numbers_that_add_up_are_counters_and_the_others_gauges() -> None:
 
 
 def test_rules_are_labels() -> None:
-    found = read(expose(listener_of(progress(0, call(0, 6, rule="a b", open_runs=2), call(0, 5, rule='"c"')))))
+    found = read(
+        expose(listener_of(progress(0, call(0, 6, rule="a b", open_runs=2), call(0, 5, rule='"c"', problems=1))))
+    )
     assert (found["eventide_events_total", "a b"], found["eventide_events_total", '"c"']) == (6, 5)
     assert found["eventide_open_runs", "a b"] == 2
+    assert (found["eventide_problems_total", "a b"], found["eventide_problems_total", '"c"']) == (0, 1)
     assert ("eventide_events_total", "") not in found
 
 

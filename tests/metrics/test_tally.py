@@ -28,7 +28,7 @@ def tally_of(*reports: dict[str, Any]) -> Tally:
 
 def test_counters_survive_the_way_through_text_whatever_a_rule_is_called() -> None:
     for rule in (None, "fraud", "two words", "7 8", " led", "ü\ttab"):
-        counters = Counters(1, 2, 3, 4, 5, 6, 7, 8, rule)
+        counters = Counters(1, 2, 3, 4, 5, 6, 7, 8, 9, rule)
         assert Counters.parse(counters.text()) == counters
 
 

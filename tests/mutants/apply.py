@@ -5,35 +5,51 @@ from __future__ import annotations
 import gc
 import importlib
 import linecache
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FunctionType, SimpleNamespace
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 
 from tests.mutants.mutant import Mutant
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "eventide"
+Functions = dict[str, list[FunctionType]]
 
 
 class NotAppliedError(Exception):
     """The mutant's text is not there, or it changes more than the code of functions."""
 
 
-def apply(mutant: Mutant) -> None:
+def functions_by_file(mutants: list[Mutant]) -> Functions:
+    """The functions of the mutants' files. To look for them takes longer than most tests, so it is done once."""
+    for mutant in mutants:
+        _module(mutant)
+    found: Functions = defaultdict(list)
+    for value in gc.get_objects():
+        if isinstance(value, FunctionType) and value.__code__.co_filename.startswith(str(PACKAGE)):
+            found[value.__code__.co_filename].append(value)
+    return found
+
+
+def apply(mutant: Mutant, functions: Functions) -> None:
     """Give every function of the mutant's file its code after the change, wherever the function is referred to."""
     path = PACKAGE / mutant.file
     text = path.read_text()
     if text.count(mutant.old) != 1:
         raise NotAppliedError(f"the text of this mutant stands {text.count(mutant.old)} times in {mutant.file}")
     changed = text.replace(mutant.old, mutant.new)
-    module = importlib.import_module(".".join(("eventide", *Path(mutant.file).with_suffix("").parts)))
+    module = _module(mutant)
     # Some modules are read as text, too, and become part of generated ones.
-    module.__loader__ = SimpleNamespace(get_source=lambda _: changed)  # type: ignore[assignment]
+    module.__loader__ = SimpleNamespace(get_source=lambda _: changed)
     linecache.cache[str(path)] = len(changed), None, changed.splitlines(keepends=True), str(path)
     old, new = (compile(version, str(path), "exec", dont_inherit=True) for version in (text, changed))
     codes = {(before.co_qualname, before.co_firstlineno): after for before, after in _functions(old, new)}
-    for value in gc.get_objects():
-        if isinstance(value, FunctionType) and value.__code__.co_filename == str(path):
-            value.__code__ = codes[value.__code__.co_qualname, value.__code__.co_firstlineno]
+    for value in functions[str(path)]:
+        value.__code__ = codes[value.__code__.co_qualname, value.__code__.co_firstlineno]
+
+
+def _module(mutant: Mutant) -> ModuleType:
+    return importlib.import_module(".".join(("eventide", *Path(mutant.file).with_suffix("").parts)))
 
 
 def _functions(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:

@@ -33,6 +33,8 @@ SLICES = (f"{_SLICES}slices_put_together_have_the_intervals_of_the_oracle",)
 KERNEL = "kernels/intervals.py"
 OPERATOR = "operators/intervals/operator.py"
 OPENED = "operators/intervals/opened.py"
+SAVED = "operators/intervals/saved.py"
+WRITTEN = ("tests/intervals/test_streams.py::test_few_changes_of_many_open_intervals_write_few_bytes",)
 SETTLING = "operators/intervals/settling.py"
 COMBINE = "operators/intervals/combine.py"
 OUTPUTS = "operators/intervals/outputs.py"
@@ -277,5 +279,22 @@ INTERVALS = (
         "settles(spec, numpy_int64(block.column(MASK))) & ~is_shared",
         "settles(spec, numpy_int64(block.column(MASK)))",
         (f"{_SLICES}of_shared_times_every_event_is_left",),
+    ),
+    # What snapshots write
+    Mutant(
+        "intervals: what events have touched is not written",
+        "operators/intervals/operator.py",
+        "        homes[slots] = -1\n",
+        "",
+        WRITTEN,
+    ),
+    Mutant("intervals: small segments are not put together", SAVED, " or n_held <= n_new:", ":", WRITTEN),
+    Mutant("intervals: every segment is written anew", SAVED, "2 * n_held < self._sizes[number]", "True", WRITTEN),
+    Mutant(
+        "intervals: outdated intervals of a segment are read",
+        SAVED,
+        "np.flatnonzero(np.unpackbits(read_array(text, np.uint8), count=part.size))",
+        "np.arange(part.size)",
+        WRITTEN,
     ),
 )

@@ -5,13 +5,15 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 TESTS = ("tests/engines/test_overlaps.py",)
+BEGINNINGS = ("tests/engines/test_beginnings.py",)
+BORDERS = "operators/borders.py"
 LOOK_BACK = "operators/look_back.py"
 HOLDING = "operators/holding.py"
 CHOICE = "engines/distribution.py"
 THREADS = "engines/overlaps.py"
 
 OVERLAPS = (
-    Mutant("overlaps: a slice does not look back", LOOK_BACK, "self.first_us - back_us)", "self.first_us)", TESTS),
+    Mutant("overlaps: a slice does not look back", LOOK_BACK, "self.first_us - self.back_us)", "self.first_us)", TESTS),
     Mutant(
         "overlaps: a slice decides again what the one before it has",
         HOLDING,
@@ -47,8 +49,58 @@ OVERLAPS = (
     Mutant(
         "overlaps: a task does not read what it looks back on",
         CHOICE,
-        "first_us = part.first_us - back_us",
-        "first_us = part.first_us",
+        "group.last_us >= part.from_us",
+        "group.last_us >= part.from_us + 2_000_000",
         TESTS,
+    ),
+    Mutant(
+        "beginnings: a border is taken from one search alone",
+        BORDERS,
+        "if found.size > 1 or",
+        "if",
+        BEGINNINGS,
+    ),
+    Mutant("beginnings: the rank in an instant is lost", BORDERS, "us)) + self.rank", "us))", BEGINNINGS),
+    Mutant(
+        "beginnings: a slice does not see the rows behind its last window",
+        BORDERS,
+        "int(ts_us[behind]) + 1)",
+        "us + 1)",
+        BEGINNINGS,
+    ),
+    Mutant(
+        "beginnings: a slice does not see the rows before its first one",
+        BORDERS,
+        "int(ts_us[row - reach.back])",
+        "us",
+        BEGINNINGS,
+    ),
+    Mutant(
+        "beginnings: a slice of rows goes on behind its border",
+        "kernels/rows.py",
+        "stop = progress[state[PARTITION], STOP_ROW]",
+        "stop = hi",
+        BEGINNINGS,
+    ),
+    Mutant(
+        "beginnings: a slice of a builder pattern goes on behind its border",
+        "kernels/detection.py",
+        "begins = row < stop and (",
+        "begins = (",
+        BEGINNINGS,
+    ),
+    Mutant(
+        "beginnings: SKIP TO LAST counts as TO FIRST",
+        "operators/rows/attempts.py",
+        'if spec.skip == "first":',
+        'if spec.skip == "last":',
+        BEGINNINGS,
+    ),
+    Mutant(
+        "beginnings: matches are numbered by slice",
+        "operators/rows/attempts.py",
+        "None if spec.shows_number or sees_others",
+        "None if sees_others",
+        BEGINNINGS,
     ),
 )

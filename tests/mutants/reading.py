@@ -87,7 +87,7 @@ READING = (
     ),
     Mutant(
         "reading: a match begins with a condition",
-        "operators/rows/operator.py",
+        "operators/rows/walk.py",
         "if all(0 <= bit < 64 for bit in bits) else 0",
         "if True else 0",
         MATCHER,

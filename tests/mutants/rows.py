@@ -177,7 +177,7 @@ ROWS = (
     ),
     Mutant(
         "rows: failures of an earlier attempt count where they may not",
-        "operators/rows/operator.py",
+        "operators/rows/walk.py",
         "places.MEMO_PER_ATTEMPT if per_attempt else",
         "places.MEMO_PER_PARTITION if per_attempt else",
         MATCHER,

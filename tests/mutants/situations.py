@@ -18,7 +18,14 @@ PATTERNS = (f"{_SAID}a_wrong_pattern_is_underlined",)
 AGGREGATES = ("tests/situations/test_aggregates.py",)
 ONE_BIT = ("tests/situations/test_aggregates.py::test_bits_that_all_values_have_are_kept",)
 
+_STRETCHES = "tests/situations/test_slices.py::test_"
+STRETCHED = (
+    f"{_STRETCHES}what_began_before_the_window_of_a_stretch_does_not_begin_in_it",
+    f"{_STRETCHES}the_end_of_the_input_closes_in_the_stretch_in_which_it_lies",
+)
+
 RUNS = "kernels/situations.py"
+STRETCHES = "operators/situations/stretches.py"
 MATCHES = "kernels/situation_matches.py"
 MEASURES = "kernels/situation_measures.py"
 RELATIONS = "kernels/relations.py"
@@ -335,5 +342,34 @@ SITUATIONS = (
         'if token.word == "AT" and after.word in ("LEAST", "MOST"):',
         'if token.word == "AT" and after.word in ("LEAST",):',
         DEFINED,
+    ),
+    # Stretches
+    Mutant(
+        "situations: what goes on before the window of a stretch seems to begin in it",
+        STRETCHES,
+        "needed &= ~is_early | (ts == latest[codes])",
+        "needed &= ~is_early",
+        STRETCHED,
+    ),
+    Mutant(
+        "situations: a stretch does not look back on a window",
+        STRETCHES,
+        "is_early = ts < self.first_us - spec.within_us",
+        "is_early = ts < self.first_us",
+        STRETCHED,
+    ),
+    Mutant(
+        "situations: a stretch returns what the end of the input decides later",
+        OPERATOR,
+        "        self._until_us = until_us\n",
+        "",
+        STRETCHED,
+    ),
+    Mutant(
+        "situations: a stretch does not know of later events where the end of the input closes",
+        STRETCHES,
+        "if spec.closes else ts < self.stop_us",
+        "if False else ts < self.stop_us",
+        STRETCHED,
     ),
 )

@@ -160,10 +160,17 @@ STREAMS = (
         BUILDER,
     ),
     Mutant(
+        "late events: what an operator derives is late at its end",
+        "operators/late.py",
+        "self._watermark_us - self.spec.lag_us, self._watermark_us",
+        "self._watermark_us, self._watermark_us",
+        ("tests/operators/test_late.py",),
+    ),
+    Mutant(
         "late events: one at the watermark is in time",
         "operators/late.py",
-        "pc.less_equal(block.column(TS), self._watermark_us)",
-        "pc.less(block.column(TS), self._watermark_us)",
+        "pc.less_equal(block.column(TS), self._limits(block))",
+        "pc.less(block.column(TS), self._limits(block))",
         ("tests/operators/test_late.py",),
     ),
     Mutant(

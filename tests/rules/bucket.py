@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from eventide.engines.rules import share
 from eventide.operators.block import to_bytes
+from tests.spark_state import Map, Timers, Value
 
 START_US = 1_700_000_000_000_000
 MS_US = 1000
@@ -28,58 +29,17 @@ def table(rows: list[tuple[int, str]], user: str = "u") -> pa.Table:
     return pa.Table.from_arrays([pa.array(column) for column in columns], schema=SCHEMA)
 
 
-class Value:
-    """`ValueState` of one key."""
-
-    def __init__(self) -> None:
-        self.held: Any = None
-
-    def get(self) -> Any:
-        return self.held
-
-    def update(self, row: tuple[Any, ...]) -> None:
-        self.held = row
-
-
-class Map(dict[Any, Any]):
-    """`MapState` of one key; remembers which keys were written or removed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.touched: set[Any] = set()
-
-    def getValue(self, key: Any) -> Any:  # noqa: N802
-        return self[key]
-
-    def updateValue(self, key: Any, value: Any) -> None:  # noqa: N802
-        self.touched.add(key)
-        self[key] = value
-
-    def removeKey(self, key: Any) -> None:  # noqa: N802
-        self.touched.add(key)
-        del self[key]
-
-
-class Timers(set[int]):
-    """Timers of one key; registering one twice or deleting one that is not there is an error here."""
-
-    def registerTimer(self, ms: int) -> None:  # noqa: N802
-        assert ms not in self
-        self.add(ms)
-
-    def deleteTimer(self, ms: int) -> None:  # noqa: N802
-        self.remove(ms)
-
-
 class Stream:
     """One bucket; each `step` is a micro-batch. The watermark is of the events of all batches before it."""
 
     def __init__(self, *, delay_ms: int | None = 0, label: int = 0, schema: pa.Schema = SCHEMA, **options: Any) -> None:
         self.delay_ms, self.label = delay_ms, label
         self.configure(schema, **options)
+        self.tell: Any = lambda failures: self.told.extend(failures)
         self.timers, self.head, self.rules, self.segments = Timers(), Value(), Map(), Map()
         self.newest_ms: int | None = None
         self.counters: list[str] = []
+        self.told: list[dict[str, Any]] = []  # what reached the driver in the last micro-batch
 
     def configure(self, schema: pa.Schema = SCHEMA, n_buckets: int = 1, **options: Any) -> None:
         """What a start of the stream sets anew."""
@@ -90,6 +50,7 @@ class Stream:
         watermark_ms = 0 if self.newest_ms is None else self.newest_ms - (self.delay_ms or 0)
         clock = SimpleNamespace(getCurrentWatermarkInMs=lambda: watermark_ms)
         frames: list[pd.DataFrame] = []
+        self.told = []
         self.rules.touched, self.segments.touched = set(), set()
         written = {
             name: {"query": change, "options": None} if isinstance(change, str) else change
@@ -113,7 +74,7 @@ class Stream:
     def _bucket(self) -> Any:
         from eventide.engines.spark.rules_bucket import RuleBucket
 
-        return RuleBucket(self.settings, self.label, self.timers, self.head, self.rules, self.segments)
+        return RuleBucket(self.settings, self.label, self.timers, self.head, self.rules, self.segments, self.tell)
 
     def _rows(self, frames: list[pd.DataFrame]) -> list[dict[str, Any]]:
         rows = [row for frame in frames for row in pa.Table.from_pandas(frame).to_pylist()]

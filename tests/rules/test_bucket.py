@@ -85,6 +85,8 @@ def test_events_that_a_rule_does_not_want_leave_its_state_alone() -> None:
     [
         ("PATTRN SEQ(A a)", "expected a clause, found 'PATTRN' (line 1, column 1)"),
         (AB.replace("a.amount", "a.sum"), "unknown column 'sum' (line 1, column 44)"),
+        ("ev.intervals.threshold(events, 'amount > 1')", "a rule is the text of a query, and this is Python"),
+        ("import eventide as ev", "a rule is the text of a query, and this is Python"),
         (AB.replace("WITHIN 8 ms ", ""), "a stream cannot run this query: without a WITHIN clause"),
     ],
 )
@@ -101,23 +103,65 @@ def test_only_one_bucket_reports_what_every_bucket_finds() -> None:
     assert len(Stream(label=0).step(None, broken="PATTRN")) == 1
 
 
+FAILING = "PATTERN SEQ(A a, B b) WHERE CAST(a.kind AS INT) < 1 WITHIN 10 seconds RETURN a.amount, b.amount"
+
+
 def test_a_rule_that_fails_is_switched_off_until_it_is_replaced() -> None:
-    failing = "PATTERN SEQ(A a, B b) WHERE CAST(a.kind AS INT) < 1 WITHIN 10 seconds RETURN a.amount, b.amount"
     stream = Stream(label=7)
-    found = pairs(stream.step(table([(0, "A"), (1, "B"), (9, "X")]), ab=AB, failing=failing))
-    assert [name for name, _ in found] == ["ab", "failing"]
+    assert pairs(stream.step(table([(0, "A"), (1, "B"), (9, "X")]), ab=AB, failing=FAILING)) == [("ab", [0, 1])]
     assert not [key for key in stream.segments if key[0] == "failing"]
     assert pairs(stream.step(table([(10, "A"), (11, "B"), (19, "X")]))) == [("ab", [0, 1])]
     assert pairs(stream.step(None, failing=AB)) == []
     assert [name for name, _ in pairs(stream.step(table([(20, "A"), (21, "B"), (29, "X")])))] == ["ab", "failing"]
+    assert stream.told == []
+
+
+def test_a_bucket_tells_what_failed_until_it_hears_that_all_know_it() -> None:
+    stream = Stream(label=7)
+    stream.step(table([(0, "A"), (1, "B"), (9, "X")]), failing=FAILING)
+    (failure,) = stream.told
+    assert (failure["bucket"], failure["rule"], failure["query"]) == (7, "failing", FAILING)
+    assert "cannot cast to INTEGER" in failure["problem"]
+    stream.step(table([(10, "X")]))
+    assert stream.told == [failure]
+    assert stream.step(None, failing={"query": FAILING, "options": None, "failed": failure["problem"]}) == []
+    assert stream.told == []
+    stream.step(table([(11, "A")]))
+    assert stream.told == []
+
+
+def test_a_rule_that_failed_in_one_bucket_is_off_in_the_others_and_the_first_one_says_it() -> None:
+    told = {"query": AB, "options": None, "failed": "too large"}
+    first, other = Stream(), Stream(label=7)
+    for stream in (first, other):
+        assert pairs(stream.step(table([(0, "A"), (1, "B"), (9, "X")]), ab=AB)) == [("ab", [0, 1])]
+    assert pairs(first.step(table([(10, "A"), (11, "B"), (19, "X")]), ab=told)) == [("ab", ["too large"])]
+    assert pairs(other.step(table([(10, "A"), (11, "B"), (19, "X")]), ab=told)) == []
+    assert not first.segments and not other.segments
+    for stream in (first, other):
+        assert pairs(stream.step(table([(20, "A"), (21, "B"), (29, "X")]), ab=AB)) == [("ab", [0, 1])]
+
+
+def test_without_a_way_to_the_driver_each_bucket_says_what_failed_in_it() -> None:
+    stream = Stream(label=7)
+    stream.tell = None
+    assert [name for name, _ in pairs(stream.step(table([(0, "A")]), failing=FAILING))] == ["failing"]
+    assert stream.step(table([(1, "A")])) == []
+
+
+def test_a_failure_that_nobody_was_told_of_is_said_by_a_bucket_that_can_tell_nobody() -> None:
+    stream = Stream(label=7)
+    stream.step(table([(0, "A")]), failing=FAILING)
+    stream.tell = None
+    assert [name for name, _ in pairs(stream.step(table([(1, "A")])))] == ["failing"]
+    assert stream.step(table([(2, "A")])) == []
 
 
 def test_a_failing_rule_starts_again_when_it_is_written_anew() -> None:
     limited = {"query": AB, "options": '{"max_matches_per_partition": 1}'}
     stream = Stream()
-    many = table([(0, "A"), (1, "A"), (2, "B"), (9, "X")])
-    (problem,) = [row for row in stream.step(many, ab=limited) if row["problem"]]
-    assert problem["rule"] == "ab"
+    stream.step(table([(0, "A"), (1, "A"), (2, "B"), (9, "X")]), ab=limited)
+    assert [failure["rule"] for failure in stream.told] == ["ab"]
     found = stream.step(table([(10, "A"), (11, "B"), (19, "X")]), ab=limited | {"query": AB + "  "})
     assert pairs(found) == [("ab", [0, 1])]
 

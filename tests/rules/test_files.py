@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eventide.engines.rule_files import Rules, make_differ, make_reader
+from eventide.engines.rule_files import Rules, make_differ, make_marker, make_reader
 
 
 def read(path: Path, before: Rules | None = None) -> Rules:
@@ -155,3 +155,51 @@ def _imports(pickled: bytes) -> bytes:
         elif code.name == "GLOBAL":
             names.append(str(argument).encode())
     return b"\n".join(names)
+
+
+def written(query: str, **more: Any) -> dict[str, Any]:
+    return {"query": query, "options": None, **more}
+
+
+def failure(bucket: int, query: str, problem: str) -> dict[str, Any]:
+    return {"bucket": bucket, "rule": "a", "problem": problem, **written(query)}
+
+
+def test_a_rule_that_failed_stays_so_until_it_is_written_anew() -> None:
+    mark = make_marker()
+    failed = mark({"a": written("x"), "b": written("x")}, {}, [failure(5, "x", "late"), failure(2, "x", "first")])
+    assert failed == {"a": written("x", failed="first"), "b": written("x")}
+    assert mark({"a": written("x"), "b": written("x")}, failed, []) == failed
+    # A file that is being written anew is read as it was, with what failed.
+    assert mark(failed, failed, []) == failed
+    assert mark({"a": written("y")}, failed, []) == {"a": written("y")}
+    assert mark({"a": written("x")}, {"a": written("y")}, []) == {"a": written("x")}
+
+
+def test_a_failure_of_a_text_that_was_replaced_meanwhile_is_nobodys() -> None:
+    assert make_marker()({"a": written("y")}, {"a": written("x")}, [failure(0, "x", "!")]) == {"a": written("y")}
+    other = failure(0, "y", "!") | {"options": "{}"}
+    assert make_marker()({"a": written("y")}, {}, [other]) == {"a": written("y")}
+
+
+def test_the_source_takes_each_failure_once(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    from eventide.engines.spark.rules_source import make_source
+
+    (tmp_path / "a.query").write_text("x")
+    failures = tmp_path / "failures"
+    failures.write_text(json.dumps(failure(0, "x", "of an earlier run")) + "\n")
+    reader = make_source()({"path": str(tmp_path), "labels": "[0]", "failures": str(failures)}).streamReader(None)
+    started = reader.latestOffset({"rules": {}}, None)
+    assert started == {"rules": {"a": written("x")}}
+    with failures.open("a") as file:
+        file.write(json.dumps(failure(0, "x", "now")) + "\n")
+    failed = reader.latestOffset(started, None)
+    assert failed == {"rules": {"a": written("x", failed="now")}}
+    (partition,) = reader.partitions(started, failed)
+    assert json.loads(partition.value[1]) == {"a": written("x", failed="now")}
+    assert reader.latestOffset(failed, None) == failed
+    (tmp_path / "a.query").write_text("x again")
+    anew = reader.latestOffset(failed, None)
+    (tmp_path / "a.query").write_text("x")
+    assert reader.latestOffset(anew, None) == started

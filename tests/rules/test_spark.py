@@ -143,6 +143,56 @@ def test_rules_change_while_a_stream_runs_and_across_a_crash(spark: Any, tmp_pat
     assert typed.where("x IS NULL OR y <> detected_at").count() == 0 < typed.count()
 
 
+def test_a_rule_that_fails_in_one_bucket_is_off_in_all_from_the_next_batch_on_and_said_once(
+    spark: Any, tmp_path: Path
+) -> None:
+    # Users of several buckets; the cast fails for the letters of some of them.
+    once = "PATTERN SEQ(A a, B b) WHERE CAST(a.user AS INT) >= 0 WITHIN 50 ms RETURN a.user"
+    users = [str(number) for number in range(8)]
+    bad = ["x", "y", "z"]
+
+    def file_of(number: int, some: list[str]) -> None:
+        start_ms = 1000 * number
+        events = [table([(start_ms, "A"), (start_ms + 1, "B"), (start_ms + 900, "X")], user) for user in some]
+        FILES[number] = pa.concat_tables(events)
+        write_file(tmp_path / "in", number)
+
+    kept = list(FILES)
+    write_rules(tmp_path / "rules", {"once": once, "ab": AB})
+    try:
+        file_of(0, users)
+        with Running(spark, tmp_path, ev.RuleSet(tmp_path / "rules", n_buckets=4, **OPTIONS)) as running:
+            running.settle()
+            file_of(1, bad)
+            running.settle()
+            file_of(2, users)
+            running.settle()
+            counted = ev.metrics.of(running.query)["rules"]["once"]
+        # As if the driver had been killed before the batch was committed that heard of the failure.
+        forget_commits(tmp_path / "checkpoint", 2)
+        with Running(spark, tmp_path, ev.RuleSet(tmp_path / "rules", n_buckets=4, **OPTIONS)) as running:
+            running.settle()
+            write_rules(tmp_path / "rules", {"once": once + " -- again"})
+            file_of(3, users)
+            running.settle()
+    finally:
+        FILES[:] = kept
+    found = [row.asDict() for row in spark.read.parquet(str(tmp_path / "out")).collect()]
+    mine = [row for row in found if row["rule"] == "once"]
+    assert [row["problem"].split(":")[0] for row in mine if row["problem"]] == ["the events cannot be read"]
+    starts = Counter(row["detected_at"].second - 20 for row in mine if not row["problem"])
+    assert starts == {0: len(users), 3: len(users)}
+    assert len([row for row in found if row["rule"] == "ab"]) == 3 * len(users) + len(bad)
+    assert counted["problems"] == 1
+
+
+def forget_commits(checkpoint: Path, n: int) -> None:
+    """What a kill leaves behind: the last batches planned and not finished."""
+    for path in sorted((checkpoint / "commits").glob("[0-9]*"), key=lambda path: int(path.name))[-n:]:
+        path.unlink()
+        path.with_name(f".{path.name}.crc").unlink()
+
+
 def test_a_batch_gives_the_rows_of_the_embedded_engine(spark: Any, tmp_path: Path) -> None:
     write_rules(tmp_path, {"ab": AB, "rows": ROWS, "broken": "PATTRN"})
     failing = AB.replace("WITHIN", "WHERE CAST(a.kind AS INT) < 1 WITHIN")

@@ -12,6 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.drawn import mostly_drawn_rows
 from tests.oracle.events import Event, partitions
 from tests.oracle.situations import NAMES, Constraint, Definition, Situation, SituationQuery, derive, holds
 from tests.situations.compare import (
@@ -304,27 +305,19 @@ def events(
 
     Columns that the query does not read hold nothing.
     """
-    change = st.sampled_from(
-        ["keep", "flip", "keep", "keep", "flip", "keep", "flip", "keep", "keep", "flip", "keep", "null"]
-    )
-    one = st.fixed_dictionaries(
-        {
-            "ts": st.sampled_from([1, 0, 1, 2, 0, 1, 4]),  # after the one before
-            "changes": st.tuples(*[change] * n_flags),
-            "g": st.sampled_from([*groups[:1] * 3, *groups]) if "g" in read else st.none(),
-            **{name: st.sampled_from(values) if name in read else st.none() for name, values in _VALUES.items()},
-        }
-    )
-    # Hypothesis prefers short lists; full ones have the matches. A failure shrinks by leaving out one after the other.
-    there = st.sampled_from([None] + [one] * 12).flatmap(lambda event: st.none() if event is None else event)
-    lists = st.one_of(
-        *[st.lists(there, min_size=max_events, max_size=max_events)] * 5,
-        st.lists(there, max_size=max_events),
-    )
+    change = ["keep", "flip", "keep", "keep", "flip", "keep", "flip", "keep", "keep", "flip", "keep", "null"]
+    columns = {
+        "ts": [1, 0, 1, 2, 0, 1, 4],  # after the one before
+        **{FLAGS[j]: change for j in range(n_flags)},
+        "g": [*groups[:1] * 3, *groups] if "g" in read else [None],
+        **{name: values if name in read else [None] for name, values in _VALUES.items()},
+    }
+    sizes = st.one_of(*[st.just(max_events)] * 5, st.integers(0, max_events))
+    lists = sizes.flatmap(lambda n: mostly_drawn_rows(columns, n))
     arrivals = st.sampled_from(["in order", "backwards", "halves"])
 
-    def make(drawn: tuple[list[dict[str, Any] | None], int, str]) -> tuple[dict[str, Any], ...]:
-        made, start, arrival = [event for event in drawn[0] if event is not None], *drawn[1:]
+    def make(drawn: tuple[list[dict[str, Any]], int, str]) -> tuple[dict[str, Any], ...]:
+        made, start, arrival = drawn
         times = accumulate((event["ts"] for event in made), initial=start)
         by_partition: dict[tuple[Any, ...], list[bool]] = {}
         timed = []
@@ -332,7 +325,8 @@ def events(
             key = tuple(event[name] for name in partition_by)
             on = by_partition.setdefault(key, [j % 2 == 0 for j in range(len(FLAGS))])
             flags: list[bool | None] = [False] * len(FLAGS)
-            for j, changed in enumerate(event["changes"]):
+            for j in range(n_flags):
+                changed = event[FLAGS[j]]
                 on[j] ^= changed == "flip"
                 flags[j] = None if changed == "null" else on[j]
             timed.append({**event, "ts": ts, "id": i, "kind": "K", **dict(zip(FLAGS, flags, strict=True))})

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ import eventide as ev
 from eventide.errors import EventideError, InputError, QueryError, UnsupportedError
 from eventide.lang import SituationQuery
 from tests.situations.lanes import lanes
+
+Command = Callable[..., tuple[int, str, str]]
 
 EVENTS = pa.Table.from_pylist(
     [{"ts": ts, "car": 1, "speed": 60 + ts, "accel": 9.0, "name": "x", "long": Decimal("1" * 25)} for ts in range(5)]
@@ -314,43 +315,38 @@ def test_a_stream_without_a_window_is_refused(spark: Any) -> None:
 # --- the terminal -----------------------------------------------------------------------------------------------
 
 
-def call(*words: str | Path) -> tuple[int, str, str]:
-    done = subprocess.run([sys.executable, "-m", "eventide.cli", *map(str, words)], capture_output=True, text=True)
-    return done.returncode, done.stdout, done.stderr
-
-
 @pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path]:
+def files(tmp_path: Path) -> tuple[str, str]:
     events = lanes(a=".#####......", b="...######...")
     pq.write_table(pa.Table.from_pylist(events), tmp_path / "events.parquet")
     query = tmp_path / "query.evq"
     query.write_text("DEFINE Alpha AS a FOR AT LEAST 2 seconds,\n       Beta AS b\nPATTERN Alpha overlaps Beta\n")
-    return query, tmp_path / "events.parquet"
+    return str(query), str(tmp_path / "events.parquet")
 
 
-def test_the_terminal_checks_and_runs_a_query_file(files: tuple[Path, Path]) -> None:
+def test_the_terminal_checks_and_runs_a_query_file(files: tuple[str, str], eventide: Command) -> None:
     query, events = files
-    code, out, _ = call("check", query)
+    code, out, _ = eventide("check", query)
     assert code == 0 and "       Beta AS b\n" in out
-    code, out, _ = call("run", query, "--input", events, "--ts-unit", "s", "--json", "--explain")
+    code, out, _ = eventide("run", query, "--input", events, "--ts-unit", "s", "--json", "--explain")
     assert (code, out) == (
         0,
         '{"Alpha_start": 1, "Alpha_end": 6, "Beta_start": 3, "Beta_end": null, "detected_at": 6}\n',
     )
 
 
-def test_a_table_that_goes_to_a_file_has_its_names_whole(files: tuple[Path, Path]) -> None:
+def test_a_table_that_goes_to_a_file_has_its_names_whole(files: tuple[str, str], eventide: Command) -> None:
     query, events = files
     names = ", ".join(f"count(Beta.*) AS a_rather_long_name_{i}" for i in range(6))
-    query.write_text(f"{query.read_text()}RETURN {names}")
-    code, out, _ = call("run", query, "--input", events, "--ts-unit", "s")
+    Path(query).write_text(f"{Path(query).read_text()}RETURN {names}")
+    code, out, _ = eventide("run", query, "--input", events, "--ts-unit", "s")
     assert code == 0 and all(f"a_rather_long_name_{i}" in out for i in range(6))
 
 
-def test_the_terminal_underlines_what_is_wrong(files: tuple[Path, Path]) -> None:
+def test_the_terminal_underlines_what_is_wrong(files: tuple[str, str], eventide: Command) -> None:
     query, events = files
-    query.write_text(query.read_text().replace("AS b", "AS wrong"))
-    code, out, err = call("check", query, "--input", events, "--ts-unit", "s")
+    Path(query).write_text(Path(query).read_text().replace("AS b", "AS wrong"))
+    code, out, err = eventide("check", query, "--input", events, "--ts-unit", "s")
     assert (code, out) == (2, "")
     assert err.startswith(
         "Error: unknown column 'wrong' (line 2, column 16)\n         Beta AS wrong\n                 ^^^^^\nHint: "

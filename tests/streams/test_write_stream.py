@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,10 @@ def test_late_events_are_of_streams_only() -> None:
     for late in (ev.query("PATTERN SEQ(A, B)", ts_unit="s", type="kind").late, falls.late):
         with pytest.raises(InputError, match="only a stream has late events"):
             late(events)
+    with pytest.raises(InputError, match="only a stream has late events"):
+        ev.intervals.threshold(events, "ts > 0", ts_unit="s", late=True)
+    with pytest.raises(InputError, match="only a stream has late events"):
+        ev.allen(events, events, "before", left_times="ts", right_times="ts", ts_unit="s", late=True)
 
 
 @pytest.mark.spark
@@ -202,7 +207,7 @@ def test_a_deleted_checkpoint_is_an_error_and_not_a_silent_loss(spark: Any, tmp_
 
 
 @pytest.mark.spark
-def test_late_events_of_queries_and_clauses_are_streams(spark: Any, tmp_path: Path) -> None:
+def test_late_events_of_queries_clauses_and_intervals_are_streams(spark: Any, tmp_path: Path) -> None:
     events = make_events(80, seed=22)
     late = events.slice(3, 2)
     write_files(tmp_path / "in", events, 1)
@@ -210,10 +215,11 @@ def test_late_events_of_queries_and_clauses_are_streams(spark: Any, tmp_path: Pa
     falls = ev.match_recognize(
         partition_by="user", order_by="ts", pattern="A B", define={"A": "kind = 'A'"}, within="20 seconds"
     )
-    both: tuple[Any, ...] = (ev.query(QUERY, ts="ts", type="kind"), falls)
-    for i, given in enumerate(both):
+    both = [ev.query(QUERY, ts="ts", type="kind").late, falls.late]
+    both.append(partial(ev.intervals.threshold, condition="amount > 0", ts="ts", partition_by="user", late=True))
+    for i, late_of in enumerate(both):
         source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
         out, state = tmp_path / f"late{i}", tmp_path / f"state{i}"
-        ev.write_stream(given.late(source), to=out, checkpoint=state, once=True).awaitTermination()
+        ev.write_stream(late_of(source), to=out, checkpoint=state, once=True).awaitTermination()
         found = spark.read.parquet(str(out)).toArrow()
         assert found.sort_by("ts").to_pylist() == late.cast(found.schema).sort_by("ts").to_pylist()

@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.drawn import mostly_drawn_rows
 from tests.oracle.pattern import Pattern, Type, nodes, symbols
 from tests.oracle.query import Query
 from tests.oracle.trends import Aggregate
@@ -235,22 +236,17 @@ def events(
     max_events: int, groups: tuple[Any, ...], kinds: str, starts: tuple[int, ...]
 ) -> st.SearchStrategy[tuple[dict[str, Any], ...]]:
     """Events of all groups, ties and NULLs likely; they arrive in the order of time, backwards, or in two halves."""
-    one = st.fixed_dictionaries(
-        {
-            "ts": st.sampled_from([1, 0, 1, 2, 0]),  # after the one before
-            "kind": st.sampled_from(kinds),
-            "g": st.sampled_from([*groups[:1] * 2, *groups]),
-            "h": st.sampled_from(["p", "p", "p", "q"]),
-            **{name: st.sampled_from(values) for name, values in _VALUES.items()},
-        }
-    )
-    # Hypothesis prefers short lists; full ones have the trends. A failure shrinks by leaving out one after the other.
-    there = st.sampled_from([None] + [one] * 12).flatmap(lambda event: st.none() if event is None else event)
-    lists = st.lists(there, min_size=max_events, max_size=max_events)
+    columns = {
+        "ts": [1, 0, 1, 2, 0],  # after the one before
+        "kind": kinds,
+        "g": [*groups[:1] * 2, *groups],
+        "h": ["p", "p", "p", "q"],
+        **_VALUES,
+    }
     arrivals = st.sampled_from(["in order", "backwards", "halves"])
 
-    def number(drawn: tuple[list[dict[str, Any] | None], int, str]) -> tuple[dict[str, Any], ...]:
-        made, start, arrival = [event for event in drawn[0] if event is not None], *drawn[1:]
+    def number(drawn: tuple[list[dict[str, Any]], int, str]) -> tuple[dict[str, Any], ...]:
+        made, start, arrival = drawn
         times = accumulate((event["ts"] for event in made), initial=start)
         timed = [{**event, "ts": ts} for event, ts in zip(made, times, strict=False)]
         if arrival == "backwards":
@@ -259,4 +255,4 @@ def events(
             timed = timed[1::2] + timed[::2]
         return tuple({"id": i, **event} for i, event in enumerate(timed))
 
-    return st.tuples(lists, st.sampled_from(starts), arrivals).map(number)
+    return st.tuples(mostly_drawn_rows(columns, max_events), st.sampled_from(starts), arrivals).map(number)

@@ -18,11 +18,14 @@ import pyarrow.parquet as pq
 from eventide.engines.intake import microseconds, take_in
 from eventide.engines.overlaps import most_slices
 from eventide.engines.parquet import Piece, group_times
-from eventide.engines.raw_columns import raw_columns
+from eventide.engines.raw_columns import Place, raw_columns
 from eventide.errors import InputError
+from eventide.operators.block import TS, concatenate, within
 from eventide.operators.factory import make_combiner, needs_events
-from eventide.operators.look_back import look_back_us, slices
 from eventide.operators.partitions import encode_partitions
+from eventide.operators.situations.spec import SituationSpec
+from eventide.operators.situations.stretches import count_stretches
+from eventide.operators.time_slices import Part, make_parts, overlap_us
 from eventide.plan.physical import Physical
 
 # An exchange takes half a second, whatever it moves; a core takes less for this many events.
@@ -39,20 +42,25 @@ Range = tuple[int, int]  # from an instant to another, both included
 @dataclass(frozen=True, slots=True)
 class Choice:
     """By "keys"; or by time: "row groups" as they lie in the files, "ranges" into which events are exchanged, or
-    "overlaps", slices that look back on those before them: read by the tasks where there are shares, else exchanged."""
+    "overlaps", slices that look at events of their neighbours: read by the tasks where there are shares, else
+    exchanged."""
 
     way: str
     reason: str
     shares: tuple[tuple[Piece, ...], ...] = ()
     shared: tuple[tuple[Range, ...], ...] = ()  # by share the times that others have events of, too
     bounds: tuple[int, ...] = ()  # the first instants of the ranges but the first
+    stretches: tuple[int, ...] = ()  # of situations, the first instants of what tasks match apart, but the first
+    then: str = ""  # what is done with what the slices make, where it is not multiplied
+    parts: tuple[Part, ...] = ()  # the slices that overlap
 
     def describe(self, keys: str) -> str:
         """For `explain`; `keys` are the columns by whose values events may be worked on apart."""
         if self.way == OVERLAPS:
-            return f"slices of time in parallel tasks, each with the events of a window before it: {self.reason}"
+            return f"slices of time in parallel tasks, each with a window of its neighbours' events: {self.reason}"
         if self.way != KEYS:
-            return f"slices of time in parallel tasks, then multiplied: {self.reason}"
+            then = self.then or "multiplied"
+            return f"slices of time in parallel tasks, then {then}: {self.reason}"
         if not keys:
             return f"one task, because all events belong together and {self.reason}"
         return f"hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket: {self.reason}"
@@ -68,16 +76,16 @@ class RowGroup:
     last_us: int
 
 
-def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int) -> Choice:
+def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int, *, time_zone: str = "UTC") -> Choice:
     """The distribution of a query over Parquet files."""
-    why_not, back_us = needs_events(physical.spec), look_back_us(physical.spec)
-    if why_not is not None and back_us is None:
+    why_not, shared_us = needs_events(physical.spec), overlap_us(physical.spec)
+    if why_not is not None and shared_us is None:
         return Choice(KEYS, why_not)
     groups = _row_groups(files, physical)
     if groups is None:
         return Choice(KEYS, "the files' footers do not tell the times of all row groups")
-    if back_us is not None:
-        return _choose_overlaps(groups, physical, n_buckets, back_us)
+    if shared_us is not None:
+        return _choose_overlaps(groups, physical, n_buckets, shared_us, time_zone)
     n_rows = sum(group.n_rows for group in groups)
     n_slices = max(n_buckets, -(-n_rows // ROWS_PER_SLICE))
     in_order = sorted(groups, key=lambda group: (group.first_us, group.last_us))
@@ -85,27 +93,55 @@ def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int) -
     ranges = _ranges(in_order, shares)
     shared = tuple(tuple(_shared(ranges, k)) for k in range(len(ranges)))
     lies_in_order = len(shares) > 1 and _shared_share(in_order, shares, shared) <= MOST_SHARED
-    why = "all events belong together"
-    if physical.intake.layout.distribution:
+    why, keys = "all events belong together", physical.intake.layout.distribution
+    frequent = 0.0
+    if keys or isinstance(physical.spec, SituationSpec):
         sample, combiner = _sample(groups, physical), make_combiner(physical.spec)
         assert combiner is not None
         frequent = combiner.frequent_share(sample)
+    is_hot = True
+    if keys:
         why = hot(top_share(sample, physical.intake.layout.distribution), n_buckets) or ""
+        is_hot = bool(why)
         if not why and lies_in_order and frequent >= 0.5:
             why = f"{frequent:.0%} of a sample's events lie where many have one key and pane"
         if not why:
             order = "in order of time" if lies_in_order else "not in order of time"
             return Choice(KEYS, f"no key is hot, the files are {order}, and few events have one key and pane")
+    n_left = int((1.0 - frequent) * n_rows)
+    cuts, then = _stretches(groups, physical, n_left if is_hot else 0, n_slices)
     if lies_in_order:
         reason = f"{why}; the row groups lie in order of time, so that no event is exchanged"
-        return Choice(GROUPS, reason, tuple(tuple(share) for share in shares), shared)
+        return Choice(GROUPS, reason, tuple(tuple(share) for share in shares), shared, stretches=cuts, then=then)
     lie = "the row groups overlap in time" if len(groups) > 1 else "there is one row group"
     reason = f"{why}; {lie}, so events are exchanged by time"
-    return Choice(RANGES, reason, bounds=_bounds(groups, n_slices))
+    return Choice(RANGES, reason, bounds=_bounds(groups, n_slices), stretches=cuts, then=then)
 
 
-def _choose_overlaps(groups: Sequence[RowGroup], physical: Physical, n_buckets: int, back_us: int) -> Choice:
-    """Slices that look back on a window, where keys do not share the events out well."""
+def _stretches(
+    groups: Sequence[RowGroup], physical: Physical, n_left: int, n_slices: int
+) -> tuple[tuple[int, ...], str]:
+    """Where the time of situations is cut for matching, of which slices leave so many events; and in words."""
+    spec = physical.spec
+    if not isinstance(spec, SituationSpec):
+        return (), ""
+    length_us = max(group.last_us for group in groups) - min(group.first_us for group in groups)
+    n_stretches = count_stretches(spec, n_left, n_slices, length_us)
+    cuts = _bounds(groups, n_stretches) if n_stretches > 1 else ()
+    return cuts, matched_in_words(cuts, physical.intake.layout.distribution)
+
+
+def matched_in_words(stretches: Sequence[int], keys: Sequence[str]) -> str:
+    """What `explain` says of how situations are matched that slices have derived."""
+    if stretches:
+        return f"matched in {len(stretches) + 1} stretches of time, a task each"
+    return "matched by key in parallel tasks" if keys else "put together and matched by one task"
+
+
+def _choose_overlaps(
+    groups: Sequence[RowGroup], physical: Physical, n_buckets: int, shared_us: int, time_zone: str
+) -> Choice:
+    """Slices that overlap by a window, where keys do not share the events out well."""
     why, keys = "all events belong together", physical.intake.layout.distribution
     if keys:
         why = hot(top_share(_sample(groups, physical), keys), n_buckets) or ""
@@ -113,20 +149,23 @@ def _choose_overlaps(groups: Sequence[RowGroup], physical: Physical, n_buckets: 
             return Choice(KEYS, "no key is hot")
     n_rows = sum(group.n_rows for group in groups)
     length_us = max(group.last_us for group in groups) - min(group.first_us for group in groups)
-    bounds = _bounds(groups, most_slices(max(n_buckets, -(-n_rows // ROWS_PER_SLICE)), length_us, back_us))
+    bounds = _bounds(groups, most_slices(max(n_buckets, -(-n_rows // ROWS_PER_SLICE)), length_us, shared_us))
     if not bounds:
         return Choice(KEYS, f"{why}, and a window is long beside the time of all events")
+    place = (time_zone, os.cpu_count())
+    parts = make_parts(physical.spec, bounds, lambda first, stop: _read_between(groups, physical, place, first, stop))
+    if len(parts) < 2:
+        return Choice(KEYS, f"{why}, and where matching goes on depends on all matches before")
     shares = []
-    for part in slices(bounds):
-        first_us = part.first_us - back_us
-        mine = [group for group in groups if group.last_us >= first_us and group.first_us < part.stop_us]
+    for part in parts:
+        mine = [group for group in groups if group.last_us >= part.from_us and group.first_us < part.until_us]
         shares.append(tuple(group.piece for group in mine))
     n_read = sum(group.n_rows * sum(group.piece in share for share in shares) for group in groups)
     if n_read <= MOST_READ * n_rows:
         reason = f"{why}; the row groups lie in order of time, so that no event is exchanged"
-        return Choice(OVERLAPS, reason, tuple(shares), bounds=bounds)
+        return Choice(OVERLAPS, reason, tuple(shares), parts=tuple(parts))
     lie = "the row groups overlap in time" if len(groups) > 1 else "there is one row group"
-    return Choice(OVERLAPS, f"{why}; {lie}, so events are exchanged by time", bounds=bounds)
+    return Choice(OVERLAPS, f"{why}; {lie}, so events are exchanged by time", parts=tuple(parts))
 
 
 def describe_files(files: Sequence[str], physical: Physical) -> str | None:
@@ -244,5 +283,21 @@ def _sample(groups: Sequence[RowGroup], physical: Physical) -> pa.Table:
     with pq.ParquetFile(path) as file:
         batches = file.iter_batches(SAMPLE_ROWS, row_groups=[group], columns=list(physical.reads))
         table = pa.Table.from_batches([next(batches)])
-    raw = raw_columns(table, physical, ("UTC", 1))
-    return take_in(raw.filter(pc.is_valid(raw.column("ts"))), physical.intake)[0]
+    return _take_in(table, physical, ("UTC", 1))
+
+
+def _read_between(
+    groups: Sequence[RowGroup], physical: Physical, place: Place, from_us: int, until_us: int
+) -> pa.Table:
+    """The events from an instant up to another."""
+    tables = []
+    for piece in (group.piece for group in groups if group.last_us >= from_us and group.first_us < until_us):
+        with pq.ParquetFile(piece[0]) as file:
+            read = file.read_row_group(piece[1], columns=list(physical.reads))
+        tables.append(within(_take_in(read, physical, place), from_us, until_us))
+    return concatenate(tables) if tables else pa.table({TS: pa.array([], pa.int64())})
+
+
+def _take_in(table: pa.Table, physical: Physical, place: Place) -> pa.Table:
+    raw = raw_columns(table, physical, place)
+    return take_in(raw.filter(pc.is_valid(raw.column(TS))), physical.intake)[0]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from queue import Queue
 from threading import Event
 
@@ -11,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.engines.computed import add_computed
-from eventide.operators.block import TS, numpy_int64
+from eventide.operators.block import TS, numpy_int64, within
 from eventide.operators.factory import Spec, make_operator
-from eventide.operators.look_back import Slice, look_back_us, run_slice, slices
 from eventide.operators.protocol import Results
+from eventide.operators.time_slices import Part, make_parts, overlap_us, run_part
 
 FEW_EVENTS = 200_000  # below, one thread is done before others have begun
 MOST_OVERLAP = 0.5  # of the events, that two slices have
@@ -47,25 +48,23 @@ def most_slices(n_slices: int, length_us: int, back_us: int) -> int:
     return min(n_slices, 1 + int(MOST_OVERLAP * length_us // max(1, back_us)))
 
 
-def local_bounds(spec: Spec, block: pa.Table, n_threads: int) -> tuple[int, ...]:
-    """Where to cut the events of one partition; nowhere if threads would not help, or slices are not possible."""
-    back_us = look_back_us(spec)
-    if back_us is None or spec.layout.partition or n_threads < 2 or block.num_rows < FEW_EVENTS:
-        return ()
-    return time_bounds(numpy_int64(block.column(TS)), n_threads, back_us)
+def local_parts(spec: Spec, block: pa.Table, n_threads: int) -> list[Part]:
+    """Slices of the events of one partition; one alone if threads would not help, or slices are not possible."""
+    shared_us = overlap_us(spec)
+    if shared_us is None or spec.layout.partition or n_threads < 2 or block.num_rows < FEW_EVENTS:
+        return []
+    bounds = time_bounds(numpy_int64(block.column(TS)), n_threads, shared_us)
+    return make_parts(spec, bounds, partial(within, block))
 
 
-def run_slices(spec: Spec, block: pa.Table, bounds: tuple[int, ...]) -> Results:
+def run_parts(spec: Spec, block: pa.Table, parts: Sequence[Part]) -> Results:
     """What all slices decide, one slice after the other; each has a thread."""
-    back_us = look_back_us(spec)
-    assert back_us is not None
-    parts = slices(bounds)
     queues: list[Queue[pa.RecordBatch | None]] = [Queue(_WAITING) for _ in parts]
     stopped = Event()
 
-    def work(part: Slice, queue: Queue[pa.RecordBatch | None]) -> None:
+    def work(part: Part, queue: Queue[pa.RecordBatch | None]) -> None:
         try:
-            for rows in run_slice(make_operator(spec, compute=add_computed), part.cut(block, back_us), part):
+            for rows in run_part(make_operator(spec, compute=add_computed), part.cut(block), part):
                 if stopped.is_set():
                     return
                 queue.put(rows)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from eventide.engines.database import connect
 from eventide.engines.parquet import coded_columns
+from eventide.operators.block import MASK
 from eventide.plan.physical import Addend, Physical, SqlColumn
 
 _NAME = re.compile(r'"((?:[^"]|"")+)"')
@@ -64,6 +65,14 @@ def raw_columns(table: pa.Table, physical: Physical, place: Place) -> pa.Table:
     return pa.table(made)
 
 
+def wanted_columns(table: pa.Table, physical: Physical, place: Place) -> pa.Table:
+    """The same, of the events alone that some step wants: where those are few, little is copied."""
+    if physical.intake.keep_all or any(_is_coded(field.type) for field in table.schema):
+        return raw_columns(table, physical, place)
+    texts = {column.name: duckdb_text(column) for column in physical.select}
+    return _select(table, texts, place, f'"{MASK}" <> 0')
+
+
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
@@ -104,11 +113,11 @@ def duckdb_text(column: SqlColumn) -> str:
     return column.duckdb
 
 
-def _select(table: pa.Table, texts: dict[str, str], place: Place) -> pa.Table:
+def _select(table: pa.Table, texts: dict[str, str], place: Place, wanted: str = "true") -> pa.Table:
     items = ", ".join(f'{text} AS "{name}"' for name, text in texts.items())
     with connect(*place) as connection:
         connection.register("events", table)
-        return connection.sql(f"SELECT {items} FROM events").to_arrow_table()
+        return connection.sql(f"SELECT * FROM (SELECT {items} FROM events) WHERE {wanted}").to_arrow_table()
 
 
 Values = dict[Addend, NDArray[np.int64]]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-Written = dict[str, Any]  # query, options as JSON text or None, and `unreadable`: why it could not be read
+# query, options as JSON text or None, `unreadable`: why it could not be read, and `failed`: what went wrong in a run
+Written = dict[str, Any]
 Rules = dict[str, Written]  # by name
 
 
@@ -76,3 +77,31 @@ def make_differ() -> Callable[[Rules, Rules], dict[str, Written | None]]:
         return {name: after.get(name) for name in names if before.get(name) != after.get(name)}
 
     return changes
+
+
+def make_marker() -> Callable[[Rules, Rules, list[Written]], Rules]:
+    """A function of the same kind: rules, what they were before, and failures in buckets, to rules that say `failed`.
+
+    A rule stays so until it is written anew; of several failures that of the first bucket is told.
+
+    >>> failure = {"bucket": 3, "rule": "a", "query": "x", "options": None, "problem": "too large"}
+    >>> make_marker()({"a": {"query": "x", "options": None}}, {}, [failure])
+    {'a': {'query': 'x', 'options': None, 'failed': 'too large'}}
+    """
+
+    def mark_failed(rules: Rules, before: Rules, failures: list[Written]) -> Rules:
+        def is_same(one: Written, other: Written) -> bool:
+            return (one["query"], one["options"]) == (other["query"], other["options"])
+
+        marked: Rules = {}
+        for name, written in rules.items():
+            problems = [before[name]["failed"]] if name in before and "failed" in before[name] else []
+            if problems and not is_same(before[name], written):
+                problems = []
+            mine = [failure for failure in failures if failure["rule"] == name and is_same(failure, written)]
+            problems += [failure["problem"] for failure in sorted(mine, key=lambda failure: failure["bucket"])]
+            plain = {key: value for key, value in written.items() if key != "failed"}
+            marked[name] = plain | ({"failed": problems[0]} if problems else {})
+        return marked
+
+    return mark_failed

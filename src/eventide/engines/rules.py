@@ -7,6 +7,7 @@ what is wrong with it. Times in expressions are read in UTC.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -39,6 +40,7 @@ DETECTED_AT, MATCH_ID = "detected_at", "match_id"
 _SHARED = ("ts", "ts_unit", "allowed_lateness", "on_bad_event")
 Columns = tuple[tuple[str, str], ...]  # the plan's name and the rule's
 _NOT_LOCAL = "the local engine cannot compute"
+_PYTHON = re.compile(r"\s*(ev|eventide)\s*\.|\s*(import|from)\s+eventide\b")
 _OF_ROWS = ("ts_unit", "state_ttl", "allowed_lateness", "on_bad_event")
 
 
@@ -106,6 +108,9 @@ def plan_rule(written: Written, shared: Shared) -> Rule:
 
 @lru_cache(maxsize=4096)
 def _plan(text: str, options: str | None, shared: Shared) -> Rule:
+    if _PYTHON.match(text):
+        message = "a rule is the text of a query, and this is Python: builder patterns and ev.intervals have no text"
+        raise UnsupportedError(message, hint="write it as a query, or as situations: see what a rule is, docs/rules.md")
     given = _options(options)
     source = open_source(shared.schema.empty_table())
     if _is_statement(text):

@@ -11,7 +11,7 @@ from eventide.engines.computed import add_computed
 from eventide.engines.intake import take_in
 from eventide.engines.local.run import run
 from eventide.engines.local.sources import Source, reason
-from eventide.engines.raw_columns import raw_columns
+from eventide.engines.raw_columns import wanted_columns
 from eventide.engines.rule_files import Rules
 from eventide.engines.rule_rows import found_rows, found_schema, problem_of, problem_row, to_found
 from eventide.engines.rules import Rule, Shared, plan_rule
@@ -40,7 +40,7 @@ def run_bounded(events: pa.Table, rules: Rules, shared: Shared) -> Iterator[pa.R
 def rule_block(events: pa.Table, rule: Rule) -> pa.Table:
     """What a rule takes in of a table of events."""
     try:
-        raw = raw_columns(events, rule.physical, ("UTC", 1))
+        raw = wanted_columns(events, rule.physical, ("UTC", 1))
     except duckdb.Error as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error
     return take_in(raw, rule.physical.intake)[0]

@@ -27,8 +27,8 @@ BASE, N_KEPT_RUNS, N_KEPT_COMPLETE, N_KEPT_BINDINGS, STATE_SIZE = 8, 9, 10, 11, 
 # state[PROBLEM]: what ended a call before its work was done.
 NO_PROBLEM, OUT_FULL, RUNS_FULL, BINDINGS_FULL, COMPLETE_FULL, KEPT_FULL = 0, 1, 2, 3, 4, 5
 # Places in a row of `progress`: the first event that was not looked at, which saved partial matches are the
-# partition's (-1: none), whether more events will come.
-NEXT_ROW, SAVED, IS_OPEN = 0, 1, 2
+# partition's (-1: none), whether more events will come, before which event matches begin.
+NEXT_ROW, SAVED, IS_OPEN, STOP_ROW = 0, 1, 2, 3
 # Places in `limits`.
 WINDOW_US, GAP_US, END_US, SKIP, SKIP_STEP, TIMEOUTS = 0, 1, 2, 3, 4, 5
 # ONLY_FIRST: of each partition the match that begins first; of several the one that is complete first.
@@ -373,6 +373,7 @@ def advance_matches(
         partition = state[PARTITION]
         lo, hi = offsets[partition], offsets[partition + 1]
         is_open = progress[partition, IS_OPEN] != 0
+        stop = progress[partition, STOP_ROW]
         if state[ROW] < lo:
             problem = _read_saved(
                 lo, progress[partition, SAVED], saved_state, state, runs, complete, bindings, carried, cols
@@ -426,7 +427,8 @@ def advance_matches(
                         n_out += 1
             else:
                 # The event is looked at; the last run is the one that begins here.
-                for run in range(n_old + (skip != ONLY_FIRST or n_complete == 0)):
+                begins = row < stop and (skip != ONLY_FIRST or n_complete == 0)
+                for run in range(n_old + begins):
                     at, node, start = np.int32(0), np.int32(-1), np.int32(row)
                     if run < n_old:
                         at, node, start = old[0, run], old[1, run], old[2, run]

@@ -22,6 +22,6 @@ LOW, HIGH, FIRST_ROW, MATCH_NUMBER = 0, 1, 2, 3
 WINDOW_US, SKIP, LAST_OF_SKIP, MEMO, N_REGISTERS, AHEAD, FRONTIER_US, FIRST_BITS = 0, 1, 2, 3, 4, 5, 6, 7
 SKIP_PAST_LAST, SKIP_NEXT, SKIP_TO = 0, 1, 2
 # Places in a row of `progress`: where its search begins, and later where it stopped; the number of the next match;
-# whether more rows will come.
-NEXT_ROW, NEXT_NUMBER, IS_OPEN = 0, 1, 2
+# whether more rows will come; before which row matches begin.
+NEXT_ROW, NEXT_NUMBER, IS_OPEN, STOP_ROW = 0, 1, 2, 3
 MEMO_PER_ATTEMPT, MEMO_PER_PARTITION = 0, 1

@@ -52,6 +52,7 @@ from eventide.kernels.row_places import (
     SKIP_TO_FIRST_ROW,
     SPLIT,
     START,
+    STOP_ROW,
     WINDOW_US,
     WORK_FULL,
 )
@@ -140,19 +141,20 @@ def match_rows(
             state[NUMBER] = progress[state[PARTITION], NEXT_NUMBER]
             state[ATTEMPT] += 1
         is_open = progress[state[PARTITION], IS_OPEN] != 0
+        stop = progress[state[PARTITION], STOP_ROW]
         known = hi - limits[AHEAD] if is_open else hi
         undecided = False
         width = hi - lo + 1
         span[LOW], span[HIGH] = lo, hi
-        while state[ROW] < hi and not undecided:
+        while state[ROW] < stop and not undecided:
             if n_out == out.shape[0]:
                 return n_out
             start = state[ROW]
             if first_bits:
-                while start < known and not masks[0, start] & first_bits:
+                while start < min(known, stop) and not masks[0, start] & first_bits:
                     start += 1
                 state[ROW] = start
-                if start >= hi:
+                if start >= stop:
                     break
             span[FIRST_ROW], span[MATCH_NUMBER] = start, state[NUMBER]
             if memo == MEMO_PER_ATTEMPT:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from eventide.kernels.hashing import assign_buckets
 from eventide.operators.by_code import order_by_code
@@ -105,6 +106,16 @@ def cut_by(block: pa.Table, names: Sequence[str], n_buckets: int) -> Iterator[tu
         size = int(offsets[bucket + 1] - offsets[bucket])
         if size:
             yield bucket, rearranged.slice(int(offsets[bucket]), size)
+
+
+def within(block: pa.Table, from_us: int, until_us: int) -> pa.Table:
+    """The events from an instant up to another.
+
+    >>> within(pa.table({"ts": [1, 2, 3]}), 2, 3).column("ts").to_pylist()
+    [2]
+    """
+    ts = block.column(TS)
+    return block.filter(pc.and_(pc.greater_equal(ts, from_us), pc.less(ts, until_us)))
 
 
 def concatenate(blocks: Sequence[pa.Table]) -> pa.Table:

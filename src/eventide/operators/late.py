@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.operators.block import TS, Layout
+from eventide.operators.block import MASK, TS, Layout, numpy_int64
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.protocol import Results
 
@@ -19,6 +20,8 @@ class LateSpec:
     query: str
     layout: Layout
     facts: tuple[tuple[str, str], ...] = ()  # nothing is kept that depends on any
+    following: int = 0  # bits of the mask: such events come up to `lag_us` after their time, and are not late by then
+    lag_us: int = 0
 
 
 class LateOperator(WatermarkOperator):
@@ -30,10 +33,16 @@ class LateOperator(WatermarkOperator):
 
     def process(self, block: pa.Table | None, watermark_us: int) -> Results:
         if block is not None:
-            late = block.filter(pc.less_equal(block.column(TS), self._watermark_us))
+            late = block.filter(pc.less_equal(block.column(TS), self._limits(block)))
             self._n_late += late.num_rows
             yield from late.select(self.spec.layout.returned).to_batches()
         self._watermark_us = max(self._watermark_us, watermark_us)
+
+    def _limits(self, block: pa.Table) -> int | pa.Array:
+        if not self.spec.following:
+            return self._watermark_us
+        follows = numpy_int64(block.column(MASK)) & self.spec.following != 0
+        return pa.array(np.where(follows, self._watermark_us - self.spec.lag_us, self._watermark_us))
 
     def finish(self) -> Results:
         yield from ()

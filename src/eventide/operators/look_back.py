@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.operators.block import MAX_US, MIN_US, TS
+from eventide.operators.block import MAX_US, MIN_US, TS, within
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.protocol import Operator, Results
@@ -21,26 +22,33 @@ class Slice:
 
     first_us: int
     stop_us: int
+    back_us: int  # how long it looks back
 
-    def cut(self, block: pa.Table, back_us: int) -> pa.Table:
+    @property
+    def from_us(self) -> int:
+        return self.first_us if self.first_us == MIN_US else max(MIN_US, self.first_us - self.back_us)
+
+    @property
+    def until_us(self) -> int:
+        return self.stop_us
+
+    def cut(self, block: pa.Table) -> pa.Table:
         """The events of the slice, and those that it looks back on.
 
-        >>> Slice(20, 40).cut(pa.table({"ts": [14, 15, 20, 39, 40]}), back_us=5).column("ts").to_pylist()
+        >>> Slice(20, 40, back_us=5).cut(pa.table({"ts": [14, 15, 20, 39, 40]})).column("ts").to_pylist()
         [15, 20, 39]
         """
-        ts = block.column(TS)
-        from_us = self.first_us if self.first_us == MIN_US else max(MIN_US, self.first_us - back_us)
-        return block.filter(pc.and_(pc.greater_equal(ts, from_us), pc.less(ts, self.stop_us)))
+        return within(block, self.from_us, self.until_us)
 
 
-def slices(bounds: tuple[int, ...]) -> list[Slice]:
+def slices(bounds: Sequence[int], back_us: int) -> list[Slice]:
     """All time, cut at the bounds.
 
-    >>> [(each.first_us == MIN_US, each.stop_us == MAX_US) for each in slices((10, 20))]
+    >>> [(each.first_us == MIN_US, each.stop_us == MAX_US) for each in slices((10, 20), back_us=5)]
     [(True, False), (False, False), (False, True)]
     """
     edges = (MIN_US, *bounds, MAX_US)
-    return [Slice(first, stop) for first, stop in pairwise(edges)]
+    return [Slice(first, stop, back_us) for first, stop in pairwise(edges)]
 
 
 def look_back_us(spec: object) -> int | None:

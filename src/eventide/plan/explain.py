@@ -12,10 +12,10 @@ from sqlglot import exp
 from eventide.lang import write
 from eventide.lang.durations import write_length
 from eventide.lang.tree import EventQuery, Length, SituationQuery, Span, Strategy
-from eventide.operators.look_back import look_back_us
 from eventide.operators.sequence import SequenceSpec
 from eventide.operators.situations.program import Program
 from eventide.operators.situations.spec import SituationSpec
+from eventide.operators.time_slices import overlap_us
 from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.assumed import assumed_schema
 from eventide.plan.bind import bind
@@ -51,6 +51,7 @@ def explain_situations(
     engine: str,
     n_rows: int | None = None,
     observed: Program | None = None,
+    choose: Callable[[Physical], str | None] | None = None,
 ) -> str:
     """The same for a situation query; `observed` is what a run has learned."""
     sections = [_section("Query", write(query).splitlines())]
@@ -71,7 +72,8 @@ def explain_situations(
         program += order_lines(observed, f"as the last run left it ({observed.n_plans} plans):")
     sections.append(_section("Program", program))
     sections.append(_section("Operator", situation_operator_lines(spec)))
-    sections.append(_distributed(distribution_line(spec, plan, engine, n_rows), physical, engine))
+    chosen = None if choose is None else choose(physical)
+    sections.append(_distributed(distribution_line(spec, plan, engine, n_rows, chosen), physical, engine))
     return "\n".join(sections)
 
 
@@ -222,7 +224,7 @@ def _distribution(plan: Bound, physical: Physical, engine: str, n_rows: int | No
         return "spark stream: refused, because nothing can be forgotten: add WITHIN 1 hour, or state_ttl='1 hour'"
     if chosen is not None:
         return f"{engine}{seen}: {chosen}"
-    if not plan.partition and engine != "spark stream" and look_back_us(physical.spec) is not None:
+    if not plan.partition and engine != "spark stream" and overlap_us(physical.spec) is not None:
         where = {"local": "threads", "spark": "tasks"}[engine]
         return f"{engine}{seen}: no partition column; many events are cut by time for {where}, with a window's overlap"
     if not plan.partition:

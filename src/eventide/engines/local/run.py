@@ -24,7 +24,7 @@ from eventide.engines.intake import microseconds, no_time, take_in
 from eventide.engines.lengths import as_type
 from eventide.engines.local.ahead import read_ahead
 from eventide.engines.local.sources import Source, reason
-from eventide.engines.overlaps import local_bounds, run_slices
+from eventide.engines.overlaps import local_parts, run_parts
 from eventide.engines.parquet import is_in_time_order, read_piece
 from eventide.engines.raw_columns import coded_for, raw_columns
 from eventide.errors import EventideError, InputError
@@ -101,8 +101,9 @@ def run_batches(
         return
     n_threads = os.cpu_count() or 1
     for block in _blocks(physical, source, seen, limit):
-        bounds = local_bounds(physical.spec, block, n_threads)
-        found = run_slices(physical.spec, block, bounds) if bounds else _run_whole(physical, block, seen, n_threads)
+        parts = local_parts(physical.spec, block, n_threads)
+        is_cut = len(parts) > 1
+        found = run_parts(physical.spec, block, parts) if is_cut else _run_whole(physical, block, seen, n_threads)
         for matches in found:
             seen.matches += matches.num_rows
             yield project_rows(source, physical, add_computed(matches, physical.computed))

@@ -17,6 +17,7 @@ from eventide.errors import InputError
 from eventide.operators.allen.spec import LEFT
 from eventide.operators.block import TS
 from eventide.plan.allen.following import behind
+from eventide.plan.allen.late import late_intervals
 from eventide.plan.allen.lower import AllenPlan, in_slices
 from eventide.plan.physical import IntervalSide, Physical, SqlColumn
 from eventide.plan.rows.columns import plain
@@ -26,6 +27,22 @@ Plan = Callable[[pa.Schema, pa.Schema], AllenPlan]
 
 def relate_frames(left: DataFrame, right: DataFrame, plan: Plan) -> Run:
     """The pairs of two batch or two streaming DataFrames."""
+    both, made = _as_one(left, right, plan)
+    return run_frame(both, lambda schema: made.physical)
+
+
+def late_frames(left: DataFrame, right: DataFrame, plan: Plan) -> DataFrame:
+    """The intervals of two streams that come after the watermark has passed them."""
+    both, made = _as_one(left, right, plan)
+
+    def late(schema: pa.Schema) -> Physical:
+        return late_intervals(made, pa.schema([field for field in schema if field.name != TIME]))
+
+    return run_frame(both, late).rows
+
+
+def _as_one(left: DataFrame, right: DataFrame, plan: Plan) -> tuple[DataFrame, AllenPlan]:
+    """Both sides as the plan's input."""
     if left.isStreaming != right.isStreaming:
         which = "left" if left.isStreaming else "right"
         raise InputError(f"only {which} is a stream", hint="pass two streams, or two batch DataFrames")
@@ -43,8 +60,7 @@ def relate_frames(left: DataFrame, right: DataFrame, plan: Plan) -> Run:
         if following:
             made = behind(made, following, max(arrival.lag_us for arrival in arrivals))
             frames = [_with_time(arrival) for arrival in arrivals]
-    physical = made.physical
-    return run_frame(frames[0].unionAll(frames[1]), lambda schema: physical)
+    return frames[0].unionAll(frames[1]), made
 
 
 def _select(frame: DataFrame, columns: tuple[SqlColumn, ...]) -> DataFrame:

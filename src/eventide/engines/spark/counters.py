@@ -35,13 +35,14 @@ class Counters:
     state_bytes: int
     kernel_us: int
     total_us: int
+    problems: int = 0  # rows that say what is wrong with the rule
     rule: str | None = None
 
     def text(self) -> str:
         """Numbers, then the rule: as text it costs a third of a row with names.
 
         >>> Counters(3, 10, 1, 2, 4, 900, 50, 80, rule="fraud").text()
-        '3 10 1 2 4 900 50 80 fraud'
+        '3 10 1 2 4 900 50 80 0 fraud'
         """
         return " ".join(str(value) for value in astuple(self) if value is not None)
 
@@ -49,13 +50,13 @@ class Counters:
     def parse(cls, text: str) -> Counters:
         """What `text` gave.
 
-        >>> Counters.parse("3 10 1 2 4 900 50 80 two words").rule
+        >>> Counters.parse("3 10 1 2 4 900 50 80 0 two words").rule
         'two words'
         """
         numbers = text.split(" ", _N_NUMBERS)
         rule = numbers.pop() if len(numbers) > _N_NUMBERS else None
-        bucket, events, late, matches, runs, size, kernel_us, total_us = map(int, numbers)
-        return cls(bucket, events, late, matches, runs, size, kernel_us, total_us, rule)
+        bucket, events, late, matches, runs, size, kernel_us, total_us, problems = map(int, numbers)
+        return cls(bucket, events, late, matches, runs, size, kernel_us, total_us, problems, rule)
 
 
 _N_NUMBERS = len(fields(Counters)) - 1

@@ -42,6 +42,7 @@ def _by_rule(tallies: list[Tally]) -> list[Metric]:
         "task_us": CounterMetricFamily(
             "eventide_task_seconds", "Time of buckets: state, operators and rows.", labels=_OF_RULES
         ),
+        "problems": CounterMetricFamily("eventide_problems", "Rules that were switched off.", labels=_OF_RULES),
     }
     open_runs = GaugeMetricFamily(
         "eventide_open_runs", "Partial matches, open windows or open situations.", labels=_OF_RULES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -25,9 +26,9 @@ from eventide.engines.spark.exchange import (
 )
 from eventide.engines.spark.parallelism import count_buckets
 from eventide.engines.spark.ship import ensure_shipped
-from eventide.operators.block import TS, concatenate, to_bytes
+from eventide.operators.block import TS, concatenate, from_bytes, to_bytes, within
 from eventide.operators.factory import make_operator
-from eventide.operators.look_back import Slice, look_back_us, run_slice, slices
+from eventide.operators.time_slices import Part, around, make_parts, overlap_us, run_part
 from eventide.plan.physical import Physical
 
 _ACCURACY = 1000  # of the quantiles that cut a DataFrame's events
@@ -44,13 +45,13 @@ def run_paths(
 ) -> DataFrame:
     """The result rows of Parquet files; `shares` are read where events are exchanged."""
     ensure_shipped(spark)
-    parts, intake = slices(choice.bounds), physical.intake
+    parts, intake = choice.parts, physical.intake
     read = reader(physical, coded, time_zone)
     if not choice.shares:
 
         def make_blocks(batches: Batches) -> Batches:
             for task in (task for batch in batches for task in batch.column(0).to_pylist()):
-                yield from _block_rows((take_in(table, intake)[0] for table in read(shares[task])), parts, physical)
+                yield from _block_rows((take_in(table, intake)[0] for table in read(shares[task])), parts)
 
         blocks = spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(make_blocks, BLOCK_SCHEMA)
         return _match_exchanged(blocks, parts, physical)
@@ -68,21 +69,16 @@ def run_frame(df: DataFrame, physical: Physical) -> DataFrame | None:
     spark = df.sparkSession
     ensure_shipped(spark)
     bounds = _bounds(df, physical)
-    if not bounds:
+    parts = make_parts(physical.spec, bounds, _reader(df, physical, bounds)) if bounds else []
+    if len(parts) < 2:
         return None
-    parts, intake = slices(bounds), physical.intake
-
-    def make_blocks(batches: Batches) -> Batches:
-        tables = (pa.Table.from_batches([batch]) for batch in batches)
-        yield from _block_rows((take_in(table, intake)[0] for table in tables), parts, physical)
-
-    return _match_exchanged(select_events(df, physical).mapInArrow(make_blocks, BLOCK_SCHEMA), parts, physical)
+    return _match_exchanged(_exchanged(df, physical, parts), parts, physical)
 
 
 def _bounds(df: DataFrame, physical: Physical) -> tuple[int, ...]:
     """Instants between which about as many events lie each: reads the events' times, once."""
-    n_slices, back_us = count_buckets(df.sparkSession), look_back_us(physical.spec)
-    assert back_us is not None
+    n_slices, shared_us = count_buckets(df.sparkSession), overlap_us(physical.spec)
+    assert shared_us is not None
     time = sf.col(TS)
     shares = [i / n_slices for i in range(1, n_slices)]
     times = select_events(df, physical).filter(time.isNotNull()).select(time)
@@ -93,23 +89,60 @@ def _bounds(df: DataFrame, physical: Physical) -> tuple[int, ...]:
         return ()
     times_us = microseconds(pa.chunked_array([pa.array([*ends, *cuts], found.schema.field(0).type)]), physical.intake)
     first_us, last_us, *cuts_us = times_us.to_pylist()
-    n_fitting = most_slices(n_slices, last_us - first_us, back_us)
+    n_fitting = most_slices(n_slices, last_us - first_us, shared_us)
     kept = [cuts_us[i * n_slices // n_fitting - 1] for i in range(1, n_fitting)]
     return tuple(sorted({us for us in kept if us > first_us}))
 
 
-def _block_rows(blocks: Iterable[pa.Table], parts: Sequence[Slice], physical: Physical) -> Batches:
-    """Every slice's events of the blocks; an event that slices look back on stands in several."""
-    back_us = look_back_us(physical.spec)
-    assert back_us is not None
+def _reader(df: DataFrame, physical: Physical, bounds: Sequence[int]) -> Callable[[int, int], pa.Table]:
+    """The events around the bounds, as far as they are looked at for borders: one job reads them all."""
+    times = [each for bound in bounds if (each := around(physical.spec, bound)) is not None]
+    regions = [_Region(*each) for each in times]
+    held: dict[_Region, list[pa.Table]] = {region: [] for region in regions}
+    if regions:
+        rows = _exchanged(df, physical, regions).toArrow()
+        for number, data in zip(rows.column("bucket").to_pylist(), rows.column("data"), strict=True):
+            held[regions[number]].append(from_bytes(data.as_buffer()))
+
+    def read(from_us: int, until_us: int) -> pa.Table:
+        blocks = held[_Region(from_us, until_us)]
+        return concatenate(blocks) if blocks else pa.table({TS: pa.array([], pa.int64())})
+
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """The instants from one up to another."""
+
+    from_us: int
+    until_us: int
+
+    def cut(self, block: pa.Table) -> pa.Table:
+        return within(block, self.from_us, self.until_us)
+
+
+def _exchanged(df: DataFrame, physical: Physical, parts: Sequence[Part | _Region]) -> DataFrame:
+    """The parts' events, as rows of blocks with the part's number."""
+    intake = physical.intake
+
+    def make_blocks(batches: Batches) -> Batches:
+        tables = (pa.Table.from_batches([batch]) for batch in batches)
+        yield from _block_rows((take_in(table, intake)[0] for table in tables), parts)
+
+    return select_events(df, physical).mapInArrow(make_blocks, BLOCK_SCHEMA)
+
+
+def _block_rows(blocks: Iterable[pa.Table], parts: Sequence[Part | _Region]) -> Batches:
+    """Every part's events of the blocks; an event that several look at stands in several."""
     for block in blocks:
         for number, part in enumerate(parts):
-            mine = part.cut(block, back_us)
+            mine = part.cut(block)
             if mine.num_rows:
                 yield from (block_row(number, to_bytes(piece)) for piece in block_pieces(mine))
 
 
-def _match_exchanged(blocks: DataFrame, parts: Sequence[Slice], physical: Physical) -> DataFrame:
+def _match_exchanged(blocks: DataFrame, parts: Sequence[Part], physical: Physical) -> DataFrame:
     match, schema = _matcher(physical)
 
     def match_blocks(batches: Batches) -> Batches:
@@ -123,15 +156,14 @@ def _match_exchanged(blocks: DataFrame, parts: Sequence[Slice], physical: Physic
     return project(blocks.repartitionById(len(parts), "bucket").mapInArrow(match_blocks, schema), physical)
 
 
-def _matcher(physical: Physical) -> tuple[Callable[[Iterable[pa.Table], Slice], Batches], StructType]:
+def _matcher(physical: Physical) -> tuple[Callable[[Iterable[pa.Table], Part], Batches], StructType]:
     """For a task: the rows that a slice decides, of blocks that hold its events and those it looks back on."""
     finish, schema = finisher(physical)
-    spec, back_us = physical.spec, look_back_us(physical.spec)
-    assert back_us is not None
+    spec = physical.spec
 
-    def match(blocks: Iterable[pa.Table], part: Slice) -> Batches:
-        mine = [cut for block in blocks if (cut := part.cut(block, back_us)).num_rows]
+    def match(blocks: Iterable[pa.Table], part: Part) -> Batches:
+        mine = [cut for block in blocks if (cut := part.cut(block)).num_rows]
         if mine:
-            yield from finish(run_slice(make_operator(spec, compute=add_computed), concatenate(mine), part))
+            yield from finish(run_part(make_operator(spec, compute=add_computed), concatenate(mine), part))
 
     return match, schema

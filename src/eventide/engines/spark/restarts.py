@@ -19,6 +19,7 @@ _PASSING = re.compile(
     r"|Connection refused|No route to host|Temporary failure in name resolution"
     r"|Failed to construct kafka consumer|Failed to create new KafkaAdminClient|No resolvable bootstrap urls"
 )
+_NO_TOPIC = "This server does not host this topic-partition"
 _FAILED = re.compile(r"^\[STREAM_FAILED\] Query .*? terminated with exception: ", re.DOTALL)
 _CLASS = re.compile(r"^(?:\[[A-Z_.]+\] |(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): )+")
 _TAIL = re.compile(
@@ -38,6 +39,15 @@ def is_passing(error: BaseException) -> bool:
     if isinstance(error, EventideError) or user_message(error) is not None:
         return False
     return any(_PASSING.search(text) for text in (str(error), *_java_causes(error)))
+
+
+def is_missing_topic(error: BaseException) -> bool:
+    """Whether the broker does not know a topic.
+
+    >>> is_missing_topic(RuntimeError("Exception: This server does not host this topic-partition."))
+    True
+    """
+    return any(_NO_TOPIC in text for text in (str(error), *_java_causes(error)))
 
 
 def reason_of(error: BaseException) -> str:

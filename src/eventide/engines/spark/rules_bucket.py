@@ -27,6 +27,7 @@ from eventide.engines.rules import Rule, Shared, plan_rule
 from eventide.engines.rules_run import rule_block
 from eventide.engines.spark.counters import Counters, counter_rows, result_rows
 from eventide.engines.spark.processor import to_frame, watermark_us_of
+from eventide.engines.spark.rules_failures import Tell
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.errors import EventideError, InputError
 from eventide.operators.block import MIN_US, concatenate, from_bytes
@@ -45,8 +46,11 @@ FIRST = 0  # the bucket that says what is wrong with a rule's text: every bucket
 _log = logging.getLogger("eventide.rules")
 
 
-def make_processor(shared: Shared, n_buckets: int, delay_ms: int | None) -> StatefulProcessor:
-    """What `transformWithStateInPandas` runs for a rule set; it travels by value as `processor.make_processor` says."""
+def make_processor(shared: Shared, n_buckets: int, delay_ms: int | None, tell: Tell | None = None) -> StatefulProcessor:
+    """What `transformWithStateInPandas` runs for a rule set; it travels by value as `processor.make_processor` says.
+
+    `tell` takes rules that failed to the driver, which switches them off in all buckets.
+    """
     settings = pickle.dumps((shared, n_buckets, delay_ms))
     head, rules = (HEAD, HEAD_SCHEMA), (RULES, RULE_KEY, RULE_SCHEMA)
     segments = (SEGMENTS, SEGMENT_KEY, SEGMENT_SCHEMA)
@@ -56,7 +60,7 @@ def make_processor(shared: Shared, n_buckets: int, delay_ms: int | None) -> Stat
 
         def init(self, handle: Any) -> None:
             values = handle.getValueState(*head), handle.getMapState(*rules), handle.getMapState(*segments)
-            self._state = handle, *values
+            self._state = handle, *values, tell
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803
             from eventide.engines.spark.rules_bucket import RuleBucket
@@ -77,7 +81,8 @@ class Entry:
 
     segments: list[int] = field(default_factory=list)
     pending_us: int | None = None
-    off: bool = False  # it cannot run, or has failed: nothing of it is kept but its text
+    # It cannot run, or has failed: nothing of it is kept but its text. A text: others do not know yet.
+    off: bool | str = False
 
     def plain(self) -> list[Any]:
         return [self.segments, self.pending_us, self.off]
@@ -86,11 +91,14 @@ class Entry:
 class RuleBucket:
     """One call for one bucket. The state objects are Spark's, set to this bucket by Spark."""
 
-    def __init__(self, settings: bytes, label: int, handle: Any, head: Any, rules: Any, segments: Any) -> None:
+    def __init__(
+        self, settings: bytes, label: int, handle: Any, head: Any, rules: Any, segments: Any, tell: Tell | None
+    ) -> None:
         self._shared: Shared
         self._delay_ms: int | None
         self._shared, self._n_buckets, self._delay_ms = pickle.loads(settings)
         self._label = int(label)
+        self._tell = tell
         self._handle, self._head, self._rules, self._segments = handle, head, rules, segments
         self._schema = found_schema(self._shared)
         self._out_schema = arrow_schema(spark_schema(self._schema))
@@ -119,6 +127,7 @@ class RuleBucket:
         self._load()
         for name in sorted(changes):
             self._change(name, changes[name])
+        self._tell_again()
         yield from self._frames()
         watermark_us = watermark_us_of(timer_values.getCurrentWatermarkInMs())
         events = concatenate(tables) if tables else None
@@ -158,7 +167,13 @@ class RuleBucket:
                 plan_rule(json.loads(text), self._shared)
             except EventideError as error:
                 if not entry.off:
-                    self._switch_off(name, text, error, says=self._label == FIRST)
+                    self._switch_off(name, text, problem_of(error), says=self._label == FIRST)
+
+    def _tell_again(self) -> None:
+        """A crash may have come before the driver could log what failed here."""
+        for name, entry in self._entries.items():
+            if isinstance(entry.off, str):
+                self._send(name, self._rules.getValue((name,))[0], entry.off)
 
     def _events(self) -> str:
         return str(self._shared.schema)
@@ -204,8 +219,11 @@ class RuleBucket:
         text = json.dumps(written)
         try:
             rule = plan_rule(written, self._shared)
+            failed = written.get("failed")
         except EventideError as error:
-            self._switch_off(name, text, error, says=self._label == FIRST)
+            failed = problem_of(error)
+        if failed is not None:
+            self._switch_off(name, text, failed, says=self._label == FIRST)
             return
         if before is not None and not before.off:
             saved = self._rules.getValue((name,))
@@ -216,14 +234,28 @@ class RuleBucket:
         self._entries[name] = Entry()
         self._rules.updateValue((name,), (text, b""))
 
-    def _switch_off(self, name: str, text: str, error: Exception, *, says: bool) -> None:
+    def _switch_off(self, name: str, text: str, problem: str, *, says: bool) -> None:
         self._forget(name)
         self._entries[name] = Entry(off=True)
         self._rules.updateValue((name,), (text, b""))
         if says:
-            problem = problem_of(error)
             _log.warning("rule %s is switched off: %s", name, problem)
             self._found.append(problem_row(name, problem, self._schema))
+            self._counters.append(Counters(self._label, 0, 0, 0, 0, 0, 0, 0, problems=1, rule=name))
+
+    def _fail(self, name: str, text: str, problem: str) -> None:
+        """The rule has failed here: all buckets hear of it before the next micro-batch, where that is possible."""
+        self._switch_off(name, text, problem, says=False)
+        self._entries[name].off = problem
+        self._send(name, text, problem)
+
+    def _send(self, name: str, text: str, problem: str) -> None:
+        if self._tell is None:
+            self._switch_off(name, text, problem, says=True)
+            return
+        written = json.loads(text)
+        known = {"query": written["query"], "options": written.get("options")}
+        self._tell([{"bucket": self._label, "rule": name, "problem": problem} | known])
 
     def _forget(self, name: str) -> None:
         """Remove what a rule holds."""
@@ -232,7 +264,7 @@ class RuleBucket:
             self._segments.removeKey((name, number))
         if entry is not None:
             # For the metrics: what it held is gone.
-            self._counters.append(Counters(self._label, 0, 0, 0, 0, 0, 0, 0, name))
+            self._counters.append(Counters(self._label, 0, 0, 0, 0, 0, 0, 0, rule=name))
 
     # --- one rule -------------------------------------------------------------------------------------------
 
@@ -260,8 +292,9 @@ class RuleBucket:
         except MemoryError:
             raise
         except Exception as error:
-            # The other rules go on, and so does this one in other buckets.
-            self._switch_off(name, text, error, says=True)
+            # The other rules go on, and so does this one in other buckets until the micro-batch ends.
+            self._fail(name, text, problem_of(error))
+            self._counters.append(run.counters_of_failure())
             return
         self._keep(name, text, bytes(head), entry, snapshot)
         entry.pending_us = pending_us
@@ -323,6 +356,11 @@ class _Run:
                     break
                 self._n_matches += rows.num_rows
                 yield rows
+
+    def counters_of_failure(self) -> Counters:
+        us = (time.perf_counter_ns() - self._started_ns) // 1000
+        kernel_us = self._kernel_ns // 1000
+        return Counters(self._label, self._n_events, 0, self._n_matches, 0, 0, kernel_us, us, rule=self._name)
 
     def counters(self, operator: Operator, n_late: int, snapshot: Snapshot) -> Counters:
         return Counters(

@@ -13,29 +13,35 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
-from eventide.engines.rule_files import make_differ, make_reader
+from eventide.engines.rule_files import make_differ, make_marker, make_reader
 
 ROW_SCHEMA = "bucket int, data binary, changes string"
 _FORMAT = "eventide_rules"
 
 
-def rule_changes(spark: SparkSession, path: str, labels: Sequence[int]) -> DataFrame:
-    """A streaming DataFrame of the changes at a path, for every bucket."""
+def rule_changes(spark: SparkSession, path: str, labels: Sequence[int], failures: str = "") -> DataFrame:
+    """A streaming DataFrame of the changes at a path, for every bucket; `failures` is a file of rules that failed."""
     spark.dataSource.register(make_source())
-    return spark.readStream.format(_FORMAT).option("path", path).option("labels", json.dumps(list(labels))).load()
+    reader = spark.readStream.format(_FORMAT).option("path", path).option("failures", failures)
+    return reader.option("labels", json.dumps(list(labels))).load()
 
 
 def make_source() -> type[DataSource]:
     """The source's class, which travels by value: see `make_processor`."""
-    read_rules, changes_between = make_reader(), make_differ()
+    read_rules, changes_between, mark_failed = make_reader(), make_differ(), make_marker()
     schema, name = ROW_SCHEMA, _FORMAT
 
     class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
         """Spark keeps one object for a run of the query."""
 
-        def __init__(self, path: str, labels: str) -> None:
+        def __init__(self, path: str, labels: str, failures: str) -> None:
+            import os
+
             self.path = path
             self.labels = labels
+            self.failures = failures
+            # What failed in an earlier run of this process is told again by the buckets that still know it.
+            self.place = os.path.getsize(failures) if failures else 0
             self.ends = False
             self.target: dict[str, Any] | None = None
             self.sign: str | None = None
@@ -46,9 +52,21 @@ def make_source() -> type[DataSource]:
         def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: N802
             self.say_reading()
             # Names are in order: Spark compares offsets as texts.
-            found = self.target or {"rules": read_rules(self.path, start["rules"])}
+            found = self.target or read_rules(self.path, start["rules"])
             self.target = found if self.ends else None
-            return found
+            return {"rules": mark_failed(found, start["rules"], self.new_failures())}
+
+        def new_failures(self) -> list[dict[str, Any]]:
+            """What has failed since the last look: each is told once, so that a rule may be written as it was."""
+            import json
+
+            if not self.failures:
+                return []
+            with open(self.failures, encoding="utf-8") as file:
+                file.seek(self.place)
+                lines = file.readlines()
+                self.place = file.tell()
+            return [json.loads(line) for line in lines]
 
         def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
             self.ends = True
@@ -92,6 +110,6 @@ def make_source() -> type[DataSource]:
             return schema
 
         def streamReader(self, schema: Any) -> Reader:  # noqa: N802
-            return Reader(self.options["path"], self.options["labels"])
+            return Reader(self.options["path"], self.options["labels"], self.options.get("failures", ""))
 
     return Source

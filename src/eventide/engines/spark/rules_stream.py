@@ -23,6 +23,7 @@ from eventide.engines.spark.exchange import BLOCK_SCHEMA, ROWS_PER_CUT, Batches,
 from eventide.engines.spark.labels import bucket_labels
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.rules_bucket import make_processor
+from eventide.engines.spark.rules_failures import failures_of
 from eventide.engines.spark.rules_source import rule_changes
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.stream import set_state_store, with_watermark
@@ -86,6 +87,7 @@ def run_stream(df: DataFrame, path: str, shared: Shared, n_buckets: int | None) 
         )
     stream, _, delay_ms = with_watermark(df, shared.base)
     cutter = EventCutter(shared, labels)
+    failures, tell = failures_of(spark)
 
     def make_blocks(batches: Batches) -> Batches:
         # Wakes the bucket that every bucket count has, so that a changed count is found in the first batch.
@@ -95,10 +97,10 @@ def run_stream(df: DataFrame, path: str, shared: Shared, n_buckets: int | None) 
     blocks = stream.select(*map(_quoted, df.columns)).mapInArrow(make_blocks, BLOCK_SCHEMA)
     rows = (
         blocks.withColumn("changes", sf.lit(None).cast("string"))
-        .unionByName(rule_changes(spark, path, labels))
+        .unionByName(rule_changes(spark, path, labels, failures))
         .groupBy("bucket")
         .transformWithStateInPandas(
-            make_processor(shared, n_buckets, delay_ms),
+            make_processor(shared, n_buckets, delay_ms, tell),
             outputStructType=with_counters(spark_schema(found_schema(shared))),
             outputMode="Append",
             timeMode="EventTime",

@@ -23,7 +23,7 @@ from eventide.engines.spark.counters import INTAKE, unique
 from eventide.engines.spark.exchange import blocks_from_paths, share_out_row_groups
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.ship import ensure_shipped
-from eventide.engines.spark.slices import choose_for_frame, slices_from_dataframe, slices_from_paths
+from eventide.engines.spark.slices import choose_for_frame, match_slices, slices_from_dataframe, slices_from_paths
 from eventide.engines.spark.sources import can_read_directly, local_path, parquet_files
 from eventide.engines.spark.types import arrow_schema, input_schema, spark_schema
 from eventide.engines.together import TYPE_COLUMN, check_together
@@ -83,7 +83,7 @@ def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession) ->
         rows = batch.run_pieces(pieces, physical, spark, coded=coded, time_zone=time_zone)
         return Run(rows, "one task reads the files and matches")
     n_buckets = _count_buckets(physical, spark)
-    choice = choose_for_files(files, physical, count_buckets(spark))
+    choice = choose_for_files(files, physical, count_buckets(spark), time_zone=time_zone)
     if choice.way == KEYS:
         blocks = blocks_from_paths(spark, shares, physical, n_buckets, coded=coded, time_zone=time_zone)
         return Run(batch.run(blocks, physical, spark, n_buckets), "tasks read the files themselves")
@@ -92,9 +92,8 @@ def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession) ->
         return Run(rows, f"tasks read the files themselves, by time: {choice.reason}")
     ensure_shipped(spark)
     blocks = slices_from_paths(spark, choice, shares, physical, n_buckets, coded=coded, time_zone=time_zone)
-    return Run(
-        batch.run(blocks, physical, spark, n_buckets), f"tasks read the files themselves, by time: {choice.reason}"
-    )
+    rows = match_slices(blocks, choice, physical, n_buckets)
+    return Run(rows, f"tasks read the files themselves, by time: {choice.reason}")
 
 
 def read_frame(path: str, spark: SparkSession) -> DataFrame:
@@ -124,8 +123,8 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
     if choice.way in (KEYS, OVERLAPS):
         return Run(batch.run_dataframe(frame, physical, n_buckets), "DataFrame", observation)
     ensure_shipped(frame.sparkSession)
-    blocks = slices_from_dataframe(frame, physical, n_buckets)
-    rows = batch.run(blocks, physical, frame.sparkSession, n_buckets)
+    blocks = slices_from_dataframe(frame, choice, physical, n_buckets)
+    rows = match_slices(blocks, choice, physical, n_buckets)
     return Run(rows, f"DataFrame, by time: {choice.reason}", observation)
 
 

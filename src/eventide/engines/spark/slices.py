@@ -1,11 +1,13 @@
 """Events to blocks by way of time: tasks that have all events of a slice of time put smaller blocks in their place.
 
-Out come the rows `(bucket, data)` that `batch.run` takes: blocks of events, and what stands for others.
+Out come the rows `(bucket, data)` that `batch.run` takes: blocks of events, and what stands for others. Situations are
+matched by time, too: a stretch of it needs few of the events that slices leave.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,22 +15,28 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from eventide.engines.distribution import KEYS, OVERLAPS, RANGES, Choice, Range, hot, top_share
-from eventide.engines.intake import take_in
+from eventide.engines.intake import microseconds, take_in
+from eventide.engines.spark import batch
 from eventide.engines.spark.exchange import BLOCK_SCHEMA, Batches, block_row, reader, select_events
 from eventide.engines.spark.parallelism import count_buckets
 from eventide.operators.block import TS, concatenate, cut, from_bytes, numpy_int64, to_bytes
 from eventide.operators.factory import make_combiner, needs_events
-from eventide.operators.look_back import look_back_us
+from eventide.operators.situations.spec import SituationSpec
+from eventide.operators.situations.stretches import count_stretches, stretches
+from eventide.operators.time_slices import overlap_us
 from eventide.plan.physical import Physical
 
 FEW_BYTES = 32 << 20  # of input: below, one task is done before others have begun
 SAMPLE_ROWS = 100_000
+_ACCURACY = 1000  # of the quantiles that cut a DataFrame's events
+
+Combine = Callable[[Iterable[pa.Table], Sequence[Range] | None], Iterable[pa.RecordBatch]]
 
 
 def choose_for_frame(frame: DataFrame, physical: Physical, n_buckets: int) -> Choice:
     """The distribution of a query over a batch DataFrame; where keys are many, a sample of its first rows decides."""
-    why_not, back_us = needs_events(physical.spec), look_back_us(physical.spec)
-    if why_not is not None and back_us is None:
+    why_not, shared_us = needs_events(physical.spec), overlap_us(physical.spec)
+    if why_not is not None and shared_us is None:
         return Choice(KEYS, why_not)
     if n_buckets < 2:
         return Choice(KEYS, "there is one core")
@@ -37,8 +45,8 @@ def choose_for_frame(frame: DataFrame, physical: Physical, n_buckets: int) -> Ch
         return Choice(KEYS, "the events are few")
     keys = physical.intake.layout.distribution
     if not keys:
-        way = RANGES if back_us is None else OVERLAPS
-        return Choice(way, "all events belong together; events are exchanged by time")
+        way = RANGES if shared_us is None else OVERLAPS
+        return _cut_situations(frame, physical, Choice(way, "all events belong together; events are exchanged by time"))
     if why_not is not None:
         # A look at the keys would be a job, for patterns that most often have many.
         return Choice(KEYS, why_not)
@@ -46,7 +54,32 @@ def choose_for_frame(frame: DataFrame, physical: Physical, n_buckets: int) -> Ch
     why = hot(top_share(sample, keys), n_buckets) if sample.num_rows else None
     if why is None:
         return Choice(KEYS, "no key is hot in a sample of the first events")
-    return Choice(RANGES, f"{why}; events are exchanged by time")
+    return _cut_situations(frame, physical, Choice(RANGES, f"{why}; events are exchanged by time"))
+
+
+def _cut_situations(frame: DataFrame, physical: Physical, choice: Choice) -> Choice:
+    """The choice with the bounds of slices and of what is matched apart; reads the events' times, once."""
+    spec, combiner = physical.spec, make_combiner(physical.spec)
+    if not isinstance(spec, SituationSpec):
+        return choice
+    assert combiner is not None
+    n_slices, time = count_buckets(frame.sparkSession), sf.col(TS)
+    events = select_events(frame, physical).filter(time.isNotNull())
+    shares = [i / n_slices for i in range(1, n_slices)]
+    found = events.select(
+        sf.count(time), sf.min(time), sf.max(time), sf.percentile_approx(time, shares, _ACCURACY)
+    ).toArrow()
+    n_events, first, last, cuts = (found.column(i)[0] for i in range(4))
+    if not n_events.as_py():
+        return Choice(KEYS, "there are no events")
+    times = pa.chunked_array([pa.array([each.as_py() for each in (first, last, *cuts)], first.type)])
+    first_us, last_us, *cuts_us = microseconds(times, physical.intake).to_pylist()
+    sample = take_in(events.limit(SAMPLE_ROWS).toArrow(), physical.intake)[0]
+    n_left = int(n_events.as_py() * (1.0 - combiner.frequent_share(sample)))
+    n_stretches = count_stretches(spec, n_left, n_slices, last_us - first_us)
+    kept = [cuts_us[i * n_slices // n_stretches - 1] for i in range(1, n_stretches)]
+    bounds, stretched = (tuple(sorted({us for us in each if us > first_us})) for each in (cuts_us, kept))
+    return replace(choice, bounds=bounds, stretches=stretched)
 
 
 def _size_bytes(frame: DataFrame) -> int | None:
@@ -55,12 +88,21 @@ def _size_bytes(frame: DataFrame) -> int | None:
     return None if plan is None else int(str(plan.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
-def slices_from_dataframe(df: DataFrame, physical: Physical, n_buckets: int) -> DataFrame:
+def slices_from_dataframe(df: DataFrame, choice: Choice, physical: Physical, n_buckets: int) -> DataFrame:
     """The blocks of a batch DataFrame, whose rows are exchanged by time first."""
-    combine = _combiner(physical, n_buckets)
+    combine, intake = _combiner(physical, n_buckets, choice), physical.intake
+    if choice.bounds:
+
+        def make_blocks(batches: Batches) -> Batches:
+            for each in batches:
+                block, _ = take_in(pa.Table.from_batches([each]), intake)
+                for number, part in cut_by_time(block, choice.bounds):
+                    yield block_row(number, to_bytes(part))
+
+        return _combine_exchanged(select_events(df, physical).mapInArrow(make_blocks, BLOCK_SCHEMA), choice, combine)
 
     def make_slices(batches: Batches) -> Batches:
-        yield from combine((pa.Table.from_batches([batch]) for batch in batches), ())
+        yield from combine((pa.Table.from_batches([each]) for each in batches), ())
 
     # Spark looks for the ranges when the query runs. Rows with one time are in one range.
     events = select_events(df, physical).repartitionByRange(count_buckets(df.sparkSession), sf.col(TS))
@@ -78,28 +120,37 @@ def slices_from_paths(
     time_zone: str = "UTC",
 ) -> DataFrame:
     """The blocks of Parquet files, read by the tasks themselves; `shares` are read where events are exchanged."""
-    combine, read = _combiner(physical, n_buckets), reader(physical, coded, time_zone)
+    combine, read = _combiner(physical, n_buckets, choice), reader(physical, coded, time_zone)
     if choice.way == RANGES:
-        events = _exchange(spark, choice.bounds, shares, physical, read)
-
-        def make_slices(batches: Batches) -> Batches:
-            blocks = (from_bytes(data.as_buffer()) for batch in batches for data in batch.column("data"))
-            yield from combine(blocks, None)
-
-        return events.repartitionById(len(choice.bounds) + 1, "bucket").mapInArrow(make_slices, BLOCK_SCHEMA)
+        return _combine_exchanged(_exchange(spark, choice.bounds, shares, physical, read), choice, combine)
 
     def read_slices(batches: Batches) -> Batches:
-        for task in (task for batch in batches for task in batch.column(0).to_pylist()):
+        for task in (task for each in batches for task in each.column(0).to_pylist()):
             yield from combine(read(choice.shares[task]), choice.shared[task])
 
     return spark.range(0, len(choice.shares), 1, len(choice.shares)).mapInArrow(read_slices, BLOCK_SCHEMA)
 
 
-def _combiner(
-    physical: Physical, n_buckets: int
-) -> Callable[[Iterable[pa.Table], Sequence[Range] | None], Iterable[pa.RecordBatch]]:
+def _combine_exchanged(events: DataFrame, choice: Choice, combine: Combine) -> DataFrame:
+    """The blocks of events that come by range of time."""
+
+    def make_slices(batches: Batches) -> Batches:
+        blocks = (from_bytes(data.as_buffer()) for each in batches for data in each.column("data"))
+        yield from combine(blocks, None)
+
+    return events.repartitionById(len(choice.bounds) + 1, "bucket").mapInArrow(make_slices, BLOCK_SCHEMA)
+
+
+def _combiner(physical: Physical, n_buckets: int, choice: Choice) -> Combine:
     """For a task: the block rows of all events of a slice, raw or, without a word on shared times, blocks already."""
     spec, intake = physical.spec, physical.intake
+    parts = stretches(choice.stretches)
+
+    def share_out(block: pa.Table) -> Iterable[tuple[int, pa.Table]]:
+        """To tasks by key; situations by the stretch of time that needs them, some to several."""
+        if not isinstance(spec, SituationSpec) or len(parts) == 1:
+            return cut(block, intake.layout, n_buckets)
+        return ((i, mine) for i, part in enumerate(parts) if (mine := part.cut(block, spec)).num_rows)
 
     def combine(tables: Iterable[pa.Table], shared: Sequence[Range] | None) -> Iterable[pa.RecordBatch]:
         combiner = make_combiner(spec)
@@ -108,10 +159,28 @@ def _combiner(
         if not blocks:
             return
         for block in combiner.combine(concatenate(blocks).combine_chunks(), shared or ()):
-            for bucket, part in cut(block, intake.layout, n_buckets):
+            for bucket, part in share_out(block):
                 yield block_row(bucket, to_bytes(part))
 
     return combine
+
+
+def match_slices(blocks: DataFrame, choice: Choice, physical: Physical, n_buckets: int) -> DataFrame:
+    """The result rows of what the slices have left: by key; or situations by stretch of time, in its order."""
+    spec, parts = physical.spec, stretches(choice.stretches)
+    if not isinstance(spec, SituationSpec) or len(parts) == 1:
+        return batch.run(blocks, physical, blocks.sparkSession, n_buckets)
+    finish, schema = batch.finisher(physical)
+
+    def match(batches: Batches) -> Batches:
+        held: dict[int, list[pa.Table]] = {}
+        for each in batches:
+            for number, data in zip(each.column("bucket").to_pylist(), each.column("data"), strict=True):
+                held.setdefault(number, []).append(from_bytes(data.as_buffer()))
+        for number, mine in sorted(held.items()):
+            yield from finish(parts[number].match(concatenate(mine), spec))
+
+    return batch.project(blocks.repartitionById(len(parts), "bucket").mapInArrow(match, schema), physical)
 
 
 def _exchange(
@@ -125,7 +194,7 @@ def _exchange(
     intake = physical.intake
 
     def make_blocks(batches: Batches) -> Batches:
-        for task in (task for batch in batches for task in batch.column(0).to_pylist()):
+        for task in (task for each in batches for task in each.column(0).to_pylist()):
             for table in read(shares[task]):
                 block, _ = take_in(table, intake)
                 for number, part in cut_by_time(block, bounds):

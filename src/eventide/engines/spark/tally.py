@@ -32,6 +32,7 @@ class Added:
     matches: int = 0
     kernel_us: int = 0
     task_us: int = 0
+    problems: int = 0
 
     def count(self, counters: Counters) -> None:
         """One call for a bucket."""
@@ -40,6 +41,7 @@ class Added:
         self.matches += counters.matches
         self.kernel_us += counters.kernel_us
         self.task_us += counters.total_us
+        self.problems += counters.problems
 
     def add(self, other: Added) -> None:
         for each in fields(Added):

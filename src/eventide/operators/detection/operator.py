@@ -11,14 +11,17 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.errors import InputError
-from eventide.operators.block import MAX_US, TS
+from eventide.kernels.arrays import IntArray
+from eventide.kernels.detection import NEXT_ROW, STOP_ROW
+from eventide.operators.block import MAX_US, TS, numpy_int64
+from eventide.operators.borders import Beginnings
 from eventide.operators.detection.matches import Found, Rows
 from eventide.operators.detection.partial import PartialMatches, keep, make_progress
 from eventide.operators.detection.spec import DetectionSpec
 from eventide.operators.detection.walk import Search, Walk, load_kernel
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.limit import Tally, TooManyMatchesError, too_many
-from eventide.operators.marked import MarkedBuffer
+from eventide.operators.marked import Held, MarkedBuffer
 from eventide.operators.protocol import Results
 from eventide.operators.rows.order import OrderedRows, order_rows
 from eventide.operators.shares import share_out
@@ -66,22 +69,43 @@ class DetectionOperator(WatermarkOperator):
         held = self._buffer.take(watermark_us)
         if held is None:
             return
-        spec, block, is_open = self.spec, held.block, watermark_us < MAX_US
-        ordered = order_rows(block, spec.layout.partition, spec.order, spec.tie_columns, self._n_threads)
+        spec, is_open = self.spec, watermark_us < MAX_US
+        ordered = self._order(held.block)
         progress = make_progress(held, ordered, is_open)
-        end_us = watermark_us if is_open else spec.end_us
-        search = Search.of(spec, block, ordered, progress, self._partial.arrays, end_us, self._n_threads)
+        search, walks = self._search(held.block, ordered, progress, watermark_us if is_open else spec.end_us)
+        yield from self._rows(held.block, ordered, walks)
+        if is_open:
+            self._partial, marks, numbers = keep(spec, ordered, search.ts_us, [walk.kept() for walk in walks])
+            self._buffer.mark(held, marks, numbers)
+
+    def run_beginnings(self, block: pa.Table, part: Beginnings) -> Results:
+        """The rows of the matches that begin in a slice; the block holds all events that they may look at."""
+        ordered = self._order(block)
+        progress = make_progress(Held(block, ()), ordered, is_open=False)
+        progress[0, [NEXT_ROW, STOP_ROW]] = part.rows(numpy_int64(block.column(TS))[ordered.order])
+        _, walks = self._search(block, ordered, progress, self.spec.end_us)
+        yield from self._rows(block, ordered, walks)
+
+    def _order(self, block: pa.Table) -> OrderedRows:
+        spec = self.spec
+        return order_rows(block, spec.layout.partition, spec.order, spec.tie_columns, self._n_threads)
+
+    def _search(
+        self, block: pa.Table, ordered: OrderedRows, progress: IntArray, end_us: int
+    ) -> tuple[Search, list[Walk]]:
+        search = Search.of(self.spec, block, ordered, progress, self._partial.arrays, end_us, self._n_threads)
+        shares = share_out(ordered.offsets, self._n_threads)
+        return search, [Walk(search, ordered.offsets, *share) for share in shares]
+
+    def _rows(self, block: pa.Table, ordered: OrderedRows, walks: list[Walk]) -> Results:
+        spec = self.spec
         rows = Rows(spec, block, ordered)
-        everyone = [Walk(search, ordered.offsets, *share) for share in share_out(ordered.offsets, self._n_threads)]
         try:
-            yield from map(rows.batch, self._found(everyone))
+            yield from map(rows.batch, self._found(walks))
         except TooManyMatchesError as error:
             row = int(ordered.order[ordered.offsets[error.partition]])
             hint = "within(...), stricter conditions or skip="
             raise too_many(block, spec.layout.partition, row, spec.max_matches, "matches", hint) from None
-        if is_open:
-            self._partial, marks, numbers = keep(spec, ordered, search.ts_us, [walk.kept() for walk in everyone])
-            self._buffer.mark(held, marks, numbers)
 
     def _found(self, walks: list[Walk]) -> Iterator[Found]:
         tally = Tally(self.spec.max_matches)
@@ -110,7 +134,7 @@ def warm(spec: DetectionSpec) -> None:
     nothing = OrderedRows(np.empty(0, np.int64), np.zeros(1, np.int64))
     search = replace(
         Search.of(
-            replace(spec, encodings=()), empty, nothing, np.empty((0, 3), np.int64), PartialMatches.none().arrays, 0, 1
+            replace(spec, encodings=()), empty, nothing, np.empty((0, 4), np.int64), PartialMatches.none().arrays, 0, 1
         ),
         cols=(np.empty((0, 0), np.int64), np.empty((0, 0)), np.empty((0, 0), np.bool_)),
     )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eventide.kernels.arrays import IndexArray, IntArray
-from eventide.kernels.detection import IS_OPEN, NEXT_ROW, SAVED
+from eventide.kernels.detection import IS_OPEN, NEXT_ROW, SAVED, STOP_ROW
 from eventide.operators.block import MAX_US
 from eventide.operators.detection.spec import DetectionSpec
 from eventide.operators.detection.walk import Saved, no_room
@@ -56,8 +56,9 @@ class PartialMatches:
 def make_progress(held: Held, ordered: OrderedRows, is_open: bool) -> IntArray:
     """For each partition where its search goes on, as `kernels.detection` reads it."""
     low = ordered.offsets[:-1]
-    progress = np.zeros((low.size, 3), dtype=np.int64)
+    progress = np.zeros((low.size, 4), dtype=np.int64)
     progress[:, NEXT_ROW], progress[:, SAVED], progress[:, IS_OPEN] = low, -1, is_open
+    progress[:, STOP_ROW] = ordered.offsets[1:]
     if held.marks is not None:
         # Equal events may have changed places: their number tells, not which ones are marked.
         progress[:, NEXT_ROW] += np.add.reduceat((held.marks[ordered.order] == KEPT).astype(np.int64), low)

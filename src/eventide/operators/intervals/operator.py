@@ -23,12 +23,13 @@ from eventide.operators.block import MASK, MAX_US, MIN_US, TS, concatenate, nump
 from eventide.operators.encode import encode_columns
 from eventide.operators.generated import load_specialized
 from eventide.operators.holding import WatermarkOperator
-from eventide.operators.intervals.opened import Kept, Opened, slots_of
+from eventide.operators.intervals.opened import Kept, Opened, no_homes, slots_of
 from eventide.operators.intervals.outputs import Closed, rows_of
+from eventide.operators.intervals.saved import SavedOpened
 from eventide.operators.intervals.settling import stretches
 from eventide.operators.intervals.spec import RUNS, IntervalSpec
 from eventide.operators.partitions import encode_partitions
-from eventide.operators.protocol import Results
+from eventide.operators.protocol import Results, Snapshot
 from eventide.operators.rows.order import order_rows
 from eventide.operators.shares import share_out
 from eventide.operators.threads import share_among_threads
@@ -47,6 +48,8 @@ class IntervalOperator(WatermarkOperator):
         self._n_threads = n_threads
         self._derive = load_derive(spec)
         self._opened = Opened.none(spec)
+        self._saved = SavedOpened(spec)
+        self._heads: dict[str, str] | None = None
 
     def process(self, block: pa.Table | None, watermark_us: int) -> Results:
         if block is not None and TS not in block.column_names:
@@ -71,12 +74,26 @@ class IntervalOperator(WatermarkOperator):
             soon = min(soon, self._opened.earliest_us + self.spec.gap_us - 1)
         return None if soon == MAX_US else max(soon, self._watermark_us + 1)
 
+    def snapshot(self) -> Snapshot:
+        self._opened = self._saved.save(self._opened, self._buffer.take_number)
+        base = super().snapshot()
+        return Snapshot(base.head, {**base.segments, **self._saved.segments()})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        segments = dict(snapshot.segments)
+        super().restore(Snapshot(snapshot.head, {}))
+        if self._heads is not None:
+            self._opened = self._saved.restore(self._heads, segments)
+        self._buffer.restore(segments, self._buffer.next_number)
+
     def _counters(self) -> dict[str, Any]:
-        return {**super()._counters(), "opened": self._opened.written()}
+        return {**super()._counters(), "opened_in": self._saved.heads(self._opened)}
 
     def _take_counters(self, head: dict[str, Any]) -> None:
         super()._take_counters(head)
-        self._opened = Opened.read(head["opened"], self.spec)
+        self._heads = head.get("opened_in")
+        if self._heads is None:
+            self._opened = Opened.read_head(head["opened"], self.spec)
 
     def _advance(self, watermark_us: int) -> Results:
         """What the events in (old watermark, new watermark] and the time itself decide."""
@@ -112,7 +129,10 @@ class IntervalOperator(WatermarkOperator):
         opened = np.zeros((n_codes, N_OPEN), dtype=np.int64)
         kept = empty_kept(spec, n_codes)
         cols = encode_columns(block, spec.encodings)
-        before.load(spec, slots_of(codes, before, spec), cols, opened, kept)
+        open_slots, homes = slots_of(codes, before, spec), no_homes(n_codes)
+        before.load(spec, open_slots, cols, opened, kept)
+        homes[open_slots] = before.homes
+        homes[slots] = -1
         mask = _frozen(numpy_int64(block.column(MASK)) if spec.is_masked else _AS_THEY_ARE)
         order = _AS_THEY_ARE
         if events is not None:
@@ -134,7 +154,7 @@ class IntervalOperator(WatermarkOperator):
             ends = opened[long]
             numbers = tuple(array[long] for array in kept)
             yield from rows_of(spec, block, ts_us, Closed(ends[:, FIRST], ends[:, LAST], ends[:, COUNT], numbers))
-        self._opened = Opened.of(spec, block, left[~over], opened, kept)
+        self._opened = Opened.of(spec, block, left[~over], opened, kept, homes)
 
     def _over(self, last_us: IntArray, watermark_us: int) -> Any:
         """Which open intervals no event can continue."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,27 +12,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from eventide.errors import InputError
-from eventide.kernels import near as plain_near
 from eventide.kernels import row_places as places
-from eventide.kernels.arrays import IndexArray, IntArray
-from eventide.operators.block import MAX_US, TS, numpy_int64
+from eventide.kernels.arrays import IntArray
+from eventide.operators.block import MAX_US, TS
+from eventide.operators.borders import Beginnings
 from eventide.operators.computed import Compute, cannot_compute
-from eventide.operators.encode import encode_columns
-from eventide.operators.generated import load_module, load_specialized
 from eventide.operators.holding import WatermarkOperator
-from eventide.operators.marked import MarkedBuffer
+from eventide.operators.marked import Held, MarkedBuffer
 from eventide.operators.protocol import Results
-from eventide.operators.rearrange import rearrange, rearrange_integers
 from eventide.operators.rows.interpret import interpreted_test
 from eventide.operators.rows.measures import Found, Measures
 from eventide.operators.rows.order import OrderedRows, order_rows
 from eventide.operators.rows.progress import Progress, split_sessions
 from eventide.operators.rows.spec import RowsSpec
+from eventide.operators.rows.walk import ROWS_PER_BATCH, Kernel, Search, Walk, load_kernel, times_in_order
 from eventide.operators.shares import share_out
-
-MATCHES_PER_BATCH = 1 << 16
-ROWS_PER_BATCH = 1 << 20
-_SKIP = {"past last": places.SKIP_PAST_LAST, "next": places.SKIP_NEXT}
 
 
 class RowsOperator(WatermarkOperator):
@@ -82,12 +76,32 @@ class RowsOperator(WatermarkOperator):
         if held is None:
             return
         spec, block = self.spec, held.block
-        ordered = order_rows(block, spec.layout.partition, spec.order, spec.tie_columns, self._n_threads)
-        ts_us = _times(spec, block, ordered.order, self._n_threads)
+        ordered, ts_us = self._order(block)
         ordered, is_open = self._cut(ordered, ts_us)
         progress = Progress.of(held, ordered, is_open)
-        measures = Measures(spec, block, ordered)
-        keeps = spec.rows == "all with unmatched"
+        yield from self._rows(block, ordered, ts_us, progress)
+        if watermark_us < MAX_US:
+            self._n_open = int(np.count_nonzero(progress.waits(ordered)))
+            self._next_us = progress.next_us(spec, ordered, ts_us, watermark_us)
+            self._buffer.mark(held, *progress.marks(spec, ordered))
+
+    def run_beginnings(self, block: pa.Table, part: Beginnings) -> Results:
+        """The rows of the matches that begin in a slice; the block holds all rows that they may look at."""
+        self._watermark_us = MAX_US
+        ordered, ts_us = self._order(block)
+        progress = Progress.of(Held(block, ()), ordered, np.zeros(1, dtype=np.bool_))
+        progress.limit(*part.rows(ts_us))
+        yield from self._rows(block, ordered, ts_us, progress)
+
+    def _order(self, block: pa.Table) -> tuple[OrderedRows, IntArray]:
+        """The order of the rows, and their times in it."""
+        spec = self.spec
+        ordered = order_rows(block, spec.layout.partition, spec.order, spec.tie_columns, self._n_threads)
+        return ordered, times_in_order(spec, block, ordered.order, self._n_threads)
+
+    def _rows(self, block: pa.Table, ordered: OrderedRows, ts_us: IntArray, progress: Progress) -> Results:
+        measures = Measures(self.spec, block, ordered)
+        keeps = self.spec.rows == "all with unmatched"
         for found in self._match(block, ordered, ts_us, progress):
             if keeps:
                 found.mark(progress.matched)
@@ -95,10 +109,6 @@ class RowsOperator(WatermarkOperator):
         if keeps:
             unmatched = np.flatnonzero(progress.decided() & ~progress.matched)
             yield from measures.unmatched(unmatched, ROWS_PER_BATCH)
-        if watermark_us < MAX_US:
-            self._n_open = int(np.count_nonzero(progress.waits(ordered)))
-            self._next_us = progress.next_us(spec, ordered, ts_us, watermark_us)
-            self._buffer.mark(held, *progress.marks(spec, ordered))
 
     def _cut(self, ordered: OrderedRows, ts_us: IntArray) -> tuple[OrderedRows, NDArray[np.bool_]]:
         """The partitions, where a long gap ends one and begins another, and to which of them more rows may come."""
@@ -115,14 +125,14 @@ class RowsOperator(WatermarkOperator):
     def _match(self, block: pa.Table, ordered: OrderedRows, ts_us: IntArray, progress: Progress) -> Iterator[Found]:
         """Matches, a bounded number at a time; each thread has a share of the partitions."""
         frontier_us = self._watermark_us + 1
-        search = _Search.of(self.spec, block, ordered, ts_us, progress.table, frontier_us, self._n_threads)
+        search = Search.of(self.spec, block, ordered, ts_us, progress.table, frontier_us, self._n_threads)
         kernel = self._kernel
         if self.spec.interpreted:
             # Functions of Python's: so the matcher runs as plain Python, too.
             holds = interpreted_test(kernel.tests[0], self.spec, block, ordered, self._compute)
             match_rows = getattr(kernel.match_rows, "py_func", kernel.match_rows)
             kernel = replace(kernel, match_rows=match_rows, tests=(holds, kernel.tests[1]))
-        walks = [_Walk(search, ordered.offsets, *share) for share in share_out(ordered.offsets, self._n_threads)]
+        walks = [Walk(search, ordered.offsets, *share) for share in share_out(ordered.offsets, self._n_threads)]
         with ThreadPoolExecutor(max_workers=len(walks) or 1) as pool:
             while walks:
                 stepped = list(pool.map(lambda walk: self._step(walk, kernel), walks))
@@ -132,7 +142,7 @@ class RowsOperator(WatermarkOperator):
                         raise self._skip_error(walk.problem)
                 walks = [walk for walk in walks if not walk.is_done]
 
-    def _step(self, walk: _Walk, kernel: Kernel) -> Found | None:
+    def _step(self, walk: Walk, kernel: Kernel) -> Found | None:
         try:
             return walk.step(kernel)
         except OverflowError as error:
@@ -150,199 +160,12 @@ class RowsOperator(WatermarkOperator):
         return InputError(f"{where}: it is the first row of the match, so matching would never end", hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """The arrays that all threads read."""
-
-    ts_us: IntArray
-    masks: IntArray
-    program: IndexArray
-    joins: IndexArray
-    bits: IndexArray
-    near_bits: IndexArray
-    tested: IndexArray
-    skip_members: IndexArray
-    limits: IntArray
-    progress: IntArray
-    n_folds: tuple[int, int, int]
-    n_mask_columns: int
-    n_near: int
-    cols: Any
-
-    @staticmethod
-    def of(
-        spec: RowsSpec,
-        block: pa.Table,
-        ordered: OrderedRows,
-        ts_us: IntArray,
-        progress: IntArray,
-        frontier_us: int,
-        n_threads: int,
-    ) -> _Search:
-        order = ordered.order
-        n_columns, n_near = len(spec.mask_columns), max(spec.nears, default=-1) + 1
-        masks = np.empty((n_columns + -(-n_near // 64), order.size), dtype=np.int64)
-        for i, name in enumerate(spec.mask_columns):
-            rearrange_integers(block.column(name), order, masks[i], n_threads)
-        n_labels = len(spec.program.labels)
-        skip_members = np.zeros(max(n_labels, 1), dtype=np.int32)
-        skip_members[list(spec.skip_members)] = 1
-        per_attempt = spec.is_timed or spec.depends_on_start
-        limits = [
-            spec.span_us,
-            _SKIP.get(spec.skip, places.SKIP_TO),
-            int(spec.skip == "last"),
-            places.MEMO_PER_ATTEMPT if per_attempt else places.MEMO_PER_PARTITION,
-            spec.program.n_registers,
-            spec.ahead,
-            frontier_us,
-            _first_bits(spec),
-        ]
-        return _Search(
-            ts_us=ts_us,
-            masks=masks,
-            program=spec.program.arrays(),
-            joins=spec.program.joins(spec.depends_on_path),
-            bits=np.array(spec.bits, dtype=np.int32),
-            near_bits=np.array([-1 if i < 0 else 64 * n_columns + i for i in spec.nears], dtype=np.int32),
-            tested=np.array(spec.tested, dtype=np.int32),
-            skip_members=skip_members,
-            limits=np.array(limits, dtype=np.int64),
-            progress=progress,
-            n_folds=spec.n_folds,
-            n_mask_columns=n_columns,
-            n_near=n_near,
-            cols=encode_columns(block, spec.encodings, order, n_threads),
-        )
-
-
-def _first_bits(spec: RowsSpec) -> int:
-    """The bits of the first mask of which a match's first row has one; 0: nothing is known of it."""
-    bits = [spec.bits[label] for label in spec.program.first_labels() or ()]
-    return sum(1 << bit for bit in bits) if all(0 <= bit < 64 for bit in bits) else 0
-
-
-def _times(spec: RowsSpec, block: pa.Table, order: IntArray, n_threads: int) -> IntArray:
-    if not spec.is_timed:
-        return np.empty(0, np.int64)
-    return rearrange(numpy_int64(block.column(TS)), order, n_threads)
-
-
-class _Walk:
-    """One thread's way through partitions `start` to `stop`, with its own room to work in."""
-
-    def __init__(self, search: _Search, offsets: IntArray, start: int, stop: int) -> None:
-        self._search = search
-        self._offsets = offsets
-        self._start, self._stop = start, stop
-        self._is_marked = False
-        self._state = np.array([start, -1, 1, 0, 0], dtype=np.int64)
-        largest = int(np.diff(offsets[start : stop + 1]).max(initial=0))
-        n_numbers = int(np.where(search.joins >= 0, search.joins + search.program[:, 3] + 1, 0).max(initial=0))
-        self._tried = np.zeros(n_numbers * (largest + 1), dtype=np.int32)
-        self._make_room(1 << 10)
-        self._out = np.empty((MATCHES_PER_BATCH, 4), dtype=np.int64)
-        self._out_path = np.empty(min(ROWS_PER_BATCH, 4 * int(offsets[stop] - offsets[start]) + 1), dtype=np.int32)
-        n_integers, n_doubles, n_counts = search.n_folds
-        depth = largest if n_counts else 0
-        self._folds = (
-            np.empty((n_integers, depth), np.int64),
-            np.empty((n_doubles, depth)),
-            np.empty((n_counts, depth), np.int64),
-        )
-
-    @property
-    def is_done(self) -> bool:
-        return bool(self._state[places.PARTITION] >= self._stop)
-
-    @property
-    def problem(self) -> int:
-        """What the user must hear of."""
-        return int(self._state[places.PROBLEM])
-
-    def _make_room(self, size: int) -> None:
-        self._path = np.empty((3, size), dtype=np.int32)
-        self._stack = np.empty((3, size), dtype=np.int32)
-        self._trail = np.empty(size, dtype=np.int64)
-
-    def step(self, kernel: Kernel) -> Found | None:
-        """The next matches; None when a call found none."""
-        search = self._search
-        if not self._is_marked:
-            self._is_marked = True
-            kernel.mark_near(
-                self._offsets, self._start, self._stop, search.n_near, search.n_mask_columns, search.masks, search.cols
-            )
-        n: int = kernel.match_rows(
-            self._offsets,
-            self._stop,
-            search.ts_us,
-            search.masks,
-            search.program,
-            search.joins,
-            search.bits,
-            search.near_bits,
-            search.tested,
-            search.skip_members,
-            search.limits,
-            search.progress,
-            self._state,
-            self._tried,
-            self._path,
-            self._stack,
-            self._trail,
-            self._folds,
-            kernel.tests,
-            search.cols,
-            self._out,
-            self._out_path,
-        )
-        found = None
-        if n:
-            used = self._out_path[: self._out[n - 1, 3]]
-            labels, excluded = search.program[:, 1][used], search.program[:, 2][used] != 0
-            found = Found.of(self._out[:n], self._offsets, labels, excluded)
-        if self.problem == places.OUTPUT_FULL:
-            self._out_path = np.empty(4 * self._out_path.size, dtype=np.int32)
-        elif self.problem == places.WORK_FULL:
-            self._make_room(4 * self._trail.size)
-        else:
-            return found
-        self._state[places.PROBLEM] = places.NO_PROBLEM
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """The matcher, with what belongs to one query."""
-
-    match_rows: Any
-    mark_near: Any
-    tests: tuple[Any, Any]  # holds, fold
-
-
-def load_kernel(spec: RowsSpec) -> Kernel:
-    """The matcher with the query's conditions."""
-    # Importing it compiles it, once per machine: not before a query needs it.
-    from eventide.kernels import rows
-
-    marks, tests = plain_near, rows.NO_TESTS
-    if spec.near_source is not None:
-        marks = load_specialized(plain_near, {"near": spec.near_source})
-    if spec.tests_source is not None:
-        made = load_module(spec.tests_source)
-        tests = (made.holds, made.fold)
-    return Kernel(rows.match_rows, marks.mark_near, tests)
-
-
 def warm(spec: RowsSpec) -> None:
     """Compile the spec's matcher into the cache, so that workers that share it only load it."""
     empty = pa.table({name: pa.array([], pa.int64()) for name in (TS, *spec.mask_columns)})
     nothing = OrderedRows(np.empty(0, np.int64), np.zeros(1, np.int64))
     search = replace(
-        _Search.of(
-            replace(spec, encodings=()), empty, nothing, np.empty(0, np.int64), np.empty((0, 3), np.int64), 0, 1
-        ),
+        Search.of(replace(spec, encodings=()), empty, nothing, np.empty(0, np.int64), np.empty((0, 4), np.int64), 0, 1),
         cols=(np.empty((0, 0), np.int64), np.empty((0, 0)), np.empty((0, 0), np.bool_)),
     )
-    _Walk(search, nothing.offsets, 0, 0).step(load_kernel(spec))
+    Walk(search, nothing.offsets, 0, 0).step(load_kernel(spec))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventide.kernels.arrays import IntArray
-from eventide.kernels.row_places import IS_OPEN, NEXT_NUMBER, NEXT_ROW
+from eventide.kernels.row_places import IS_OPEN, NEXT_NUMBER, NEXT_ROW, STOP_ROW
 from eventide.operators.block import MAX_US
 from eventide.operators.marked import GONE, Held, Marks
 from eventide.operators.rows.order import OrderedRows
@@ -49,8 +49,8 @@ class Progress:
         """As the marks tell it; without any, from the first row of each partition."""
         offsets = ordered.offsets
         low = offsets[:-1]
-        table = np.zeros((low.size, 3), dtype=np.int64)
-        table[:, NEXT_ROW], table[:, NEXT_NUMBER] = low, 1
+        table = np.zeros((low.size, 4), dtype=np.int64)
+        table[:, NEXT_ROW], table[:, NEXT_NUMBER], table[:, STOP_ROW] = low, 1, offsets[1:]
         matched = np.zeros(ordered.order.size, dtype=np.bool_)
         if held.marks is not None:
             marks = held.marks[ordered.order]
@@ -64,6 +64,11 @@ class Progress:
                 table[begun, NEXT_NUMBER] = np.maximum(numbers[begun], 1)
         table[:, IS_OPEN] = is_open
         return Progress(table, table[:, NEXT_ROW].copy(), matched)
+
+    def limit(self, first: int, stop: int) -> None:
+        """In the one partition matches begin from a row on and before another."""
+        self.table[0, [NEXT_ROW, STOP_ROW]] = first, stop
+        self.first[0] = first
 
     def decided(self) -> NDArray[np.bool_]:
         """The rows, in row order, that no later attempt can begin at, and that some earlier call had not passed."""

@@ -50,12 +50,30 @@ class SituationOperator(WatermarkOperator):
         self.n_threads = n_threads
         self._known: pa.Table | None = None
         self._known_number = -1
+        self._until_us = OPEN - 1
 
     def process(self, block: pa.Table | None, watermark_us: int) -> Results:
         if block is not None:
             self._buffer.append(self._without_late(block))
         yield from self._advance(max(watermark_us, self._watermark_us))
         self._buffer.purge(older_than_us=self._watermark_us + 1)
+
+    def finish_until(self, until_us: int) -> Results:
+        """`finish` without the matches that are decided later."""
+        self._until_us = until_us
+        yield from self.finish()
+
+    def look_back(self, block: pa.Table, watermark_us: int) -> None:
+        """Begin at a watermark with the situations of the events before it, as if their matches had been returned."""
+        self._watermark_us = watermark_us
+        if not block.num_rows:
+            return
+        known = nothing_known(self.spec, block.schema)
+        given = read_input(block, known, self.spec, self.n_threads)
+        measures = Measures(self.spec, block, known, given, self.n_threads)
+        runs = self._derive(given, (0, given.n_partitions), closes=False)
+        self._known = self._keep(runs, given, measures, block, known)
+        self._known_number = self._buffer.take_number()
 
     def open_runs(self) -> int:
         """Situations that have begun and not ended, as of the watermark."""
@@ -102,7 +120,7 @@ class SituationOperator(WatermarkOperator):
         n_shares = max(1, min(self.n_threads, block.num_rows // _EVENTS_PER_SHARE))
         shares = given.share(n_shares)
         measures = Measures(self.spec, block, known, given, self.n_threads)
-        times = (newer_than_us, min(watermark_us, OPEN - 1))
+        times = (newer_than_us, min(watermark_us, self._until_us))
         # Partitions on threads of their own, or, where they are few, stretches of time.
         inner = self.n_threads if len(shares) == 1 and n_shares > 1 else 1
         if len(shares) == 1:

@@ -88,20 +88,24 @@ def operator_lines(spec: SituationSpec) -> list[str]:
     ]
 
 
-def distribution_line(spec: SituationSpec, plan: Bound, engine: str, n_rows: int | None) -> str:
-    """Where the work is done."""
+def distribution_line(
+    spec: SituationSpec, plan: Bound, engine: str, n_rows: int | None, chosen: str | None = None
+) -> str:
+    """Where the work is done; `chosen` is the engine's word on how these events are shared out."""
     seen = "" if n_rows is None else f" ({n_rows:,} events)"
+    if engine == "spark" and chosen is not None:
+        return f"spark{seen}: {chosen}"
     if engine == "spark stream" and spec.within_us is None:
         return "spark stream: refused, because no situation can be forgotten: add WITHIN 1 hour"
     if not plan.partition:
         if engine == "local":
             return f"local{seen}: one pass derives, stretches of time are matched on all cores"
         if engine == "spark":
-            return f"spark{seen}: tasks derive slices of time, one task puts them together and matches; few events: one"
+            return f"spark{seen}: tasks derive slices of time, then match stretches of it; few events: one task"
         return "spark stream: one bucket, because there is no partition column"
     keys = ", ".join(plan.partition)
     if engine == "local":
         return f"local{seen}: partitions by {keys} are shared out over all cores"
-    few = "; with a hot key, or few events that matter, tasks derive slices of time first"
+    few = "; with a hot key, or few events that matter, tasks derive slices of time first, and match a hot key by time"
     sliced = few if engine == "spark" else ""
     return f"{engine}{seen}: hash of {keys} to buckets, one operator per bucket{sliced}"

@@ -1,0 +1,71 @@
+"""Where MATCH_RECOGNIZE would go on after an attempt at each row: what tells borders at which slices may begin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from eventide.kernels.arrays import IntArray
+from eventide.kernels.row_places import NEXT_ROW
+from eventide.operators.borders import NextRows, Reach
+from eventide.operators.marked import Held
+from eventide.operators.rows.measures import Found
+from eventide.operators.rows.order import order_rows
+from eventide.operators.rows.progress import Progress
+from eventide.operators.rows.spec import RowsSpec
+from eventide.operators.rows.walk import Search, Walk, load_kernel, times_in_order
+
+MOST_TAKEN = 8  # rows of matches for each row: more would cost more than slices gain
+
+
+def reach_of(spec: RowsSpec) -> Reach | None:
+    """What a match may look at; None where a match depends on more than where matching goes on."""
+    sees_others = spec.rows == "all with unmatched" and spec.skip != "past last"
+    if spec.window_us is None or spec.ttl_us is not None or spec.layout.partition or spec.interpreted:
+        return None
+    return None if spec.shows_number or sees_others else Reach(spec.window_us, spec.n_kept, spec.ahead)
+
+
+def next_rows(spec: RowsSpec, block: pa.Table, frontier_us: int) -> NextRows | None:
+    """Of all rows before an instant; None where that costs too much, or an attempt there would fail."""
+    ordered = order_rows(block, (), spec.order, spec.tie_columns)
+    ts_us = times_in_order(spec, block, ordered.order, 1)
+    n = ts_us.size
+    goes_on = np.arange(1, n + 1)
+    if spec.skip == "next" or not n:
+        return NextRows(ts_us, goes_on, n)
+    progress = Progress.of(Held(block, ()), ordered, np.ones(1, dtype=np.bool_))
+    search = Search.of(replace(spec, skip="next"), block, ordered, ts_us, progress.table, frontier_us, 1)
+    walk, kernel, n_taken = Walk(search, ordered.offsets, 0, 1), load_kernel(spec), 0
+    while not walk.is_done and n_taken <= MOST_TAKEN * n:
+        try:
+            found = walk.step(kernel)
+        except OverflowError:
+            return None
+        if found is None:
+            continue
+        length = _skipped(spec, found)
+        if length is None:
+            return None
+        goes_on[found.first] = found.first + length
+        n_taken += found.labels.size
+    return NextRows(ts_us, goes_on, int(progress.table[0, NEXT_ROW])) if walk.is_done else None
+
+
+def _skipped(spec: RowsSpec, found: Found) -> IntArray | None:
+    """How many rows from its first one on a match skips; None where one has no row to skip to, or it is the first."""
+    if spec.skip == "past last":
+        return np.maximum(found.length, 1)
+    skipped = np.ones(found.first.size, dtype=np.int64)
+    _, match, depth = found.spread()
+    is_member = np.isin(found.labels, spec.skip_members)
+    match, depth = match[is_member], depth[is_member]
+    if spec.skip == "first":
+        match, depth = match[::-1], depth[::-1]
+    target = np.zeros(found.first.size, dtype=np.int64)
+    target[match] = depth  # of several, the last one stays
+    is_some = found.length > 0
+    skipped[is_some] = target[is_some]
+    return skipped if skipped.all() else None

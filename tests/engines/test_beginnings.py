@@ -160,6 +160,32 @@ def test_matches_of_two_rows_each_have_no_border() -> None:
     assert cut.counts == [1]
 
 
+def test_a_slice_may_begin_in_the_middle_of_an_instant() -> None:
+    """Rows 1 and 2 are a match, 5 and 6 and so on; rows 2 and 3 would be one, if matching went on at row 2."""
+    cut = Cut([5, 15])
+    table = pa.table({"ts": [i // 2 for i in range(60)], "v": list(range(60))})
+    clause = "ORDER BY ts, v MEASURES first(A.v) AS a PATTERN (A B) WITHIN 3 seconds DEFINE A AS v % 4 IN (1, 2)"
+    with cut.patch():
+        found = recognize(clause, table, ts_unit="s")
+    assert found.column("a").to_pylist() == list(range(1, 60, 4))
+    assert cut.counts == [3]
+
+
+@pytest.mark.parametrize(
+    ("to", "expected"), [("LAST", range(0, 35, 5)), ("FIRST", sorted([*range(0, 35, 5), *range(2, 30, 5)]))]
+)
+def test_a_slice_begins_where_skip_leads(to: str, expected: Sequence[int]) -> None:
+    """At row 12 a match could begin that the one from row 10 on skips, or does not."""
+    cut = Cut([12])
+    table = pa.table({"ts": list(range(35)), "v": list(range(35))})
+    clause = f"""ORDER BY ts MEASURES first(A.v) AS a AFTER MATCH SKIP TO {to} B PATTERN (A B{{3}}) WITHIN 5 seconds
+        DEFINE A AS v % 5 IN (0, 2)"""
+    with cut.patch():
+        found = recognize(clause, table, ts_unit="s")
+    assert found.column("a").to_pylist() == list(expected)
+    assert cut.counts == [2]
+
+
 def test_matches_that_are_numbered_are_not_cut() -> None:
     cut = Cut([20])
     table = pa.table({"ts": pa.array(range(40), pa.int64())})

@@ -20,12 +20,28 @@ from eventide.operators.rows.walk import Search, Walk, load_kernel, times_in_ord
 MOST_TAKEN = 8  # rows of matches for each row: more would cost more than slices gain
 
 
+def why_whole(spec: RowsSpec) -> str | None:
+    """Why the rows are not cut by time: a match depends on more than where matching goes on."""
+    if spec.layout.partition:
+        return "partitions are worked off apart"
+    if spec.window_us is None:
+        return "without WITHIN a match may have any length"
+    if spec.ttl_us is not None:
+        return "state_ttl ends what has begun anywhere"
+    if spec.shows_number:
+        return "MATCH_NUMBER() counts all matches"
+    if spec.interpreted:
+        return "a condition is evaluated row by row"
+    if spec.rows == "all with unmatched" and spec.skip != "past last":
+        return "rows without a match are shown, and matches may overlap"
+    return None
+
+
 def reach_of(spec: RowsSpec) -> Reach | None:
-    """What a match may look at; None where a match depends on more than where matching goes on."""
-    sees_others = spec.rows == "all with unmatched" and spec.skip != "past last"
-    if spec.window_us is None or spec.ttl_us is not None or spec.layout.partition or spec.interpreted:
+    """What a match may look at; None where the rows are not cut."""
+    if spec.window_us is None or why_whole(spec) is not None:
         return None
-    return None if spec.shows_number or sees_others else Reach(spec.window_us, spec.n_kept, spec.ahead)
+    return Reach(spec.window_us, spec.n_kept, spec.ahead)
 
 
 def next_rows(spec: RowsSpec, block: pa.Table, frontier_us: int) -> NextRows | None:

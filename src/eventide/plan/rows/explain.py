@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eventide.lang.rows.tree import RowQuery
 from eventide.lang.rows.write import write_clause
+from eventide.operators.rows.attempts import why_whole
 from eventide.operators.rows.spec import RowsSpec
 from eventide.plan.physical import Physical
 from eventide.plan.rows.streams import memory_lines
@@ -24,7 +25,19 @@ def explain_rows(query: RowQuery, physical: Physical, *, on_stream: bool = False
         how = ["hash of the partition columns to buckets, one operator with its own state per bucket"]
         skew = hot_key_lines(physical)
         sections["Distribution"] = "\n".join([*how, *skew] if skew else ["one bucket: there is no partition column"])
+    elif not on_stream and not spec.layout.partition:
+        sections["Distribution"] = _distribution(spec)
     return "\n\n".join(f"{title}\n{_indented(text)}" for title, text in sections.items())
+
+
+def _distribution(spec: RowsSpec) -> str:
+    whole = why_whole(spec)
+    if whole is not None:
+        return f"one thread, or one task: there is no partition column, and {whole}"
+    return (
+        "no partition column; many rows are cut by time for threads or tasks, at rows where matching goes on whatever "
+        "was matched before; few rows, or no such rows: one"
+    )
 
 
 def _conditions(spec: RowsSpec) -> str:

@@ -63,7 +63,7 @@ def in_one_partition(case: Case) -> Case:
     return replace(case, clause=clause, rows=rows)
 
 
-@settings(max_examples=400 if WITHOUT_JIT else 5, **QUICK)
+@settings(max_examples=400 if WITHOUT_JIT else 2, **QUICK)
 @given(cases(max_rows=14).map(in_one_partition), cuts)
 def test_rows_in_slices_are_the_oracles(case: Case, seconds: list[int]) -> None:
     cut = Cut(seconds)
@@ -74,7 +74,7 @@ def test_rows_in_slices_are_the_oracles(case: Case, seconds: list[int]) -> None:
             check(case, embedded)
 
 
-@settings(max_examples=250 if WITHOUT_JIT else 5, **QUICK)
+@settings(max_examples=250 if WITHOUT_JIT else 1, **QUICK)
 @given(detection.cases(most=10), st.integers(1, 3), st.sampled_from(["no_skip", "next", "past_last"]), cuts)
 def test_builder_patterns_in_slices_find_the_oracles_matches(
     case: detection.Case, window: int, skip: str, seconds: list[int]

@@ -98,7 +98,7 @@ def find_border(rows: NextRows, bound_us: int, reach: Reach) -> Border | None:
 
     >>> rows = NextRows(np.array([0, 10, 20, 30, 40, 50, 60]), np.array([1, 2, 4, 5, 5, 6, 7]), 7)
     >>> find_border(rows, 30, Reach(window_us=15))
-    Border(place=Place(us=40, rank=0), from_us=40, until_us=56)
+    Border(place=Place(us=40, rank=0), from_us=40, until_us=61)
     >>> find_border(rows, 20, Reach(window_us=100)) is None
     True
     """

@@ -242,7 +242,7 @@ def _spark_slices(one_task: bool) -> Callable[[Path, Context], Run]:
             from eventide.engines.distribution import KEYS, Choice
             from eventide.engines.spark import run
 
-            run.choose_for_files = lambda *_: Choice(KEYS, "asked for")  # type: ignore[attr-defined]
+            run.choose_for_files = lambda *_, **__: Choice(KEYS, "asked for")  # type: ignore[attr-defined]
         asked = query("PATTERN (SEQ(A+, B))+ RETURN COUNT(*) AS n", counts="log2")
         return lambda: Outcome(round(asked.run(path, engine="spark", spark=spark).toArrow().column("n")[0].as_py()))
 

@@ -23,6 +23,7 @@ MODULES = (
     "benchmarks.rules",
     "benchmarks.extremes",
     "benchmarks.rows",
+    "benchmarks.row_slices",
     "benchmarks.peers",
     "benchmarks.scale",
     "benchmarks.trends",

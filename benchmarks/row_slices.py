@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 
+from benchmarks.alone import use_cores, use_one_task
 from benchmarks.registry import Context, Outcome, Run, benchmark
 from benchmarks.sequence import typed_file
 from benchmarks.session import start_session
@@ -30,9 +30,7 @@ def _matches(rows: pa.Table) -> Outcome:
 def _local(n_threads: int | None) -> Callable[[Path, Context], Run]:
     def setup(path: Path, context: Context) -> Run:
         if n_threads is not None:
-            os.sched_setaffinity(0, set(list(os.sched_getaffinity(0))[:n_threads]))
-            os.cpu_count = lambda: n_threads  # type: ignore[assignment]
-            pa.set_cpu_count(n_threads)
+            use_cores(n_threads)
         recognize = _recognizer()
         return lambda: _matches(recognize(str(path)))
 
@@ -47,10 +45,7 @@ def _spark(one_task: bool) -> Callable[[Path, Context], Run]:
     def setup(path: Path, context: Context) -> Run:
         spark = start_session()
         if one_task:
-            from eventide.engines.distribution import KEYS, Choice
-            from eventide.engines.spark import run
-
-            run.choose_for_files = lambda *_, **__: Choice(KEYS, "asked for")  # type: ignore[attr-defined]
+            use_one_task()
         recognize = _recognizer()
         return lambda: _matches(recognize(str(path), engine="spark", spark=spark).toArrow())
 

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numba import njit
 
+from benchmarks.alone import use_cores, use_one_task
 from benchmarks.limits import scan
 from benchmarks.registry import Context, Outcome, Run, benchmark
 from benchmarks.sequence import COLUMNS, N_KEYS, TYPED, typed_file
@@ -222,9 +223,7 @@ def trend_slices(context: Context) -> Path:
 def _slices(n_threads: int | None) -> Callable[[Path, Context], Run]:
     def setup(path: Path, context: Context) -> Run:
         if n_threads is not None:
-            os.sched_setaffinity(0, set(list(os.sched_getaffinity(0))[:n_threads]))
-            os.cpu_count = lambda: n_threads  # type: ignore[assignment]
-            pa.set_cpu_count(n_threads)
+            use_cores(n_threads)
         asked = query("PATTERN (SEQ(A+, B))+ RETURN COUNT(*) AS n", counts="log2")
         return lambda: Outcome(round(asked.run(path).column("n")[0].as_py()))
 
@@ -239,10 +238,7 @@ def _spark_slices(one_task: bool) -> Callable[[Path, Context], Run]:
     def setup(path: Path, context: Context) -> Run:
         spark = start_session()
         if one_task:
-            from eventide.engines.distribution import KEYS, Choice
-            from eventide.engines.spark import run
-
-            run.choose_for_files = lambda *_, **__: Choice(KEYS, "asked for")  # type: ignore[attr-defined]
+            use_one_task()
         asked = query("PATTERN (SEQ(A+, B))+ RETURN COUNT(*) AS n", counts="log2")
         return lambda: Outcome(round(asked.run(path, engine="spark", spark=spark).toArrow().column("n")[0].as_py()))
 

@@ -1,0 +1,22 @@
+"""What makes a variant work on its own: on so many cores of this process, or in one task of Spark's."""
+
+from __future__ import annotations
+
+import os
+
+import pyarrow as pa
+
+
+def use_cores(n: int) -> None:
+    """Leave this process so many cores."""
+    os.sched_setaffinity(0, set(list(os.sched_getaffinity(0))[:n]))
+    os.cpu_count = lambda: n  # type: ignore[assignment]
+    pa.set_cpu_count(n)
+
+
+def use_one_task() -> None:
+    """Have Spark work on files by key: without keys in one task."""
+    from eventide.engines.distribution import KEYS, Choice
+    from eventide.engines.spark import run
+
+    run.choose_for_files = lambda *_, **__: Choice(KEYS, "asked for")  # type: ignore[attr-defined]

@@ -14,6 +14,7 @@ from eventide.engines.spark.exchange import Batches, Cutter, blocks_from_datafra
 from eventide.engines.spark.parallelism import count_buckets, threads_of_one_task
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
+from eventide.engines.spark.workers import settled
 from eventide.operators.block import MIN_US, from_bytes
 from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Results
@@ -29,7 +30,9 @@ def run(blocks: DataFrame, physical: Physical, spark: SparkSession, n_buckets: i
     ensure_shipped(spark)
     n_buckets = n_buckets or count_buckets(spark)
     match, schema = matcher(physical)
-    rows = blocks.repartitionById(n_buckets, "bucket").mapInArrow(lambda batches: match(read_blocks(batches)), schema)
+    rows = blocks.repartitionById(n_buckets, "bucket").mapInArrow(
+        settled(lambda batches: match(read_blocks(batches))), schema
+    )
     return project(rows, physical)
 
 
@@ -54,7 +57,7 @@ def run_pieces(
         for _ in batches:
             pass
 
-    return project(spark.range(0, 1, 1, 1).mapInArrow(read_and_match, schema), physical)
+    return project(spark.range(0, 1, 1, 1).mapInArrow(settled(read_and_match), schema), physical)
 
 
 def matcher(physical: Physical, n_threads: int = 1) -> tuple[Callable[[Iterable[pa.Table]], Batches], StructType]:

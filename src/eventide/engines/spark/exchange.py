@@ -18,6 +18,7 @@ from eventide.engines.distribution import share_out
 from eventide.engines.intake import take_in
 from eventide.engines.parquet import Piece, read_piece
 from eventide.engines.raw_columns import duckdb_text, raw_columns
+from eventide.engines.spark.workers import settled
 from eventide.operators.block import MASK, TS, cut, to_bytes
 from eventide.plan.physical import Intake, Physical
 
@@ -102,7 +103,7 @@ def blocks_from_dataframe(df: DataFrame, physical: Physical, n_buckets: int) -> 
     def make_blocks(batches: Batches) -> Batches:
         yield from cutter.rows(pa.Table.from_batches([batch]) for batch in batches)
 
-    return select_events(df, physical).mapInArrow(make_blocks, BLOCK_SCHEMA)
+    return select_events(df, physical).mapInArrow(settled(make_blocks), BLOCK_SCHEMA)
 
 
 def blocks_from_paths(
@@ -125,7 +126,7 @@ def blocks_from_paths(
         yield from cutter.rows(table for task in tasks for table in read(shares[task]))
 
     # A range has one number in each of its partitions, without an exchange.
-    return spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(make_blocks, BLOCK_SCHEMA)
+    return spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(settled(make_blocks), BLOCK_SCHEMA)
 
 
 def reader(

@@ -16,6 +16,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from eventide.engines.spark.counters import SOURCE, unique
 from eventide.engines.spark.payloads import Payload, make_payload
+from eventide.engines.spark.ship import ensure_shipped
 from eventide.errors import InputError
 
 REASON = "__eventide_reason"
@@ -33,6 +34,8 @@ _READING = {
     "kafkaConsumer.pollTimeoutMs": _AWAY_MS,
     # What a producer has taken back is not an event.
     "kafka.isolation.level": "read_committed",
+    # Records are fetched by the megabyte anyway; handing them out by 500 took a quarter off the speed of reading.
+    "kafka.max.poll.records": "10000",
 }
 _WRITING = {
     "kafka.max.block.ms": _AWAY_MS,
@@ -62,6 +65,7 @@ def read_topic(
     prefixes = ("json.", "avro.")
     parsing = {name.split(".", 1)[1]: value for name, value in settings.items() if name.startswith(f"{format}.")}
     reading = {**_READING, **{name: value for name, value in settings.items() if not name.startswith(prefixes)}}
+    ensure_shipped(spark)
     payload = explained(lambda: make_payload(format, schema, ts, parsing, registry_header))
     taken = [name for name in payload.columns if metadata and name in METADATA]
     if taken:
@@ -85,8 +89,8 @@ def _events(raw: DataFrame, payload: Payload, metadata: bool) -> DataFrame:
     names = [*payload.columns, *places]
     parsed = payload.parse(kept, list(places), REASON, in_words=False).observe(
         unique(SOURCE),
-        sf.count_if(sf.col(REASON).isNull()).alias("events"),
-        sf.count_if(sf.col(REASON).isNotNull()).alias("bad_records"),
+        (sf.count(sf.lit(1)) - sf.count(REASON)).alias("events"),
+        sf.count(REASON).alias("bad_records"),
     )
     good = parsed.filter(sf.col(REASON).isNull()).select(*(_quoted(name) for name in names))
     return good.withColumnsRenamed({f"__eventide_{name}": name for name in METADATA}) if metadata else good

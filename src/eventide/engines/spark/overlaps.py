@@ -26,6 +26,7 @@ from eventide.engines.spark.exchange import (
 )
 from eventide.engines.spark.parallelism import count_buckets
 from eventide.engines.spark.ship import ensure_shipped
+from eventide.engines.spark.workers import settled
 from eventide.operators.block import TS, concatenate, from_bytes, to_bytes, within
 from eventide.operators.factory import make_operator
 from eventide.operators.time_slices import Part, around, make_parts, overlap_us, run_part
@@ -53,7 +54,7 @@ def run_paths(
             for task in (task for batch in batches for task in batch.column(0).to_pylist()):
                 yield from _block_rows((take_in(table, intake)[0] for table in read(shares[task])), parts)
 
-        blocks = spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(make_blocks, BLOCK_SCHEMA)
+        blocks = spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(settled(make_blocks), BLOCK_SCHEMA)
         return _match_exchanged(blocks, parts, physical)
     match, schema = _matcher(physical)
 
@@ -61,7 +62,7 @@ def run_paths(
         for task in (task for batch in batches for task in batch.column(0).to_pylist()):
             yield from match((take_in(table, intake)[0] for table in read(choice.shares[task])), parts[task])
 
-    return project(spark.range(0, len(parts), 1, len(parts)).mapInArrow(read_and_match, schema), physical)
+    return project(spark.range(0, len(parts), 1, len(parts)).mapInArrow(settled(read_and_match), schema), physical)
 
 
 def run_frame(df: DataFrame, physical: Physical) -> DataFrame | None:
@@ -130,7 +131,7 @@ def _exchanged(df: DataFrame, physical: Physical, parts: Sequence[Part | _Region
         tables = (pa.Table.from_batches([batch]) for batch in batches)
         yield from _block_rows((take_in(table, intake)[0] for table in tables), parts)
 
-    return select_events(df, physical).mapInArrow(make_blocks, BLOCK_SCHEMA)
+    return select_events(df, physical).mapInArrow(settled(make_blocks), BLOCK_SCHEMA)
 
 
 def _block_rows(blocks: Iterable[pa.Table], parts: Sequence[Part | _Region]) -> Batches:
@@ -153,7 +154,7 @@ def _match_exchanged(blocks: DataFrame, parts: Sequence[Part], physical: Physica
         for number, mine in held.items():
             yield from match(mine, parts[number])
 
-    return project(blocks.repartitionById(len(parts), "bucket").mapInArrow(match_blocks, schema), physical)
+    return project(blocks.repartitionById(len(parts), "bucket").mapInArrow(settled(match_blocks), schema), physical)
 
 
 def _matcher(physical: Physical) -> tuple[Callable[[Iterable[pa.Table], Part], Batches], StructType]:

@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType, TimestampType
 
+from eventide.engines.json_records import TYPES, read_json
+from eventide.engines.spark.workers import settled
 from eventide.errors import InputError, did_you_mean
 
 _KEY, _VALUE, _TIME = "__eventide_key_in", "__eventide_value_in", "__eventide_time_in"
-_PARSED, _CORRUPT, _TEXT = "__eventide_parsed", "__eventide_corrupt", "__eventide_text"
+_READ, _PARSED, _CORRUPT, _TEXT = "__eventide_read", "__eventide_parsed", "__eventide_corrupt", "__eventide_text"
 _END = "__eventide_end"
 # Put behind an Avro record: a reader that stops before or after it has not read what the writer wrote.
 _END_BYTES = bytes.fromhex("9be1a753c0d4f28e")
@@ -52,9 +58,12 @@ class Payload(ABC):
 
     def _reason(self, found: Mapping[str, Column], in_words: bool) -> Column:
         nulls = [(found[name].isNull(), sf.lit(f"{name} is NULL or missing")) for name in self._required_in_order()]
+        reasons = [*self._reasons(found), *nulls]
+        if not in_words:
+            return sf.when(reduce(or_, (condition for condition, _ in reasons)), "bad")
         chosen = sf.when(sf.lit(False), "")
-        for condition, text in [*self._reasons(found), *nulls]:
-            chosen = chosen.when(condition, text if in_words else "bad")
+        for condition, text in reasons:
+            chosen = chosen.when(condition, text)
         return chosen
 
     def _required_in_order(self) -> list[str]:
@@ -73,9 +82,35 @@ class Json(Payload):
     options: Mapping[str, str]
 
     def parse(self, raw: DataFrame, keep: Sequence[str], reason: str, in_words: bool = True) -> DataFrame:
-        text = raw.select(*keep, sf.col(_VALUE).cast("string").alias(_TEXT))
-        parsed = text.withColumn(_PARSED, sf.from_json(_TEXT, self._read_as(), self._settings()))
+        """Words need the record's text, so with them Spark parses all; without, only what Arrow leaves to it."""
+        text = sf.col(_VALUE).cast("string").alias(_TEXT)
+        by_spark = sf.from_json(_TEXT, self._read_as(), self._settings())
+        if in_words or not self._is_for_arrow():
+            parsed = raw.select(*keep, text).withColumn(_PARSED, by_spark)
+        else:
+            read = self._read_with_arrow(raw.select(*keep, _VALUE))
+            parsed = read.select(*keep, _READ, text).withColumn(_PARSED, sf.coalesce(_READ, by_spark))
         return self._finish(parsed, {field.name: self._column(field) for field in self.schema}, keep, reason, in_words)
+
+    def _is_for_arrow(self) -> bool:
+        """Options change what Spark takes for a value."""
+        return not self.options and all(f.dataType.typeName() in TYPES or self._is_cast(f) for f in self.schema)
+
+    def _read_with_arrow(self, raw: DataFrame) -> DataFrame:
+        """With a struct of the columns where Arrow has read the record; there the value is NULL."""
+        types = {field.name: TYPES[field.dataType.typeName()] for field in self._read_as()}
+        columns = pa.schema([(name, types[name]) for name in self.columns])
+
+        def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                values = batch.column(_VALUE)
+                table, is_read = read_json(values, columns)
+                arrays = [*(column.combine_chunks() for column in table.columns), pa.nulls(len(values), pa.string())]
+                struct = pa.StructArray.from_arrays(arrays, names=list(types), mask=pa.array(~is_read))
+                left = pc.if_else(pa.array(is_read), None, values)
+                yield batch.set_column(batch.num_columns - 1, _VALUE, left).append_column(_READ, struct)
+
+        return raw.mapInArrow(settled(read), StructType([*raw.schema.fields, StructField(_READ, self._read_as())]))
 
     def _read_as(self) -> StructType:
         fields = [StructField(f.name, StringType() if self._is_cast(f) else f.dataType) for f in self.schema]
@@ -97,7 +132,7 @@ class Json(Payload):
         wrong = sf.array_join(sf.array(*(self._wrong(field, found[field.name]) for field in self.schema)), "; ")
         is_cast = [(field.name, found[field.name]) for field in self.schema if self._is_cast(field)]
         return [
-            (text.isNull(), sf.lit("the value is NULL")),
+            (text.isNull() & sf.col(_PARSED).isNull(), sf.lit("the value is NULL")),
             (~sf.is_valid_utf8(text), sf.lit("the value is not UTF-8 text")),
             (sf.col(_PARSED).isNull(), sf.lit("the value is no JSON object")),
             (
@@ -109,7 +144,7 @@ class Json(Payload):
             *((column.isNull() & _field(name).isNotNull(), wrong) for name, column in is_cast),
             # The parser stops behind the object. Where the first } is the last letter nothing can follow.
             (
-                (sf.instr(text, "}") != sf.length(text)) & self._is_not_one_object(),
+                text.isNotNull() & (sf.instr(text, "}") != sf.length(text)) & self._is_not_one_object(),
                 sf.lit("there is more behind the JSON object"),
             ),
         ]

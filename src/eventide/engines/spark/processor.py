@@ -20,6 +20,7 @@ from pyspark.sql.streaming import StatefulProcessor
 from eventide.engines.computed import add_computed
 from eventide.engines.spark.counters import Counters, counter_rows, result_rows
 from eventide.engines.spark.types import conform
+from eventide.engines.spark.workers import settle
 from eventide.errors import InputError
 from eventide.operators.block import MIN_US, TS, concatenate, from_bytes
 from eventide.operators.computed import Computed
@@ -132,6 +133,7 @@ class Bucket:
             total_us=(time.perf_counter_ns() - self._started_ns) // 1000,
         )
         yield to_frame(counter_rows([counters], self._schema, watermark_us))
+        settle()
 
     def _next_watermark_us(self, block: pa.Table) -> int:
         """What the next micro-batch's watermark will at least be: Spark rounds the newest time down to milliseconds."""

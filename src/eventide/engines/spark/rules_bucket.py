@@ -29,6 +29,7 @@ from eventide.engines.spark.counters import Counters, counter_rows, result_rows
 from eventide.engines.spark.processor import to_frame, watermark_us_of
 from eventide.engines.spark.rules_failures import Tell
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
+from eventide.engines.spark.workers import settle
 from eventide.errors import EventideError, InputError
 from eventide.operators.block import MIN_US, concatenate, from_bytes
 from eventide.operators.factory import make_operator
@@ -137,6 +138,7 @@ class RuleBucket:
         self._save(expired_ms)
         if self._counters:
             yield to_frame(counter_rows(self._counters, self._out_schema, watermark_us))
+        settle()
 
     # --- the rules and their state --------------------------------------------------------------------------
 

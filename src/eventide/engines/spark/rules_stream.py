@@ -28,6 +28,7 @@ from eventide.engines.spark.rules_source import rule_changes
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.stream import set_state_store, with_watermark
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
+from eventide.engines.spark.workers import settled
 from eventide.operators.block import concatenate, cut_by, from_bytes, to_bytes
 from eventide.operators.factory import warm_operator
 
@@ -94,7 +95,7 @@ def run_stream(df: DataFrame, path: str, shared: Shared, n_buckets: int | None) 
         yield block_row(0, b"")
         yield from cutter.rows(batches)
 
-    blocks = stream.select(*map(_quoted, df.columns)).mapInArrow(make_blocks, BLOCK_SCHEMA)
+    blocks = stream.select(*map(_quoted, df.columns)).mapInArrow(settled(make_blocks), BLOCK_SCHEMA)
     rows = (
         blocks.withColumn("changes", sf.lit(None).cast("string"))
         .unionByName(rule_changes(spark, path, labels, failures))
@@ -127,8 +128,8 @@ def run_batch(df: DataFrame, rules: Rules, shared: Shared, n_buckets: int | None
 
     wrong = check_rules(rules, shared)
     runnable = {name: written for name, written in rules.items() if name not in wrong}
-    blocks = df.mapInArrow(cutter.rows, BLOCK_SCHEMA)
-    found = blocks.repartitionById(n_buckets, "bucket").mapInArrow(match, rows_schema)
+    blocks = df.mapInArrow(settled(cutter.rows), BLOCK_SCHEMA)
+    found = blocks.repartitionById(n_buckets, "bucket").mapInArrow(settled(match), rows_schema)
     if not wrong:
         return found
     problems = [conform(problem_row(name, problem, schema), target) for name, problem in wrong.items()]

@@ -19,6 +19,7 @@ from eventide.engines.intake import microseconds, take_in
 from eventide.engines.spark import batch
 from eventide.engines.spark.exchange import BLOCK_SCHEMA, Batches, block_row, reader, select_events
 from eventide.engines.spark.parallelism import count_buckets
+from eventide.engines.spark.workers import settled
 from eventide.operators.block import TS, concatenate, cut, from_bytes, numpy_int64, to_bytes
 from eventide.operators.factory import make_combiner, needs_events
 from eventide.operators.situations.spec import SituationSpec
@@ -99,14 +100,16 @@ def slices_from_dataframe(df: DataFrame, choice: Choice, physical: Physical, n_b
                 for number, part in cut_by_time(block, choice.bounds):
                     yield block_row(number, to_bytes(part))
 
-        return _combine_exchanged(select_events(df, physical).mapInArrow(make_blocks, BLOCK_SCHEMA), choice, combine)
+        return _combine_exchanged(
+            select_events(df, physical).mapInArrow(settled(make_blocks), BLOCK_SCHEMA), choice, combine
+        )
 
     def make_slices(batches: Batches) -> Batches:
         yield from combine((pa.Table.from_batches([each]) for each in batches), ())
 
     # Spark looks for the ranges when the query runs. Rows with one time are in one range.
     events = select_events(df, physical).repartitionByRange(count_buckets(df.sparkSession), sf.col(TS))
-    return events.mapInArrow(make_slices, BLOCK_SCHEMA)
+    return events.mapInArrow(settled(make_slices), BLOCK_SCHEMA)
 
 
 def slices_from_paths(
@@ -128,7 +131,7 @@ def slices_from_paths(
         for task in (task for each in batches for task in each.column(0).to_pylist()):
             yield from combine(read(choice.shares[task]), choice.shared[task])
 
-    return spark.range(0, len(choice.shares), 1, len(choice.shares)).mapInArrow(read_slices, BLOCK_SCHEMA)
+    return spark.range(0, len(choice.shares), 1, len(choice.shares)).mapInArrow(settled(read_slices), BLOCK_SCHEMA)
 
 
 def _combine_exchanged(events: DataFrame, choice: Choice, combine: Combine) -> DataFrame:
@@ -138,7 +141,7 @@ def _combine_exchanged(events: DataFrame, choice: Choice, combine: Combine) -> D
         blocks = (from_bytes(data.as_buffer()) for each in batches for data in each.column("data"))
         yield from combine(blocks, None)
 
-    return events.repartitionById(len(choice.bounds) + 1, "bucket").mapInArrow(make_slices, BLOCK_SCHEMA)
+    return events.repartitionById(len(choice.bounds) + 1, "bucket").mapInArrow(settled(make_slices), BLOCK_SCHEMA)
 
 
 def _combiner(physical: Physical, n_buckets: int, choice: Choice) -> Combine:
@@ -180,7 +183,7 @@ def match_slices(blocks: DataFrame, choice: Choice, physical: Physical, n_bucket
         for number, mine in sorted(held.items()):
             yield from finish(parts[number].match(concatenate(mine), spec))
 
-    return batch.project(blocks.repartitionById(len(parts), "bucket").mapInArrow(match, schema), physical)
+    return batch.project(blocks.repartitionById(len(parts), "bucket").mapInArrow(settled(match), schema), physical)
 
 
 def _exchange(
@@ -200,7 +203,7 @@ def _exchange(
                 for number, part in cut_by_time(block, bounds):
                     yield block_row(number, to_bytes(part))
 
-    return spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(make_blocks, BLOCK_SCHEMA)
+    return spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(settled(make_blocks), BLOCK_SCHEMA)
 
 
 def cut_by_time(block: pa.Table, bounds: Sequence[int]) -> Iterable[tuple[int, pa.Table]]:

@@ -17,6 +17,7 @@ from eventide.engines.spark.labels import bucket_labels
 from eventide.engines.spark.processor import make_processor
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, spark_schema
+from eventide.engines.spark.workers import settled
 from eventide.errors import InputError
 from eventide.operators.block import TS
 from eventide.operators.times import UNIT_US
@@ -133,4 +134,4 @@ def _blocks(df: DataFrame, time_column: str, physical: Physical, n_buckets: int)
     # no step wants would not advance the watermark. The comparison is never true, and never folded away.
     quoted = "`" + time_column.replace("`", "``") + "`"
     selected = select_events(df, physical, extra={TIME: quoted}, keep=f"{TIME} < TIMESTAMP '0001-01-01'")
-    return selected.drop(TIME).mapInArrow(make_blocks, BLOCK_SCHEMA)
+    return selected.drop(TIME).mapInArrow(settled(make_blocks), BLOCK_SCHEMA)

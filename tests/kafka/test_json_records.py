@@ -97,6 +97,11 @@ def test_a_record_that_does_not_fit_leaves_only_those_around_it() -> None:
     assert [place for place, row in enumerate(read(values)) if row is None] == [2000]
 
 
+def test_numbers_that_the_readers_may_take_differently_are_left() -> None:
+    values: list[bytes | None] = [f'{{"d": {text}}}'.encode() for text in ("0", "-0", "-0.0", "1" * 400, "null")]
+    assert [row is not None for row in read(values)] == [True, False, False, False, True]
+
+
 def test_a_slice_of_values_is_read_by_itself() -> None:
     values = pa.array([b"x", b'{"i": 1}', None, b'{"i": 2}', b"{}"], pa.binary())
     table, is_read = read_json(values[1:4], SCHEMA)

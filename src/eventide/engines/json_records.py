@@ -114,12 +114,12 @@ def _read_lines(values: pa.Array, schema: pa.Schema) -> pa.Table | None:
 
 
 def _is_same_in_both(table: pa.Table) -> np.ndarray:
-    """Rows without -0, which Spark reads as 0 where it has no decimal point."""
+    """Rows without numbers too large for a double, and without -0, which Spark reads as 0 if it has no point."""
     same = np.ones(table.num_rows, bool)
     for column in table.columns:
         if pa.types.is_floating(column.type):
             numbers = column.to_numpy()
-            same &= ~((numbers == 0) & np.signbit(numbers))
+            same &= ~(np.isinf(numbers) | ((numbers == 0) & np.signbit(numbers)))
     return same
 
 

@@ -100,7 +100,9 @@ def test_a_record_that_does_not_fit_leaves_only_those_around_it() -> None:
 
 def test_numbers_that_the_readers_may_take_differently_are_left() -> None:
     values: list[bytes | None] = [f'{{"d": {text}}}'.encode() for text in ("0", "-0", "-0.0", "1" * 400, "null")]
-    assert [row is not None for row in read(values)] == [True, False, False, False, True]
+    values += [b'{"d": NaN}', b'{"d": -Infinity}', b'{"other": Inf}', b'{"s": "NaN"}', b'{"s": "1"}']
+    expected = [True, False, False, False, True, False, False, False, False, True]
+    assert [row is not None for row in read(values)] == expected
 
 
 def test_a_slice_of_values_is_read_by_itself() -> None:

@@ -1,10 +1,12 @@
-"""Faults in what Kafka's functions refuse."""
+"""Faults in what Kafka's functions refuse, in reading JSON records, and in what workers keep."""
 
 from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
 ARGUMENTS = ("tests/kafka/test_arguments.py",)
+JSON, RECORDS = "engines/json_records.py", ("tests/kafka/test_json_records.py",)
+WORKERS, SETTLED = "engines/spark/workers.py", ("tests/engines/test_workers.py",)
 
 KAFKA = (
     Mutant(
@@ -55,5 +57,75 @@ KAFKA = (
         "if len(topics) != 1:",
         "if len(topics) < 1:",
         ARGUMENTS,
+    ),
+    Mutant(
+        "json records: a record of two lines is a line",
+        JSON,
+        'for word in (b"\\n", b"NaN", b"Inf"):',
+        'for word in (b"NaN", b"Inf"):',
+        RECORDS,
+    ),
+    Mutant(
+        "json records: NaN is read",
+        JSON,
+        'for word in (b"\\n", b"NaN", b"Inf"):',
+        'for word in (b"\\n", b"Inf"):',
+        RECORDS,
+    ),
+    Mutant(
+        "json records: -0 is read",
+        JSON,
+        "((numbers == 0) & np.signbit(numbers))",
+        "False",
+        RECORDS,
+    ),
+    Mutant(
+        "json records: a number too large is read",
+        JSON,
+        "np.isinf(numbers) | ",
+        "",
+        RECORDS,
+    ),
+    Mutant(
+        "json records: a record with two objects is two",
+        JSON,
+        "return table if table.num_rows == len(values) else None",
+        "return table",
+        RECORDS,
+    ),
+    Mutant(
+        "json records: text that is not UTF-8 is read",
+        JSON,
+        "lines.cast(pa.string())",
+        "pass",
+        RECORDS,
+    ),
+    Mutant(
+        "json records: the second half is that of the first",
+        JSON,
+        "_read_pieces(values[half:], start + half, schema)",
+        "_read_pieces(values[half:], start, schema)",
+        RECORDS,
+    ),
+    Mutant(
+        "workers: what is loaded stays with the collector",
+        WORKERS,
+        "gc.freeze()",
+        "pass",
+        SETTLED,
+    ),
+    Mutant(
+        "workers: garbage is kept",
+        WORKERS,
+        "        gc.collect()\n",
+        "",
+        SETTLED,
+    ),
+    Mutant(
+        "workers: a process of the user's is settled",
+        WORKERS,
+        "TaskContext.get() is not None and ",
+        "",
+        SETTLED,
     ),
 )

@@ -41,6 +41,10 @@ class StreamFailedError(EventideError):
     """A stream ended for a reason that is not the user's mistake: a broker that stays away, a full disk."""
 
 
+class BrokerAwayError(StreamFailedError):
+    """No broker answers; it may come back."""
+
+
 class QueryError(EventideError):
     """The query is wrong: carries the position, the line with the text underlined, and a hint.
 

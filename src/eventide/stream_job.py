@@ -11,6 +11,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from eventide.engines.addresses import Folder, Terminal, Topic
+from eventide.engines.brokers import find_broker
 from eventide.errors import EventideError, InputError, StreamFailedError
 
 if TYPE_CHECKING:
@@ -102,6 +103,9 @@ def run_job(job: Job, view: View, screen: Screen, signals: Signals, *, checkpoin
             n_before = view.n_batches
             queries: list[Any] = []
             try:
+                for end in (job.source, job.sink):
+                    if isinstance(end, Topic):
+                        find_broker(end.servers)
                 view.status, view.problem = "running", ""
                 _start(job, spark, screen, checkpoint, queries)
                 _watch(queries, view, screen, signals)

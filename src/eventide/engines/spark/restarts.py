@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from eventide.engines.spark.errors import user_message
-from eventide.errors import EventideError
+from eventide.errors import BrokerAwayError, EventideError
 
 # A broker that is away, a connection that broke. A missing topic or a wrong password stays what it is.
 _PASSING = re.compile(
@@ -36,6 +36,8 @@ def is_passing(error: BaseException) -> bool:
     >>> is_passing(RuntimeError("eventide.errors.InputError: an event has no time; Connection refused"))
     False
     """
+    if isinstance(error, BrokerAwayError):
+        return True
     if isinstance(error, EventideError) or user_message(error) is not None:
         return False
     return any(_PASSING.search(text) for text in (str(error), *_java_causes(error)))

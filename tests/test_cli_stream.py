@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,9 +20,9 @@ import pytest
 
 from eventide.cli_stream import rows_of
 from eventide.engines.addresses import Terminal, Topic
-from eventide.errors import InputError
+from eventide.errors import BrokerAwayError, InputError
 from eventide.live_view import View
-from eventide.stream_job import Job, failure_of
+from eventide.stream_job import Job, Signals, failure_of, run_job
 
 QUERY = "PATTERN SEQ(Login L, Buy B) WHERE [user] WITHIN 10 seconds RETURN user, B.amount OPTIONS (type = 'kind')"
 Command = Callable[..., tuple[int, str, str]]
@@ -124,6 +125,34 @@ def test_a_topic_that_is_not_there_is_named() -> None:
     )
     both = replace(job, sink=Topic("a:1", "alerts"))
     assert "does not exist: kafka://a:1/orderz and kafka://a:1/alerts" in str(failure_of(error, 0, both))
+
+
+def test_a_broker_that_stays_away_is_told_with_the_number_of_tries() -> None:
+    error = BrokerAwayError("no broker answers at a:1", hint="is it running?")
+    job = Job("q", make_rows=print, ts=None, source=Topic("a:1", "orders"), sink=Terminal(), checkpoint=None)
+    assert str(failure_of(error, 10, job)) == "no broker answers at a:1 (tried 10 times again)\nHint: is it running?"
+
+
+def test_nothing_is_started_while_no_broker_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    from eventide.engines.spark import quiet
+
+    class Session:
+        def stop(self) -> None:
+            pass
+
+    class Screen:
+        def show(self) -> None:
+            pass
+
+    monkeypatch.setattr(quiet, "quiet_session", lambda *_, **__: Session())
+    monkeypatch.setattr(quiet, "is_alive", lambda _: True)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        servers = f"127.0.0.1:{server.getsockname()[1]}"
+    job = Job("q", make_rows=print, ts=None, source=Topic(servers, "t"), sink=Terminal(), checkpoint=None, retries=1)
+    view: Any = View("q", str(job.source), "-", 0.0)
+    screen: Any = Screen()
+    with pytest.raises(BrokerAwayError, match=rf"^no broker answers at {servers} \(tried 1 times again\)"):
+        run_job(job, view, screen, Signals(), checkpoint="c")
 
 
 # --- whole runs ----------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from eventide.engines.addresses import Folder, Terminal, Topic
-from eventide.engines.brokers import find_broker
-from eventide.errors import EventideError, InputError, StreamFailedError
+from eventide.engines.brokers import check_brokers
+from eventide.errors import BrokerAwayError, EventideError, InputError, StreamFailedError
 
 if TYPE_CHECKING:
     from eventide.live_view import View
@@ -103,9 +103,8 @@ def run_job(job: Job, view: View, screen: Screen, signals: Signals, *, checkpoin
             n_before = view.n_batches
             queries: list[Any] = []
             try:
-                for end in (job.source, job.sink):
-                    if isinstance(end, Topic):
-                        find_broker(end.servers)
+                for servers in {end.servers for end in (job.source, job.sink) if isinstance(end, Topic)}:
+                    check_brokers(servers)
                 view.status, view.problem = "running", ""
                 _start(job, spark, screen, checkpoint, queries)
                 _watch(queries, view, screen, signals)
@@ -138,6 +137,9 @@ def failure_of(error: Exception, n_retries: int, job: Job) -> Exception:
     from eventide.engines.spark.errors import user_message
     from eventide.engines.spark.restarts import is_missing_topic, reason_of
 
+    tried = f" (tried {n_retries} times again)" if n_retries else ""
+    if isinstance(error, BrokerAwayError):
+        return BrokerAwayError(f"{error.message}{tried}", hint=error.hint)
     if isinstance(error, EventideError | BrokenPipeError):
         return error
     if not type(error).__module__.startswith(("pyspark", "py4j")):
@@ -152,7 +154,6 @@ def failure_of(error: Exception, n_retries: int, job: Job) -> Exception:
         return InputError(f"{which} {' and '.join(topics)}", hint="make it first, or check its name")
     if type(error).__name__ in ("AnalysisException", "ParseException", "IllegalArgumentException"):
         return InputError(f"Spark refuses this: {reason_of(error)}")
-    tried = f" (tried {n_retries} times again)" if n_retries else ""
     return StreamFailedError(f"the stream failed{tried}: {reason_of(error)}", hint="--log FILE keeps Spark's own log")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from eventide.engines.brokers import find_broker
+from eventide.engines.brokers import check_brokers
 from eventide.engines.spark.restarts import is_passing, reason_of
 from eventide.errors import BrokerAwayError
 
@@ -26,13 +26,13 @@ def closed_port() -> int:
 
 
 def test_one_of_the_servers_answers(port: int, closed_port: int) -> None:
-    find_broker(f"127.0.0.1:{port}")
-    find_broker(f"127.0.0.1:{closed_port}, 127.0.0.1:{port}")
+    check_brokers(f"127.0.0.1:{port}")
+    check_brokers(f"127.0.0.1:{closed_port}, 127.0.0.1:{port}")
 
 
 def test_where_none_answers_the_stream_may_try_again(closed_port: int) -> None:
-    servers = f"127.0.0.1:{closed_port},no-such-host.invalid:9092"
+    servers = f"127.0.0.1:{closed_port},no-such-host.invalid:9092,a..b:9092"
     with pytest.raises(BrokerAwayError) as caught:
-        find_broker(servers)
+        check_brokers(servers)
     assert reason_of(caught.value) == f"no broker answers at {servers}"
     assert is_passing(caught.value)

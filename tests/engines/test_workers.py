@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 import types
-import weakref
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -35,19 +34,6 @@ def test_what_is_loaded_is_left_alone_once_and_again_when_more_is(monkeypatch: p
     monkeypatch.setitem(sys.modules, "eventide_loaded_later", types.ModuleType("eventide_loaded_later"))
     workers.settle()
     assert gc.get_freeze_count() >= frozen + len(kept)
-
-
-@pytest.mark.usefixtures("in_a_task")
-def test_garbage_of_before_is_not_kept() -> None:
-    class Loop:
-        pass
-
-    loop = Loop()
-    loop.me = loop  # type: ignore[attr-defined]
-    seen = weakref.ref(loop)
-    del loop
-    workers.settle()
-    assert seen() is None
 
 
 def test_a_process_of_the_users_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,13 +9,13 @@ from eventide.errors import BrokerAwayError
 _ANSWER_SECONDS = 5.0
 
 
-def find_broker(servers: str) -> None:
-    """Return if one of the servers, as Kafka's clients take them, takes a connection; else raise."""
+def check_brokers(servers: str) -> None:
+    """Raise unless one of the servers, as Kafka's clients take them, takes a connection."""
     for server in servers.split(","):
         host, _, port = server.strip().rpartition(":")
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_SECONDS).close()
-        except OSError:
+        except (OSError, UnicodeError):  # the latter: no name of a host
             continue
         return
     raise BrokerAwayError(f"no broker answers at {servers}", hint="is it running, and are host and port right?")

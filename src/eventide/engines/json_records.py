@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-# Spark's names of the types whose values are the same in both.
+# Types, as SQL writes them, whose values are the same in both.
 TYPES = {
     "string": pa.string(),
     "boolean": pa.bool_(),
-    "byte": pa.int8(),
-    "short": pa.int16(),
-    "integer": pa.int32(),
-    "long": pa.int64(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
     "double": pa.float64(),
 }
 # A piece with a record that Arrow refuses is halved down to so many records, which are left together: a call of
@@ -78,7 +78,7 @@ def _stands_as_a_line(values: pa.Array) -> np.ndarray:
     if lengths.max() > _LONG:
         stands &= lengths < _TOO_LONG
         # Looked for record by record only where the whole text may have it.
-        if text.count(b"[") + text.count(b"{") >= len(values) + _DEEP:
+        if text.count(b"[") + text.count(b"{") >= _DEEP + np.count_nonzero(stands) - 1:
             n_open = pc.add(pc.count_substring(values, b"["), pc.count_substring(values, b"{"))
             stands &= _numpy(pc.less(n_open, _DEEP))
         if re.search(_SAMPLED_NUMBER, text[::_SAMPLED_BYTE]):

@@ -94,11 +94,11 @@ class Json(Payload):
 
     def _is_for_arrow(self) -> bool:
         """Options change what Spark takes for a value."""
-        return not self.options and all(f.dataType.typeName() in TYPES or self._is_cast(f) for f in self.schema)
+        return not self.options and all(f.dataType.simpleString() in TYPES or self._is_cast(f) for f in self.schema)
 
     def _read_with_arrow(self, raw: DataFrame) -> DataFrame:
         """With a struct of the columns where Arrow has read the record; there the value is NULL."""
-        types = {field.name: TYPES[field.dataType.typeName()] for field in self._read_as()}
+        types = {field.name: TYPES[field.dataType.simpleString()] for field in self._read_as()}
         columns = pa.schema([(name, types[name]) for name in self.columns])
 
         def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

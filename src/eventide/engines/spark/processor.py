@@ -80,6 +80,7 @@ class Bucket:
     """One call for one bucket. `handle`, `head` and `segments` are Spark's, set to this bucket by Spark."""
 
     def __init__(self, settings: bytes, label: int, handle: Any, head: Any, segments: Any) -> None:
+        settle()
         self._started_ns = time.perf_counter_ns()
         self._kernel_ns = 0
         self._n_matches = 0
@@ -133,7 +134,6 @@ class Bucket:
             total_us=(time.perf_counter_ns() - self._started_ns) // 1000,
         )
         yield to_frame(counter_rows([counters], self._schema, watermark_us))
-        settle()
 
     def _next_watermark_us(self, block: pa.Table) -> int:
         """What the next micro-batch's watermark will at least be: Spark rounds the newest time down to milliseconds."""

@@ -95,6 +95,7 @@ class RuleBucket:
     def __init__(
         self, settings: bytes, label: int, handle: Any, head: Any, rules: Any, segments: Any, tell: Tell | None
     ) -> None:
+        settle()
         self._shared: Shared
         self._delay_ms: int | None
         self._shared, self._n_buckets, self._delay_ms = pickle.loads(settings)
@@ -138,7 +139,6 @@ class RuleBucket:
         self._save(expired_ms)
         if self._counters:
             yield to_frame(counter_rows(self._counters, self._out_schema, watermark_us))
-        settle()
 
     # --- the rules and their state --------------------------------------------------------------------------
 

@@ -102,6 +102,13 @@ def test_numbers_that_the_readers_may_take_differently_are_left() -> None:
     assert [row is not None for row in read(values)] == expected
 
 
+@pytest.mark.parametrize(
+    "value", [b'{"i": 1}{"i": 2}', b'{"i": 1} {}', b'{"other": "\xff"}', b'{"i": 1', b'[{"i": 1}]']
+)
+def test_what_is_not_one_object_in_utf_8_is_left(value: bytes) -> None:
+    assert read([value]) == [None]
+
+
 @pytest.mark.parametrize("others", [None, b"", b"x", b"{}"])
 def test_what_spark_refuses_in_a_field_that_it_skips_is_left(others: bytes | None) -> None:
     deep = b'{"other": ' + b"[" * 1001 + b"]" * 1001 + b"}"

@@ -185,7 +185,9 @@ class Query:
     def situations(self, events: Any) -> pa.Table:
         """The situations that a situation query derives: partition columns, `symbol`, `start`, `end`.
 
-        The end of one that goes on is NULL. A Spark DataFrame is collected.
+        The end of one that goes on is NULL; it is listed when it has lasted as long as FOR says. Where a partition
+        column is called `symbol`, `start` or `end`, the other column of that name begins with `situation_`. A Spark
+        DataFrame is collected.
 
         >>> import eventide as ev
         >>> q = ev.query("DEFINE Hot AS t > 30, Wet AS rain PATTERN Hot overlaps Wet", ts_unit="s")

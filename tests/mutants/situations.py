@@ -24,6 +24,8 @@ STRETCHED = (
     f"{_STRETCHES}the_end_of_the_input_closes_in_the_stretch_in_which_it_lies",
 )
 
+GAPS = ("tests/situations/test_listing.py::test_a_gap_ends_what_is_listed", *BY_HAND)
+
 RUNS = "kernels/situations.py"
 STRETCHES = "operators/situations/stretches.py"
 MATCHES = "kernels/situation_matches.py"
@@ -35,46 +37,96 @@ GENERATOR = "generate/situations.py"
 REFUSALS = "plan/situations/refusals.py"
 
 SITUATIONS = (
+    # Gaps
+    Mutant(
+        "situations: a gap includes its bound",
+        RUNS,
+        "if before >> k & 1 and now - previous > bounds[k, 2]:",
+        "if before >> k & 1 and now - previous >= bounds[k, 2]:",
+        GAPS,
+    ),
+    Mutant(
+        "situations: a gap ends a situation with its last event",
+        RUNS,
+        "_close(place[k], previous + bounds[k, 2], now",
+        "_close(place[k], previous, now",
+        GAPS,
+    ),
+    Mutant(
+        "situations: a gap at the beginning of a block ends nothing",
+        RUNS,
+        "previous = ts[event - 1] if event > offsets[p] else last_us[p]",
+        "previous = ts[event - 1] if event > offsets[p] else now",
+        BY_HAND,
+    ),
+    Mutant(
+        "situations: an end that a gap makes is told at that end",
+        RUNS,
+        "end[i], told[i] = ended, now",
+        "end[i], told[i] = ended, ended",
+        BY_HAND,
+    ),
+    Mutant(
+        "situations: what began within the window of a silent end is forgotten",
+        OPERATOR,
+        "if spec.complete and spec.has_gaps:",
+        "if False:",
+        BY_HAND,
+    ),
+    Mutant(
+        "situations: events between which there is no gap are left out of a slice",
+        "operators/situations/combine.py",
+        "if self._spec.has_gaps:",
+        "if False:",
+        (f"{_STRETCHES}what_a_slice_leaves_out_is_no_gap",),
+    ),
+    Mutant(
+        "situations: what does not meet FOR is listed",
+        "operators/situations/listing.py",
+        "meets = runs.ready[places[0]] != OPEN",
+        "meets = runs.ready[places[0]] >= 0",
+        ("tests/situations/test_listing.py",),
+    ),
     # Runs
     Mutant(
         "situations: a run inside one instant is one",
         RUNS,
-        "if lasted == 0 or lasted < durations[0] or",
-        "if lasted < durations[0] or",
+        "if lasted == 0 or lasted < bounds[0] or",
+        "if lasted < bounds[0] or",
         RULES,
     ),
     Mutant(
         "situations: a longest duration does not include its bound",
         RUNS,
-        "lasted > durations[1]:",
-        "lasted >= durations[1]:",
+        "lasted > bounds[1]:",
+        "lasted >= bounds[1]:",
         RULES,
     ),
     Mutant(
         "situations: a shortest duration does not include its bound",
         RUNS,
-        "lasted == 0 or lasted < durations[0]",
-        "lasted == 0 or (lasted <= durations[0] and durations[0] > 0)",
+        "lasted == 0 or lasted < bounds[0]",
+        "lasted == 0 or (lasted <= bounds[0] and bounds[0] > 0)",
         RULES,
     ),
     Mutant(
         "situations: a shortest duration is reached one event later",
         RUNS,
-        "if now - start[i] >= durations[k, 0]:",
-        "if now - start[i] > durations[k, 0]:",
+        "if now - start[i] >= bounds[k, 0]:",
+        "if now - start[i] > bounds[k, 0]:",
         RULES,
     ),
     Mutant(
         "situations: a situation with a longest duration is certain before its end",
         RUNS,
-        "if durations[k, 1] == OPEN:\n                                if",
-        "if durations[k, 1] > 0:\n                                if",
+        "if bounds[k, 1] == OPEN:\n                                if",
+        "if bounds[k, 1] > 0:\n                                if",
         RULES,
     ),
     Mutant(
         "situations: a run waits no more for its shortest duration in the next block",
         RUNS,
-        "if ready[i] == OPEN and durations[k, 1] == OPEN:",
+        "if ready[i] == OPEN and bounds[k, 1] == OPEN:",
         "if False:",
         BY_HAND,
     ),
@@ -153,7 +205,7 @@ SITUATIONS = (
     Mutant(
         "situations: a match is returned again at a later end",
         MATCHES,
-        "return bool(complete) or _decided(start, end, ready, bound, masks, groups, at)",
+        "return _decided(runs, bound, masks, groups, at)",
         "return True",
         RULES,
     ),
@@ -174,7 +226,7 @@ SITUATIONS = (
     Mutant(
         "situations: complete emission takes what has begun",
         MATCHES,
-        "hi = _first_from(end if complete else start, lo, hi, at + 1)",
+        "hi = _first_from(told if complete else start, lo, hi, at + 1)",
         "hi = _first_from(start, lo, hi, at + 1)",
         RULES,
     ),
@@ -189,15 +241,15 @@ SITUATIONS = (
     Mutant(
         "situations: WITHIN does not include its bound",
         MATCHES,
-        "lo = _first_from(start, lo, hi, at - within)",
-        "lo = _first_from(start, lo, hi, at - within + 1)",
+        "lo = _first_from(start, lo, hi, (end[i] if complete else at) - within)",
+        "lo = _first_from(start, lo, hi, (end[i] if complete else at) - within + 1)",
         RULES,
     ),
     Mutant(
         "situations: the situation that decides may be older than the window",
         MATCHES,
-        "if at - start[i] > within:",
-        "if at - start[i] > within + within:",
+        "if (end[i] if complete else at) - start[i] > within:",
+        "if (end[i] if complete else at) - start[i] > within + within:",
         RULES,
     ),
     Mutant(
@@ -217,8 +269,8 @@ SITUATIONS = (
     Mutant(
         "situations: a situation is forgotten one instant too early",
         OPERATOR,
-        "(runs.start[place] > self._watermark_us - spec.within_us)",
-        "(runs.start[place] > self._watermark_us - spec.within_us + 1_000_000)",
+        "(runs.start[place] > since[partition] - spec.within_us)",
+        "(runs.start[place] > since[partition] - spec.within_us + 1_000_000)",
         BY_HAND,
     ),
     Mutant(

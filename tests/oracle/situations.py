@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, product
+from itertools import groupby, pairwise, product
 from typing import Any
 
 from tests.oracle.events import Event, partitions
@@ -57,6 +57,7 @@ class Definition:
     condition: Callable[[Event], bool | None]
     min_us: int | None = None
     max_us: int | None = None
+    gap_us: int | None = None  # MAX GAP
 
 
 @dataclass(frozen=True)
@@ -118,23 +119,37 @@ class Match:
 
 
 def derive(
-    condition: Callable[[Event], bool | None], events: Sequence[Event], order: Sequence[int], close_at_end: bool = False
+    condition: Callable[[Event], bool | None],
+    events: Sequence[Event],
+    order: Sequence[int],
+    close_at_end: bool = False,
+    gap_us: int | None = None,
 ) -> list[Situation]:
     """The situations among the events of one partition, given in their order.
 
     >>> events = [Event(1, values={"a": True}), Event(4, values={"a": None}), Event(6, values={"a": True})]
     >>> derive(lambda event: event["a"], events, [0, 1, 2])
     [Situation(ts=1, te=4, events=(0,)), Situation(ts=6, te=None, events=(2,))]
+    >>> derive(lambda event: event["a"], [Event(ts, values={"a": True}) for ts in (1, 2, 9)], [0, 1, 2], gap_us=3)
+    [Situation(ts=1, te=5, events=(0, 1)), Situation(ts=9, te=None, events=(2,))]
     """
     found = []
     place = 0
-    for satisfied, group in groupby(order, key=lambda i: condition(events[i]) is True):
-        run = tuple(group)
+    # A gap stands between two successive events of the partition, whether they satisfy the condition or not.
+    stretch = [0]
+    for before, after in pairwise(order):
+        is_gap = gap_us is not None and events[after].ts - events[before].ts > gap_us
+        stretch.append(stretch[-1] + is_gap)
+    numbered = list(zip(stretch, order, strict=False))
+    for (number, satisfied), group in groupby(numbered, key=lambda pair: (pair[0], condition(events[pair[1]]) is True)):
+        run = tuple(i for _, i in group)
         place += len(run)
         if not satisfied:
             continue
-        last = order[min(place, len(order) - 1)]
-        te = events[last].ts if place < len(order) or close_at_end else None
+        te = events[order[-1]].ts if close_at_end else None
+        if place < len(order):
+            is_silence = stretch[place] != number
+            te = events[run[-1]].ts + gap_us if is_silence else events[order[place]].ts  # type: ignore[operator]
         if te is None or events[run[0]].ts < te:
             found.append(Situation(events[run[0]].ts, te, run))
     return found
@@ -195,16 +210,14 @@ def _configurations(
 ) -> Iterator[tuple[tuple[Situation, ...], int]]:
     """The configurations of one partition that match, each with its instant of detection."""
     definitions = [d for symbol in query.symbols for d in query.definitions if d.symbol == symbol]
-    runs = [derive(d.condition, events, order, query.close_at_end) for d in definitions]
+    runs = [derive(d.condition, events, order, query.close_at_end, d.gap_us) for d in definitions]
     done = set()
     for t in sorted({events[i].ts for i in order}):
         started = [[run for run in of_symbol if run.ts <= t] for of_symbol in runs]
         for configuration in product(*started):
             if configuration in done:
                 continue
-            if query.emission == "complete" and not (
-                all(run.ended(t) for run in configuration) and any(run.te == t for run in configuration)
-            ):
+            if query.emission == "complete" and not all(run.ended(t) for run in configuration):
                 continue
             if not all(map(duration_certain, definitions, configuration, [t] * len(definitions))):
                 continue
@@ -212,5 +225,8 @@ def _configurations(
             if not all(possible(known[c.left], known[c.right], t) <= c.relations for c in query.constraints):
                 continue
             done.add(configuration)
-            if query.within_us is None or t - min(run.ts for run in configuration) <= query.within_us:
-                yield configuration, t
+            # An end that a gap makes lies before the event that tells it.
+            ends = [run.te for run in configuration if run.te is not None]
+            detected_at = max(ends) if query.emission == "complete" else t
+            if query.within_us is None or detected_at - min(run.ts for run in configuration) <= query.within_us:
+                yield configuration, detected_at

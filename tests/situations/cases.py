@@ -81,7 +81,7 @@ def situation_cases(
     windowed: bool | None = None,
     starts: tuple[int, ...] = (0, 1, 100, -5),
 ) -> SituationCase:
-    """A query of any shape; `focus` is "durations" or "prefix"; `groups` are the values of the column g.
+    """A query of any shape; `focus` is "durations", "gaps" or "prefix"; `groups` are the values of the column g.
 
     `partitioned` and `windowed`, True or False, fix whether the query has PARTITION BY and WITHIN.
     """
@@ -108,7 +108,8 @@ def situation_cases(
     if case.integer_time:
         options["ts_unit"] = "s"
     definitions = tuple(
-        Definition(SYMBOLS[i], condition.holds, **_draw_duration(draw, focus)) for i, condition in enumerate(conditions)
+        Definition(SYMBOLS[i], condition.holds, **_draw_duration(draw, focus), gap_us=_draw_gap(draw, focus))
+        for i, condition in enumerate(conditions)
     )
     runs = _some_runs(draw, definitions, case) if draw(st.sampled_from([True, True, True, False])) else {}
     within = draw(st.sampled_from(_WITHIN[windowed]))
@@ -150,6 +151,12 @@ def _draw_duration(draw: st.DrawFn, focus: str | None) -> dict[str, int | None]:
     return {}
 
 
+def _draw_gap(draw: st.DrawFn, focus: str | None) -> int | None:
+    gaps = [1, 2, 3] if focus == "gaps" else [2]
+    drawn = draw(st.sampled_from([*gaps, None] if focus == "gaps" else [None] * 15 + gaps))
+    return None if drawn is None else drawn * SECOND_US
+
+
 def _some_runs(draw: st.DrawFn, definitions: tuple[Definition, ...], case: SituationCase) -> dict[str, Situation]:
     """One situation of each symbol, all of one partition, as far as there are any."""
     stream = case.stream()
@@ -157,7 +164,9 @@ def _some_runs(draw: st.DrawFn, definitions: tuple[Definition, ...], case: Situa
     hints = draw(st.lists(st.integers(0, 3), min_size=7, max_size=7))
     if not orders:
         return {}
-    by_partition = [{d.symbol: derive(d.condition, stream, order) for d in definitions} for order in orders]
+    by_partition = [
+        {d.symbol: derive(d.condition, stream, order, gap_us=d.gap_us) for d in definitions} for order in orders
+    ]
     full = [runs for runs in by_partition if all(runs.values())] or by_partition
     chosen = full[hints[6] % len(full)]
     found = {}
@@ -245,7 +254,7 @@ def _write(draw: st.DrawFn, query: SituationQuery, conditions: list[Condition], 
     if case.partition_by:
         lines.append(f"PARTITION BY {', '.join(case.partition_by)}")
     defined = [
-        f"{definition.symbol} AS {condition.text}{_write_duration(definition)}"
+        f"{definition.symbol} AS {condition.text}{_write_gap(definition)}{_write_duration(definition)}"
         for definition, condition in zip(query.definitions, conditions, strict=True)
     ]
     lines.append("DEFINE " + ",\n       ".join(defined))
@@ -269,6 +278,10 @@ def _write(draw: st.DrawFn, query: SituationQuery, conditions: list[Condition], 
         else:
             case.options["possible"] = True
     return "\n".join(lines)
+
+
+def _write_gap(definition: Definition) -> str:
+    return "" if definition.gap_us is None else f" MAX GAP {definition.gap_us // SECOND_US} seconds"
 
 
 def _write_duration(definition: Definition) -> str:

@@ -62,6 +62,23 @@ def test_situations_that_no_match_can_hold_are_forgotten() -> None:
     assert sizes[-1] <= 2 * sizes[30]
 
 
+def test_silence_ends_a_situation_when_the_next_event_tells() -> None:
+    events = [event for event in lanes(a=".####....#.", b="...######..") if not 5 <= event["ts"] <= 7]
+    text = f"DEFINE A AS a MAX GAP 2 seconds, B AS b PATTERN A overlaps B WITHIN 1 minute {RETURN}"
+    # Events at 4 and 8: A is over at 6, B goes on.
+    assert at(text, events) == {8: [(1, 6, 3, None, 3, 8)]}
+
+
+def test_what_began_within_the_window_of_a_silent_end_is_kept() -> None:
+    """B ends at 6, which the event at 40 tells: A, over at 2, is within reach of that end."""
+    lane = lanes(a=".#" + "." * 40, b="...##" + "." * 37)
+    # In between another partition has events.
+    events = [{**event, "k": int(5 <= event["ts"] < 40)} for event in lane]
+    text = f"""PARTITION BY k DEFINE A AS a, B AS b MAX GAP 2 seconds
+               PATTERN A before B WITHIN 5 seconds EMIT ON COMPLETE {RETURN}"""
+    assert at(text, events) == {40: [(1, 2, 3, 6, 2, 6)]}
+
+
 def test_complete_matches_have_the_aggregates_of_all_batches() -> None:
     events = lanes(a=".##......", b="....###..")
     text = f"DEFINE A AS a, B AS b PATTERN A before B WITHIN 1 minute EMIT ON COMPLETE {RETURN}"

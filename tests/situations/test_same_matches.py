@@ -57,6 +57,12 @@ def test_durations_defer_matches_as_in_the_oracle(case: SituationCase) -> None:
 
 
 @settings(max_examples=n_examples(150, 10), **QUICK)
+@given(situation_cases(focus="gaps", symbols=(2, 4)))
+def test_gaps_end_situations_as_in_the_oracle(case: SituationCase) -> None:
+    case.check(run(case))
+
+
+@settings(max_examples=n_examples(150, 10), **QUICK)
 @given(situation_cases(focus="prefix", emission="early", symbols=(2, 5)))
 def test_prefix_groups_are_found_when_the_oracle_finds_them(case: SituationCase) -> None:
     case.check(run(case))
@@ -130,7 +136,8 @@ def play(case: SituationCase, borders: list[int], delay: int, disorder: Any) -> 
 @settings(max_examples=n_examples(150, 8), **QUICK)
 @given(
     # A stream has no end that could close a situation.
-    case=situation_cases(groups=SEVERAL, close_at_end=False),
+    case=situation_cases(groups=SEVERAL, close_at_end=False)
+    | situation_cases(groups=SEVERAL, close_at_end=False, focus="gaps", symbols=(2, 4)),
     borders=st.lists(st.integers(0, 13), max_size=5),
     delay=st.sampled_from([1, 3]),
     disorder=st.randoms(use_true_random=False),

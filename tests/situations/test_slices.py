@@ -18,16 +18,17 @@ from eventide.engines.distribution import choose_for_files
 from eventide.operators.block import MIN_US
 from eventide.operators.factory import make_combiner, make_operator
 from eventide.operators.situations.spec import SituationSpec
-from eventide.operators.situations.stretches import stretches
+from eventide.operators.situations.stretches import count_stretches, stretches
 from tests.micro_batches import Stream
 from tests.situations.cases import situation_cases
 from tests.situations.compare import SECOND_US, SituationCase
+from tests.situations.lanes import lanes, table
 from tests.situations.test_same_matches import QUICK, SEVERAL, n_examples
 
 
 @settings(max_examples=n_examples(100, 10), **QUICK)
 @given(
-    case=situation_cases(groups=SEVERAL),
+    case=situation_cases(groups=SEVERAL) | situation_cases(groups=SEVERAL, focus="gaps", symbols=(2, 4)),
     borders=st.lists(st.integers(0, 30), max_size=4),
     shared=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 4)), max_size=2),
 )
@@ -57,7 +58,7 @@ def test_slices_put_together_have_the_matches_of_the_oracle(
 
 @settings(max_examples=n_examples(100, 10), **QUICK)
 @given(
-    case=situation_cases(groups=SEVERAL),
+    case=situation_cases(groups=SEVERAL) | situation_cases(groups=SEVERAL, focus="gaps", symbols=(2, 4)),
     borders=st.lists(st.integers(0, 30), max_size=3),
     cuts=st.lists(st.integers(-1, 31), min_size=1, max_size=4, unique=True),
 )
@@ -68,6 +69,9 @@ def test_stretches_matched_apart_have_the_matches_of_the_oracle_in_order_of_time
     physical = ev.query(case.text, **case.options).plan(case.table().schema)
     stream, spec = Stream(physical), physical.spec
     assert isinstance(spec, SituationSpec)
+    if spec.complete and spec.has_gaps:
+        assert count_stretches(spec, 10**8, 500, 10**9) == 1
+        return
     block = stream._block(case.table())
     if not block.num_rows:
         return
@@ -99,6 +103,17 @@ def _cut(block: pa.Table, instants: list[int], common: list[tuple[int, int]]) ->
         block.take(pa.array([row for row, number in enumerate(numbers) if number == each], pa.int64()))
         for each in sorted(set(numbers))
     ]
+
+
+def test_what_a_slice_leaves_out_is_no_gap() -> None:
+    text = "DEFINE A AS a MAX GAP 2 seconds, B AS b PATTERN A meets B"
+    events = table(lanes(a=".########.", b=".........#"))
+    physical = ev.query(text, ts_unit="s").plan(events.schema)
+    stream, combiner, operator = Stream(physical), make_combiner(physical.spec), make_operator(physical.spec)
+    assert combiner is not None
+    for made in combiner.combine(stream._block(events)):
+        assert not list(operator.process(made, MIN_US))
+    assert [tuple(row.values()) for row in stream._read(operator.finish())] == [(1, 9, 9, None, 9)]
 
 
 def test_what_is_left_is_little() -> None:

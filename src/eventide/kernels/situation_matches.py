@@ -2,7 +2,7 @@
 
 The runs of a symbol follow one another in a partition, so starts and ends are both sorted, and what stands in a
 relation to a given run is a range. An instant is decisive for a match when nothing it depends on comes later: a run is
-`ready`, or the first of two runs that both went on has ended.
+`ready`, or an event has `told` that the first of two runs that both went on has ended.
 """
 
 from __future__ import annotations
@@ -79,10 +79,9 @@ def _fits(start: IntArray, end: IntArray, a: int, b: int, mask: int, groups: int
 
 
 @njit(cache=True, nogil=True)
-def _decided(
-    start: IntArray, end: IntArray, ready: IntArray, bound: IntArray, masks: IntArray, groups: IntArray, at: int
-) -> bool:
+def _decided(runs: Any, bound: IntArray, masks: IntArray, groups: IntArray, at: int) -> bool:
     """Whether the match was not certain before the instant."""
+    start, end, ready, told = runs
     n = bound.size
     for k in range(n):
         if ready[bound[k]] == at:
@@ -92,7 +91,7 @@ def _decided(
             if masks[k, j]:
                 a, b = bound[k], bound[j]
                 held = relation(start[a], end[a], start[b], end[b])
-                if held & (groups[k, j] | _APART) == 0 and min(end[a], end[b]) == at:
+                if held & (groups[k, j] | _APART) == 0 and min(told[a], told[b]) == at:
                     return True
     return False
 
@@ -116,8 +115,8 @@ def match(
     ends must be known. Goes on from `resume` (partition, symbol, instant kind, run) and leaves it behind the last one
     done, with partition -1 when all are. `stats` counts what was tested and what fitted by pair, and runs in reach.
     """
-    start, end, ready = runs
-    triggers = program[2]
+    start, end, ready, told = runs
+    triggers, complete = program[2], program[4]
     n = triggers.shape[0]
     n_out = 0
     n_partitions = borders.shape[1] - 1
@@ -127,7 +126,7 @@ def match(
             for kind in range(begin_kind, 2):
                 if not triggers[k, kind]:
                     continue
-                instant = end if kind == END else ready
+                instant = told if kind == END else ready
                 first = _first_from(instant, borders[k, p], borders[k, p + 1], times[0] + 1)
                 first = max(first, begin_run)
                 begin_run = 0
@@ -135,7 +134,7 @@ def match(
                     at = instant[i]
                     if at > times[1]:
                         break
-                    if at - start[i] > within:
+                    if (end[i] if complete else at) - start[i] > within:
                         continue
                     found = _around(i, k, kind, at, p, runs, borders, program, within, memory, stats, out, n_out)
                     if found < 0:
@@ -165,7 +164,7 @@ def _around(
     n_out: int,
 ) -> int:
     """The matches that an instant of run i of symbol k decides; -1: there is no room for them."""
-    start, end, ready = runs
+    start, end, ready, told = runs
     masks, groups, _, orders, complete = program
     bound, ranges, trial, which = memory
     n = masks.shape[0]
@@ -174,7 +173,7 @@ def _around(
     fresh = True
     while depth > 0:
         if depth == n:
-            if _is_first(k, kind, at, runs, program, bound):
+            if _is_first(k, kind, at, runs, program, within, bound):
                 if n_out == out.shape[0]:
                     return -1
                 out[n_out, 0] = at
@@ -188,8 +187,8 @@ def _around(
         symbol = orders[k, depth]
         if fresh:
             lo, hi = borders[symbol, p], borders[symbol, p + 1]
-            hi = _first_from(end if complete else start, lo, hi, at + 1)
-            lo = _first_from(start, lo, hi, at - within)
+            hi = _first_from(told if complete else start, lo, hi, at + 1)
+            lo = _first_from(start, lo, hi, (end[i] if complete else at) - within)
             narrowed = _open(symbol, depth, k, lo, hi, start, end, masks, orders, bound, ranges, trial)
             which[depth, 0], which[depth, 1] = 0, narrowed
             stats[symbol, n, 0] += 1
@@ -262,18 +261,24 @@ def _open(
 
 
 @njit(cache=True, nogil=True)
-def _is_first(k: int, kind: int, at: int, runs: Any, program: Any, bound: IntArray) -> bool:
-    """Whether a complete match is decided now, and no symbol before this one decides it at the same instant."""
-    start, end, ready = runs
+def _is_first(k: int, kind: int, at: int, runs: Any, program: Any, within: int, bound: IntArray) -> bool:
+    """Whether a full match is decided now, and no symbol before this one decides it at the same instant."""
+    start, end, ready, told = runs
     masks, groups, triggers, _, complete = program
     for symbol in range(k + 1):
         for other_kind in range(2):
             if symbol == k and other_kind == kind:
                 break
-            instant = end if other_kind == END else ready
+            instant = told if other_kind == END else ready
             if triggers[symbol, other_kind] and instant[bound[symbol]] == at:
                 return False
-    return bool(complete) or _decided(start, end, ready, bound, masks, groups, at)
+    if not complete:
+        return _decided(runs, bound, masks, groups, at)
+    # One event may tell several ends, and the last of them is another run's.
+    first, last = start[bound[0]], end[bound[0]]
+    for symbol in range(1, bound.size):
+        first, last = min(first, start[bound[symbol]]), max(last, end[bound[symbol]])
+    return last - first <= within
 
 
 @njit(cache=True, nogil=True)

@@ -58,14 +58,14 @@ def _has_partner(start: IntArray, end: IntArray, i: int, lo: int, hi: int, mask:
 
 @njit(cache=True, nogil=True)
 def _compact(runs: Any, borders: IntArray, is_dead: Any) -> None:
-    start, end, ready, lo, hi, origin = runs
+    start, end, ready, told, lo, hi, origin = runs
     place = borders[0]
     stop = borders[0]
     for p in range(borders.size - 1):
         first, stop = stop, borders[p + 1]
         for i in range(first, stop):
             if not is_dead[i]:
-                start[place], end[place], ready[place] = start[i], end[i], ready[i]
+                start[place], end[place], ready[place], told[place] = start[i], end[i], ready[i], told[i]
                 lo[place], hi[place], origin[place] = lo[i], hi[i], origin[i]
                 place += 1
         borders[p + 1] = place

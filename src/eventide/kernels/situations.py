@@ -1,7 +1,8 @@
 """Situations: maximal runs of events, by symbol, in order of their starts.
 
 Bit k of an event's mask says whether the condition of situation k holds. A run begins with the first event that has
-the bit and ends with the first one that has not; it goes on from what an earlier block left open.
+the bit and ends with the first one that has not; it goes on from what an earlier block left open. Where the events of
+the partition pause for longer than the symbol's gap, the run ends a gap behind its last event.
 """
 
 from __future__ import annotations
@@ -17,7 +18,15 @@ OPEN = 1 << 62  # the end of a run that goes on, and the instant of what has not
 
 
 @njit(cache=True, nogil=True)
-def count_runs(mask: IntArray, offsets: IntArray, known: Any, partitions: tuple[int, int], out: IntArray) -> None:
+def count_runs(
+    ts: IntArray,
+    mask: IntArray,
+    offsets: IntArray,
+    known: Any,
+    shortest_gap: int,
+    partitions: tuple[int, int],
+    out: IntArray,
+) -> None:
     """At most how many runs each symbol has in a range of partitions; `known` as in `derive`."""
     symbol, _, end, _, first_known = known
     for p in range(partitions[0], partitions[1]):
@@ -27,6 +36,8 @@ def count_runs(mask: IntArray, offsets: IntArray, known: Any, partitions: tuple[
             if end[row] == OPEN:
                 before |= 1 << symbol[row]
         for i in range(offsets[p], offsets[p + 1]):
+            if i == offsets[p] or ts[i] - ts[i - 1] > shortest_gap:
+                before = 0  # a run from an earlier block may have ended, too
             begun = mask[i] & ~before
             before = mask[i]
             k = 0
@@ -44,7 +55,7 @@ def derive(
     offsets: IntArray,
     known: Any,
     last_us: IntArray,
-    durations: IntArray,
+    bounds: IntArray,
     closes: bool,
     partitions: tuple[int, int],
     base: IntArray,
@@ -54,14 +65,16 @@ def derive(
     """Fill in the runs of a range of partitions, those of symbol k from base[k] on.
 
     `known` are runs of earlier blocks by partition: symbol, start, end, ready, first of each partition. `last_us` is
-    the time of the last event before this block. `durations` has the least and the most of each symbol; a run that ends
-    outside of them is left out. `closes`: the last event ends what is open. `out` is (start, end, ready, first event,
-    event behind the last, row in `known`); `ready` is when it is certain that the run lasts as long as it must.
+    the time of the last event before this block. `bounds` has the least and the greatest duration of each symbol, and
+    its gap; a run that ends outside of its durations is left out. `closes`: the last event ends what is open. `out` is
+    (start, end, ready, told, first event, event behind the last, row in `known`). `ready` is when it is certain that
+    the run lasts as long as it must. `told` is the event that tells the end: its time is the end, or behind a gap.
     """
     symbol, known_start, known_end, known_ready, first_known = known
-    start, end, ready, lo, hi, origin = out
+    start, end, ready, told, lo, hi, origin = out
     n_symbols = base.size
-    runs = (start, end, ready, hi)
+    runs = (start, end, ready, told, hi)
+    shortest_gap = bounds[:, 2].min()
     place = base.copy()
     for p in range(partitions[0], partitions[1]):
         at = p - partitions[0]
@@ -74,25 +87,33 @@ def derive(
             k = symbol[row]
             i = place[k]
             start[i], end[i], ready[i] = known_start[row], known_end[row], known_ready[row]
+            told[i] = end[i]  # of what has ended earlier it does not matter which event told
             lo[i], hi[i], origin[i] = offsets[p], offsets[p], row
             place[k] += 1
             if end[i] == OPEN:
                 before |= 1 << k
-                if ready[i] == OPEN and durations[k, 1] == OPEN:
+                if ready[i] == OPEN and bounds[k, 1] == OPEN:
                     waiting |= 1 << k
-                    next_ready = min(next_ready, start[i] + durations[k, 0])
+                    next_ready = min(next_ready, start[i] + bounds[k, 0])
         for event in range(offsets[p], offsets[p + 1]):
             now = ts[event]
+            previous = ts[event - 1] if event > offsets[p] else last_us[p]
+            if before and now - previous > shortest_gap:
+                for k in range(n_symbols):
+                    if before >> k & 1 and now - previous > bounds[k, 2]:
+                        place[k] = _close(place[k], previous + bounds[k, 2], now, event, bounds[k], runs)
+                        before &= ~(1 << k)
+                        waiting &= ~(1 << k)
             if now >= next_ready:
                 next_ready = OPEN
                 for k in range(n_symbols):
                     if waiting >> k & 1:
                         i = place[k] - 1
-                        if now - start[i] >= durations[k, 0]:
+                        if now - start[i] >= bounds[k, 0]:
                             ready[i] = now
                             waiting &= ~(1 << k)
                         else:
-                            next_ready = min(next_ready, start[i] + durations[k, 0])
+                            next_ready = min(next_ready, start[i] + bounds[k, 0])
             changed = mask[event] ^ before
             if changed:
                 k = 0
@@ -100,18 +121,18 @@ def derive(
                     if changed & 1:
                         if before >> k & 1:
                             waiting &= ~(1 << k)
-                            place[k] = _close(place[k], now, event, durations[k], runs)
+                            place[k] = _close(place[k], now, now, event, bounds[k], runs)
                         else:
                             i = place[k]
-                            start[i], end[i], ready[i] = now, OPEN, OPEN
+                            start[i], end[i], ready[i], told[i] = now, OPEN, OPEN, OPEN
                             lo[i], hi[i], origin[i] = event, event, -1
                             place[k] += 1
-                            if durations[k, 1] == OPEN:
-                                if durations[k, 0] == 0:
+                            if bounds[k, 1] == OPEN:
+                                if bounds[k, 0] == 0:
                                     ready[i] = now
                                 else:
                                     waiting |= 1 << k
-                                    next_ready = min(next_ready, now + durations[k, 0])
+                                    next_ready = min(next_ready, now + bounds[k, 0])
                     changed >>= 1
                     k += 1
                 before = mask[event]
@@ -121,19 +142,19 @@ def derive(
             if before >> k & 1:
                 hi[place[k] - 1] = stop
                 if closes:
-                    place[k] = _close(place[k], last, stop, durations[k], runs)
+                    place[k] = _close(place[k], last, last, stop, bounds[k], runs)
             borders[k, at + 1] = place[k]
 
 
 @njit(cache=True, nogil=True)
-def _close(place: int, now: int, event: int, durations: IntArray, runs: Any) -> int:
-    """End the last run; the place behind the last one that stays."""
-    start, end, ready, hi = runs
+def _close(place: int, ended: int, now: int, event: int, bounds: IntArray, runs: Any) -> int:
+    """End the last run, as the event at `now` tells; the place behind the last one that stays."""
+    start, end, ready, told, hi = runs
     i = place - 1
-    lasted = now - start[i]
-    if lasted == 0 or lasted < durations[0] or lasted > durations[1]:
+    lasted = ended - start[i]
+    if lasted == 0 or lasted < bounds[0] or lasted > bounds[1]:
         return i
-    end[i] = now
+    end[i], told[i] = ended, now
     hi[i] = event
     if ready[i] == OPEN:
         ready[i] = now

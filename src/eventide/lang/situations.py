@@ -22,6 +22,8 @@ _FIRST_WORDS = frozenset(name.split("-")[0].upper() for name in RELATIONS)
 _USAGE = "DEFINE A AS speed > 70 FOR AT LEAST 5 seconds"
 _ALTERNATIVES = "alternatives are written A meets|overlaps B"
 _ALL = f"the relations are {', '.join(RELATIONS)}"
+_CONDITION_FIRST = "the whole condition stands before MAX GAP"
+_MAX_GAP = "write MAX GAP 5 minutes: silence for longer ends the situation"
 _DURATIONS = "a duration is FOR AT LEAST 5 seconds, FOR AT MOST 1 minute, or FOR BETWEEN 5 seconds AND 1 minute"
 
 
@@ -111,27 +113,26 @@ def _definitions(text: str, clause: Clause) -> tuple[Situation, ...]:
             cursor.fail(f"expected AS after '{name.text}', found {cursor.next}", hint=f"write {_USAGE}")
         if name.text.lower() in found:
             cursor.fail(f"'{name.text}' is defined twice", at=name.span, hint="give one of them another name")
-        cut = _duration_idx(tokens)
+        cut = _bounds_idx(tokens)
         _refuse_bare_duration(text, tokens[2:cut])
         behind = after if cut == len(tokens) else tokens[cut]
         condition = read_scalar(text, tokens[2:cut], behind, f"the condition of '{name.text}'", _USAGE)
-        minimum = maximum = None
-        end = condition.span.end
-        if cut < len(tokens):
-            minimum, maximum, end = _durations(Cursor(text, (*tokens[cut + 1 :], after), clause.keyword))
-        found[name.text.lower()] = Situation(name, condition, minimum, maximum, Span(name.span.start, end))
+        bounds, end = _bounds(Cursor(text, (*tokens[cut:], after), clause.keyword))
+        span = Span(name.span.start, max(end, condition.span.end))
+        found[name.text.lower()] = Situation(name, condition, *bounds, span)
         if len(found) > MAX_SITUATIONS:
             cursor.fail(f"a query has at most {MAX_SITUATIONS} situations", at=name.span)
     return tuple(found.values())
 
 
-def _duration_idx(tokens: tuple[Token, ...]) -> int:
-    """Where FOR stands, outside brackets."""
+def _bounds_idx(tokens: tuple[Token, ...]) -> int:
+    """The place of the first FOR or MAX GAP outside brackets."""
     depth = 0
     for idx, token in enumerate(tokens):
         depth += token.text in ("(", "[")
         depth -= token.text in (")", "]")
-        if depth == 0 and idx > 1 and token.word == "FOR":
+        is_gap = token.word == "MAX" and idx + 1 < len(tokens) and tokens[idx + 1].word == "GAP"
+        if depth == 0 and idx > 1 and (is_gap or token.word == "FOR"):
             return idx
     return len(tokens)
 
@@ -143,8 +144,32 @@ def _refuse_bare_duration(text: str, tokens: tuple[Token, ...]) -> None:
             raise QueryError(message, text, token.start, after.end, hint=_DURATIONS)
 
 
-def _durations(cursor: Cursor) -> tuple[Length | None, Length | None, int]:
-    """The bounds behind FOR, and where they end."""
+def _bounds(cursor: Cursor) -> tuple[tuple[Length | None, Length | None, Length | None], int]:
+    """Least and greatest duration, the longest gap, and the place behind them; FOR and MAX GAP in any order."""
+    minimum = maximum = max_gap = None
+    end = 0
+    while not cursor.ended:
+        word = cursor.take()
+        if word.word == "FOR":
+            if minimum or maximum:
+                cursor.fail("FOR stands twice", at=word, hint="write both bounds as FOR BETWEEN 5 seconds AND 1 minute")
+            minimum, maximum = _durations(cursor)
+            end = (maximum or minimum).span.end  # type: ignore[union-attr]
+        else:
+            gap = cursor.take()
+            if max_gap is not None:
+                cursor.fail("MAX GAP stands twice", at=Span(word.start, gap.end), hint="remove one")
+            max_gap = _length(cursor, "a gap", _MAX_GAP)
+            end = max_gap.span.end
+        is_gap = cursor.at_word("MAX") and cursor.peek().word == "GAP"
+        if not (cursor.ended or is_gap or cursor.at_word("FOR")):
+            what, usage = ("the duration", _DURATIONS) if word.word == "FOR" else ("the gap", _CONDITION_FIRST)
+            cursor.finish(what, hint=usage if cursor.at_word("AND") else "separate definitions with commas")
+    return (minimum, maximum, max_gap), end
+
+
+def _durations(cursor: Cursor) -> tuple[Length | None, Length | None]:
+    """The bounds behind FOR."""
     minimum = maximum = None
     if cursor.accept_word("BETWEEN"):
         minimum = _length(cursor)
@@ -162,21 +187,18 @@ def _durations(cursor: Cursor) -> tuple[Length | None, Length | None, int]:
         minimum, maximum = (length, None) if word.word == "LEAST" else (None, length)
     else:
         cursor.fail(f"expected AT LEAST, AT MOST or BETWEEN after FOR, found {cursor.next}", hint=_DURATIONS)
-    last = maximum or minimum
-    assert last is not None
-    cursor.finish("the duration", hint=_DURATIONS if cursor.at_word("AND") else "separate definitions with commas")
-    return minimum, maximum, last.span.end
+    return minimum, maximum
 
 
-def _length(cursor: Cursor) -> Length:
+def _length(cursor: Cursor, what: str = "a duration", usage: str = _DURATIONS) -> Length:
     try:
         length = read_length(cursor)
     except QueryError as error:
         if error.hint is None or "EVENTS" in error.hint or "WITHIN" in error.hint:
-            cursor.fail(error.message, at=Span(error.start, error.end), hint=_DURATIONS)
+            cursor.fail(error.message, at=Span(error.start, error.end), hint=usage)
         raise
     if length.in_events:
-        cursor.fail("a duration is a time, not a number of events", at=length.span, hint=_DURATIONS)
+        cursor.fail(f"{what} is a time, not a number of events", at=length.span, hint=usage)
     return length
 
 

@@ -175,12 +175,13 @@ class EventQuery:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """`DEFINE A AS accel > 8 FOR AT LEAST 5 seconds`: a condition that lasts; a bound of None is none."""
+    """`DEFINE A AS accel > 8 MAX GAP 1 minute FOR AT LEAST 5 seconds`: a condition that lasts; None is no bound."""
 
     name: Name
     condition: Scalar
     minimum: Length | None = None
     maximum: Length | None = None
+    max_gap: Length | None = None
     span: Span = _span()
 
 

@@ -88,6 +88,8 @@ def _write_situations(query: SituationQuery) -> str:
 
 def _situation(situation: Situation) -> str:
     text = f"{write_name(situation.name.text)} AS {write_scalar(situation.condition)}"
+    if situation.max_gap is not None:
+        text += f" MAX GAP {write_length(situation.max_gap)}"
     return f"{text} FOR {write_duration(situation)}" if situation.minimum or situation.maximum else text
 
 

@@ -46,7 +46,9 @@ class Situations:
     def _lane(self, symbol: str, found: pa.Table, clock: Clock) -> Lane:
         definition = next(each for each in self.tree.define if each.name.text == symbol)
         text, condition, end = self.tree.text, definition.condition.span, definition.span.end
-        own = found.filter(pc.equal(found.column("symbol"), symbol)).select(["start", "end"])
+        # Behind the partition columns, whatever they are called: symbol, start, end.
+        symbols, starts, ends = found.columns[-3:]
+        own = pa.table({"start": starts, "end": ends}).filter(pc.equal(symbols, symbol))
         lane = lane_of(f"{symbol}: {_one_line(text[condition.start : condition.end])}", own, "start", "end", clock)
         return replace(lane, detail=f"{symbol}: {_one_line(text[condition.start : end])}")
 

@@ -22,6 +22,7 @@ from eventide.engines.computed import add_computed
 from eventide.engines.database import connect
 from eventide.engines.intake import microseconds, no_time, take_in
 from eventide.engines.lengths import as_type
+from eventide.engines.local.added_names import added_names
 from eventide.engines.local.ahead import read_ahead
 from eventide.engines.local.sources import Source, reason
 from eventide.engines.overlaps import local_parts, run_parts
@@ -31,7 +32,7 @@ from eventide.errors import EventideError, InputError
 from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
 from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator, Results
-from eventide.operators.situations.listing import situations_of
+from eventide.operators.situations.listing import LISTED, situations_of
 from eventide.operators.situations.operator import SituationOperator
 from eventide.operators.situations.program import Program
 from eventide.operators.situations.spec import SituationSpec
@@ -118,19 +119,24 @@ def _run_whole(physical: Physical, block: pa.Table, seen: Run, n_threads: int) -
 
 
 def list_situations(physical: Physical, source: Source) -> pa.Table:
-    """The situations of a situation query, under the user's names."""
+    """The situations of a situation query: partition columns under the user's names, `symbol`, `start`, `end`.
+
+    Where a partition column has one of these names, the other column is called `situation_symbol` and so on.
+    """
     assert isinstance(physical.spec, SituationSpec)
     names = dict(physical.intake.names)
     partition = physical.intake.layout.partition
+    names |= added_names(LISTED, [names[name] for name in partition], "situation_")
     seen, tables = Run(), []
     for block in _blocks(physical, source, seen, default_memory_limit()):
         listed = situations_of(block, physical.spec)
-        tables.append(listed.rename_columns([names.get(name, name) for name in listed.column_names]))
+        tables.append(listed.rename_columns([names[name] for name in listed.column_names]))
     if tables:
         return pa.concat_tables(tables)
     times = physical.spec.time_type.arrow
     fields = [pa.field(names[name], source.given_type(names[name])) for name in partition]
-    return pa.schema([*fields, ("symbol", pa.string()), ("start", times), ("end", times)]).empty_table()
+    listed = zip(LISTED, (pa.string(), times, times), strict=True)
+    return pa.schema([*fields, *((names[name], kind) for name, kind in listed)]).empty_table()
 
 
 def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: list[str]) -> Iterator[pa.RecordBatch]:

@@ -40,6 +40,8 @@ class SituationCombiner:
             stretch = np.searchsorted(np.array(sorted(first for first, _ in shared)), given.ts, side="right")
             for first, last in shared:
                 stretch[(given.ts >= first) & (given.ts <= last)] = -1
-        out = np.empty(given.ts.size, dtype=np.bool_)
+        out = np.ones(given.ts.size, dtype=np.bool_)
+        if self._spec.has_gaps:  # an event that is left out would be a gap
+            return out
         mark_needed(given.ts, given.mask, given.offsets, stretch, self._measured, self._least, out)
         return out

@@ -57,7 +57,7 @@ def _find(runs: Runs, program: Program, times: tuple[int, int]) -> tuple[IntArra
     room = _ROOM
     while resume[0] >= 0:
         out = np.empty((room, n + 2), dtype=np.int64)
-        arrays = (runs.start, runs.end, runs.ready)
+        arrays = (runs.start, runs.end, runs.ready, runs.told)
         n_out = kernel.match(arrays, runs.borders, program.tables(), within, times, resume, memory, stats, out)
         parts.append(out[:n_out].copy() if n_out < room // 2 else out[:n_out])
         room *= 2

@@ -191,8 +191,10 @@ class SituationOperator(WatermarkOperator):
                 masks = np.empty(at.size, dtype=np.int64)
                 situation_matches.possible(runs.start, runs.end, bound[related.left], bound[related.right], at, masks)
                 columns[f"r{i}"] = pa.array(masks)
-        columns["detected_at"] = spec.time_type.restore(at)
-        columns["at"] = pa.array(at)
+        # An end that a gap makes lies before the event that tells it.
+        detected = np.max([runs.end[each] for each in bound], axis=0) if spec.complete else at
+        columns["detected_at"] = spec.time_type.restore(detected)
+        columns["at"] = pa.array(detected)
         return pa.table(columns)
 
     # --- what is kept ---------------------------------------------------------------------------------------
@@ -203,14 +205,17 @@ class SituationOperator(WatermarkOperator):
         if self._watermark_us == MAX_US:
             return known.slice(0, 0)
         place, symbol, partition = runs.places()
+        last = given.last_events()
         if spec.within_us is not None:
-            is_kept = (runs.end[place] == OPEN) | (runs.start[place] > self._watermark_us - spec.within_us)
+            since = np.full(given.n_partitions, self._watermark_us)
+            if spec.complete and spec.has_gaps:
+                # What goes on may end a gap behind the last event, however late another event tells so.
+                goes_on = partition[runs.end[place] == OPEN]
+                since[goes_on] = np.minimum(since[goes_on], last[goes_on])
+            is_kept = (runs.end[place] == OPEN) | (runs.start[place] > since[partition] - spec.within_us)
             place, symbol, partition = place[is_kept], symbol[is_kept], partition[is_kept]
         columns = partition_values(given, known, block, spec.layout.partition, partition)
-        stop = given.offsets[partition + 1]
-        has_events = stop > given.offsets[partition]
-        last = np.where(has_events, given.ts[np.maximum(stop - 1, 0)] if given.ts.size else 0, given.last_us[partition])
-        parts = (symbol, runs.start[place], runs.end[place], runs.ready[place], last)
+        parts = (symbol, runs.start[place], runs.end[place], runs.ready[place], last[partition])
         columns |= {name: pa.array(p) for name, p in zip((SYMBOL, START, END, READY, LAST), parts, strict=True)}
         # Places of a symbol's runs ascend, so these are sorted as requests must be.
         asked = Requests(place, runs.hi[place])

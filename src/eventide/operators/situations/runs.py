@@ -45,6 +45,13 @@ class Input:
         borders = sorted({0, self.n_partitions, *np.searchsorted(self.offsets, wanted).tolist()})
         return [(a, b) for a, b in pairwise(borders) if a < b]
 
+    def last_events(self) -> IntArray:
+        """The time of the last event of each partition."""
+        stop = self.offsets[1:]
+        if not self.ts.size:
+            return self.last_us
+        return np.where(stop > self.offsets[:-1], self.ts[np.maximum(stop - 1, 0)], self.last_us)
+
 
 @dataclass(frozen=True, slots=True)
 class Runs:
@@ -54,6 +61,7 @@ class Runs:
     start: IntArray
     end: IntArray
     ready: IntArray
+    told: IntArray
     lo: IntArray
     hi: IntArray
     origin: IntArray
@@ -61,7 +69,7 @@ class Runs:
 
     def drop_alone(self, masks: IntArray) -> None:
         """Forget ended runs that no match can hold, for want of a partner."""
-        arrays = (self.start, self.end, self.ready, self.lo, self.hi, self.origin)
+        arrays = (self.start, self.end, self.ready, self.told, self.lo, self.hi, self.origin)
         drop_alone(arrays, self.borders, masks)
 
     def places(self) -> tuple[IntArray, IntArray, IntArray]:
@@ -126,23 +134,30 @@ def _has_ties(ts: IntArray, offsets: IntArray) -> bool:
 def derive(given: Input, spec: SituationSpec, partitions: tuple[int, int], closes: bool) -> Runs:
     """The runs of a range of partitions."""
     n = len(spec.symbols)
+    bounds = np.array(
+        [
+            (least, OPEN if most is None else most, OPEN if gap is None else min(gap, OPEN))
+            for (least, most), gap in zip(spec.durations, spec.gaps, strict=True)
+        ],
+        dtype=np.int64,
+    )
     counts = np.zeros(n, dtype=np.int64)
-    kernel.count_runs(given.mask, given.offsets, given.known, partitions, counts)
+    shortest_gap = int(bounds[:, 2].min())
+    kernel.count_runs(given.ts, given.mask, given.offsets, given.known, shortest_gap, partitions, counts)
     base = np.cumsum(counts) - counts
-    start, end, ready, lo, hi, origin = (np.empty(int(counts.sum()), dtype=np.int64) for _ in range(6))
+    start, end, ready, told, lo, hi, origin = (np.empty(int(counts.sum()), dtype=np.int64) for _ in range(7))
     borders = np.zeros((n, partitions[1] - partitions[0] + 1), dtype=np.int64)
-    durations = np.array([(least, OPEN if most is None else most) for least, most in spec.durations], dtype=np.int64)
     kernel.derive(
         given.ts,
         given.mask,
         given.offsets,
         given.known,
         given.last_us,
-        durations,
+        bounds,
         closes,
         partitions,
         base,
-        (start, end, ready, lo, hi, origin),
+        (start, end, ready, told, lo, hi, origin),
         borders,
     )
-    return Runs(partitions[0], start, end, ready, lo, hi, origin, borders)
+    return Runs(partitions[0], start, end, ready, told, lo, hi, origin, borders)

@@ -49,6 +49,7 @@ class SituationSpec:
     layout: Layout
     symbols: tuple[str, ...]
     durations: tuple[tuple[int, int | None], ...]  # least and most microseconds of each symbol
+    gaps: tuple[int | None, ...]  # microseconds of silence that each symbol bears
     related: tuple[Related, ...]
     complete: bool
     within_us: int | None
@@ -60,6 +61,11 @@ class SituationSpec:
     time_type: TimeType
     tie_columns: tuple[str, ...]
     facts: tuple[tuple[str, str], ...] = ()  # what else saved state depends on: see plan.facts
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether the silence of a partition ends situations."""
+        return any(gap is not None for gap in self.gaps)
 
     @property
     def window_us(self) -> int | None:

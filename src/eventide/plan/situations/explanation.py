@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eventide.lang.durations import write_length
 from eventide.lang.relations import inverse, names_of
 from eventide.lang.tree import SituationQuery
 from eventide.lang.write import write_constraint, write_duration
@@ -21,7 +22,8 @@ def logical_lines(query: SituationQuery, plan: Bound) -> list[str]:
     ]
     for each in query.define:
         lasts = write_duration(each).lower()
-        lines.append(f"situation   {each.name.text}: {each.condition.text}" + (f", for {lasts}" if lasts else ""))
+        gap = f", ended by a gap of more than {write_length(each.max_gap)}" if each.max_gap else ""
+        lines.append(f"situation   {each.name.text}: {each.condition.text}{gap}" + (f", for {lasts}" if lasts else ""))
     lines += [f"relation    {write_constraint(each)}" for each in query.pattern]
     return lines
 

@@ -68,6 +68,7 @@ def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physica
         layout=layout,
         symbols=names,
         durations=durations,
+        gaps=tuple(gap.amount if (gap := defined[name].max_gap) else None for name in names),
         related=related,
         complete=query.complete,
         within_us=query.window.length.amount if query.window else None,

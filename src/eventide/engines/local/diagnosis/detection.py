@@ -355,18 +355,18 @@ class _PatternDiagnosis:
     def _result(self, codes: list[int], failures: dict[int, Failure], n_detailed: int) -> Diagnosis:
         witnesses = [self._witnesses[code] for code in codes]
         at = pa.array([self._first[code] for code in codes], pa.int64())
-        columns = {name: self._table.column(name).take(at) for name in self._partition}
+        partitions = {name: self._table.column(name).take(at) for name in self._partition}
         kind = self._table.schema.field(self._time).type
-        columns |= {
+        details = {
             "matched": pa.array([witness.matched for witness in witnesses], pa.bool_()),
             "length": pa.array([len(witness.rows) for witness in witnesses], pa.int64()),
             "missing": pa.array([self._missing(code) for code in codes], pa.int64()),
             "events": taken_lists([witness.rows for witness in witnesses], self._times_of_all),
             "symbols": pa.array([witness.steps for witness in witnesses], pa.list_(pa.string())),
         }
-        columns |= failure_columns([failures.get(code) for code in codes], kind)
-        columns["searched"] = pa.array([True] * len(codes), pa.bool_())
-        return Diagnosis(pa.table(columns), tuple(self._partition), n_detailed)
+        details |= failure_columns([failures.get(code) for code in codes], kind)
+        details["searched"] = pa.array([True] * len(codes), pa.bool_())
+        return Diagnosis(pa.table(partitions), pa.table(details), n_detailed)
 
 
 def _taking(steps: tuple[Step, ...]) -> list[str]:

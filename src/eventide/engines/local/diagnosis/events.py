@@ -96,12 +96,12 @@ def _diagnosis(question: Question, block: pa.Table, searched: Searched, partitio
         symbol, n_missing = needed[key]
         failures.append(investigator.failure(i) if i in detailed else Failure(symbol, ""))
         missing.append(n_missing)
-    columns: dict[str, pa.Array] = {}
+    partitions: dict[str, pa.Array] = {}
     for k, name in enumerate(plan.partition):
         values = block.column(f"p{k}").take(pa.array(first[shown])).combine_chunks()
         given = source.given_type(name)
-        columns[name] = values if given is None else values.cast(given)
-    columns |= {
+        partitions[name] = values if given is None else values.cast(given)
+    details = {
         "matched": pa.array(longest.matched[shown]),
         "length": pa.array(np.diff(longest.ends, prepend=0)[shown]),
         "missing": pa.array(missing, pa.int64()),
@@ -110,9 +110,9 @@ def _diagnosis(question: Question, block: pa.Table, searched: Searched, partitio
             pa.array(shown)
         ),
     }
-    columns |= failure_columns(failures, plan.time_type.arrow)
-    columns["searched"] = pa.array(~longest.stopped[shown])
-    return Diagnosis(pa.table(columns), plan.partition, len(detailed))
+    details |= failure_columns(failures, plan.time_type.arrow)
+    details["searched"] = pa.array(~longest.stopped[shown])
+    return Diagnosis(pa.table(partitions), pa.table(details), len(detailed))
 
 
 def _lists(ends: np.ndarray, values: pa.Array) -> pa.ListArray:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from eventide.engines.local.added_names import added_names
 from eventide.engines.local.sources import is_local
 from eventide.errors import UnsupportedError
 
@@ -31,27 +32,36 @@ class Failure:
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Diagnosis:
     """Per partition the longest partial match, and what failed behind it; partitions without a match come first.
 
     `table` has the partition columns, then `matched`, `length` (how many events the match or the longest partial match
     has), `missing` (how many more it needs at least), `events` (their times), `symbols`, and where there is no match
     `symbol`, `reason`, `predicate`, `values`, `event` (the time of the event that failed) and `hint`. `searched` is
-    false where the search was stopped before it had seen all: then a longer partial match may exist. `summary` counts
-    the partitions by symbol, reason and predicate, the most frequent first.
+    false where the search was stopped before it had seen all: then a longer partial match may exist. Where a partition
+    column has one of these names, the other column is called `diagnosis_symbol`, `diagnosis_event` and so on. `summary`
+    counts the partitions by symbol, reason and predicate, the most frequent first.
 
-    >>> table = pa.table({"user": ["ann"], "matched": [True], "events": [[1, 2]], "symbols": [["a", "b"]]})
-    >>> print(Diagnosis(table, ("user",)))
+    >>> details = pa.table({"matched": [True], "events": [[1, 2]], "symbols": [["a", "b"]]})
+    >>> Diagnosis(pa.table({"user": ["ann"]}), details)
     All 1 partitions have a match.
     <BLANKLINE>
     user = ann: a match
       found    a at 1, b at 2
     """
 
-    table: pa.Table
-    partition: tuple[str, ...] = ()
+    partitions: pa.Table  # the partition columns
+    details: pa.Table
     n_detailed: int = 0  # partitions without a match that were looked at in detail
+
+    @property
+    def table(self) -> pa.Table:
+        """One row per partition."""
+        names = added_names(self.details.column_names, self.partitions.column_names, "diagnosis_")
+        columns = zip(self.partitions.column_names, self.partitions.columns, strict=True)
+        added = zip(names.values(), self.details.columns, strict=True)
+        return pa.table(dict([*columns, *added]))
 
     @property
     def summary(self) -> pa.Table:
@@ -63,9 +73,11 @@ class Diagnosis:
 
     def text(self, partitions: int = 5) -> str:
         """The summary, and a paragraph for each of the first partitions."""
-        rows = self.table.slice(0, partitions).to_pylist()
-        paragraphs = ["\n".join(self._head()), *("\n".join(self._paragraph(row)) for row in rows)]
-        left = self.table.num_rows - len(rows)
+        rows = self.details.slice(0, partitions).to_pylist()
+        keys = self.partitions.slice(0, partitions).to_pylist() if self.partitions.num_columns else [{}] * len(rows)
+        told = zip(keys, rows, strict=True)
+        paragraphs = ["\n".join(self._head()), *("\n".join(_paragraph(key, row)) for key, row in told)]
+        left = self.details.num_rows - len(rows)
         if left:
             paragraphs.append(f"... and {left:,} more partition{'s' if left > 1 else ''} in .table")
         return "\n\n".join(paragraphs)
@@ -73,26 +85,29 @@ class Diagnosis:
     def __str__(self) -> str:
         return self.text()
 
+    def __repr__(self) -> str:
+        return self.text()
+
     def _causes(self) -> dict[tuple[str | None, ...], int]:
-        if "reason" not in self.table.column_names:
+        if "reason" not in self.details.column_names:
             return {}
         names = ("matched", "symbol", "reason", "predicate")
-        rows = zip(*(self.table.column(name).to_pylist() for name in names), strict=True)
+        rows = zip(*(self.details.column(name).to_pylist() for name in names), strict=True)
         return dict(Counter(row[1:] for row in rows if not row[0] and row[2]).most_common())
 
     def _head(self) -> list[str]:
-        total = self.table.num_rows
-        n_matched = sum(self.table.column("matched").to_pylist())
+        total = self.details.num_rows
+        n_matched = sum(self.details.column("matched").to_pylist())
         n_unmatched = total - n_matched
         if not total:
             return ["There are no events."]
-        if not self.partition:
+        if not self.partitions.num_columns:
             lines = ["There is a match." if n_matched else "There is no match."]
         elif not n_unmatched:
             lines = [f"All {total:,} partitions have a match."]
         else:
             lines = [f"{n_unmatched:,} of {total:,} partitions have no match."]
-        causes = list(self._causes().items()) if self.partition else []
+        causes = list(self._causes().items()) if self.partitions.num_columns else []
         if causes and self.n_detailed < n_unmatched:
             lines.append(f"Of the first {self.n_detailed:,} of them:")
         width = max((len(f"{count:,}") for _, count in causes), default=0)
@@ -104,26 +119,28 @@ class Diagnosis:
             lines.append(f"  and {len(causes) - _SHOWN_CAUSES:,} more kinds in .summary")
         return lines
 
-    def _paragraph(self, row: dict[str, Any]) -> list[str]:
-        name = ", ".join(f"{column} = {shown(row[column])}" for column in self.partition)
-        prefix = f"{name}: " if name else ""
-        if row["matched"]:
-            return [f"{prefix}a match", f"  found    {_bound(row) or 'an empty match'}"]
-        missing = row["missing"]
-        more = f"; at least {missing} more event{'s' if missing > 1 else ''} needed" if missing else ""
-        lines = [f"{prefix}no match{more}", f"  found    {_bound(row) or 'nothing'}"]
-        if row["reason"]:
-            at = "" if row["event"] is None else f" at {shown(row['event'])}"
-            lines.append(f"  failed   {row['symbol']}{at}: {_named(row['reason'], row['predicate'])}")
-            if row["values"]:
-                lines.append(f"           {row['values']}")
-        else:
-            lines.append(f"  failed   {row['symbol']}")
-        if row["hint"]:
-            lines.append(f"  hint     {row['hint']}")
-        if not row["searched"]:
-            lines.append("  note     the search was stopped: a longer partial match, or a match, may exist")
-        return lines
+
+def _paragraph(key: dict[str, Any], row: dict[str, Any]) -> list[str]:
+    """What is said of one partition."""
+    name = ", ".join(f"{column} = {shown(value)}" for column, value in key.items())
+    prefix = f"{name}: " if name else ""
+    if row["matched"]:
+        return [f"{prefix}a match", f"  found    {_bound(row) or 'an empty match'}"]
+    missing = row["missing"]
+    more = f"; at least {missing} more event{'s' if missing > 1 else ''} needed" if missing else ""
+    lines = [f"{prefix}no match{more}", f"  found    {_bound(row) or 'nothing'}"]
+    if row["reason"]:
+        at = "" if row["event"] is None else f" at {shown(row['event'])}"
+        lines.append(f"  failed   {row['symbol']}{at}: {_named(row['reason'], row['predicate'])}")
+        if row["values"]:
+            lines.append(f"           {row['values']}")
+    else:
+        lines.append(f"  failed   {row['symbol']}")
+    if row["hint"]:
+        lines.append(f"  hint     {row['hint']}")
+    if not row["searched"]:
+        lines.append("  note     the search was stopped: a longer partial match, or a match, may exist")
+    return lines
 
 
 _WORDS = {"condition": "{}", "no event": "no event with {}", "window": "outside {}", "length": "shorter than {}"}

@@ -404,24 +404,24 @@ class _RowDiagnosis:
         self, codes: list[int], first: dict[int, int], failures: dict[int, Failure], source: Source
     ) -> Diagnosis:
         witnesses = [self._witnesses[code] for code in codes]
-        columns: dict[str, pa.Array] = {}
+        partitions: dict[str, pa.Array] = {}
         at = pa.array([first[code] for code in codes], pa.int64())
         for name in self._partition:
             values = self._table.column(name).take(at)
             given = source.given_type(name)
-            columns[name] = values if given is None else values.cast(given)
+            partitions[name] = values if given is None else values.cast(given)
         kind = self._table.schema.field(self._order_column).type
-        columns |= {
+        details = {
             "matched": pa.array([witness.matched for witness in witnesses], pa.bool_()),
             "length": pa.array([len(witness.rows) for witness in witnesses], pa.int64()),
             "missing": pa.array([self._missing(code) for code in codes], pa.int64()),
             "events": taken_lists([witness.rows for witness in witnesses], self._times_of_all),
             "symbols": pa.array([witness.labels for witness in witnesses], pa.list_(pa.string())),
         }
-        columns |= failure_columns([failures.get(code) for code in codes], kind)
-        columns["searched"] = pa.array([True] * len(codes), pa.bool_())
+        details |= failure_columns([failures.get(code) for code in codes], kind)
+        details["searched"] = pa.array([True] * len(codes), pa.bool_())
         n_detailed = sum(bool(failure.reason) for failure in failures.values())
-        return Diagnosis(pa.table(columns), tuple(self._partition), n_detailed)
+        return Diagnosis(pa.table(partitions), pa.table(details), n_detailed)
 
 
 def _place(rows: list[int], witness: _Witness) -> int:

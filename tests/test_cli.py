@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import json
 import os
 import pty
@@ -216,7 +217,10 @@ def test_check_without_events_finds_what_is_wrong_whatever_they_are(folder: Path
         (["generate", "cars", "--events", "-5", "--output", "x.parquet"], "-5"),
         (["generate", "cars", "--events", "many", "--output", "x.parquet"], "Invalid value for '--events'"),
         (["generate", "cars", "--events", "5", "--output", "no/x.parquet"], "no"),
-        (["generate", "cars", "--events", "5", "--output", "x.csv"], "cannot write 'x.csv': events are written as"),
+        (
+            ["generate", "cars", "--events", "5", "--output", "x.csv"],
+            "cannot write 'x.csv'\nHint: end the name in",
+        ),
         (["run", "query.txt", "--input", "nothing.csv"], "'nothing.csv' is empty: it has no columns"),
         (["generate", "cars", "--events", "5", "--output", "x.parquet", "--set", "n"], "--set takes name=value"),
         (["generate", "cars", "--events", "5", "--output", "x.parquet", "--set", "n=1"], "'n'"),
@@ -310,8 +314,9 @@ def test_what_goes_wrong_leaves_the_old_file(
         raise OSError("disk full")
 
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
-        eventide("run", "query.txt", "--input", "events.parquet", "--output", name)
+    code, _, err = eventide("run", "query.txt", "--input", "events.parquet", "--output", name)
+    assert code == 1
+    assert err.endswith(f"Error: cannot write '{name}': disk full\nHint: what was there before is kept\n")
     assert old.read_text() == "what was here before"
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
@@ -340,3 +345,135 @@ def test_on_spark_a_mistake_is_one_message_too(folder: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "Error: an event has no time: 'ts' is NULL in the event with user = 'bob', amount = NULL\n" in done.stderr
     assert "Traceback" not in done.stderr and "ERROR" not in done.stderr and "\tat " not in done.stderr
+
+
+# --- texts from elsewhere, and other commands ---------------------------------------------------------------
+
+SQL = """SELECT user, n FROM {} MATCH_RECOGNIZE (
+    PARTITION BY user ORDER BY ts MEASURES count(*) AS n PATTERN (L B) DEFINE L AS kind = 'Login', B AS kind = 'Buy')"""
+
+
+def test_a_query_comes_from_the_command_or_from_standard_input(
+    folder: Path, eventide: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["--input", "events.parquet", "--json"]
+    _, expected, _ = eventide("run", "query.txt", *words)
+    assert eventide("run", "-c", QUERY, *words)[:2] == (0, expected)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(QUERY))
+    assert eventide("run", "-", *words)[:2] == (0, expected)
+    code, _, err = eventide("run", "query.txt", "-c", QUERY, *words)
+    assert code == 2 and "a query file, 'query.txt', and -c are both given" in err
+    code, _, err = eventide("run", *words)
+    assert code == 2 and "Missing argument 'QUERY_FILE'\nHint: a file with one query, - for standard input" in err
+
+
+def test_options_of_a_query_are_options_of_the_command(folder: Path, eventide: Command) -> None:
+    text = "PATTERN SEQ(Login L, Buy B) RETURN user, B.amount"
+    words = ["--input", "events.parquet", "--type", "kind", "--partition-by", "user", "--json"]
+    code, out, _ = eventide("run", "-c", text, *words)
+    assert (code, len(out.splitlines())) == (0, 3)
+
+
+def test_a_query_file_is_not_read_beyond_what_a_query_may_have(folder: Path, eventide: Command) -> None:
+    with (folder / "huge.txt").open("w") as file:
+        file.seek(1 << 32)  # a hole: four gigabytes that take no room
+        file.write("x")
+    code, out, err = eventide("check", "huge.txt")
+    assert (code, out) == (2, "")
+    assert "the query file 'huge.txt' is longer than 100,000 characters" in err
+
+
+def test_the_version_is_printed(eventide: Command) -> None:
+    from importlib.metadata import version
+
+    assert eventide("--version") == (0, f"eventide {version('eventide')}\n", "")
+
+
+def test_without_words_there_is_help_and_no_error() -> None:
+    done = process()
+    assert done.returncode == 2
+    assert "Error" not in done.stdout + done.stderr
+
+
+def test_sql_is_checked_and_explained(folder: Path, eventide: Command) -> None:
+    (folder / "rows.sql").write_text(SQL.format("events"))
+    (folder / "trades.sql").write_text(SQL.format("trades"))
+    code, out, _ = eventide("check", "rows.sql")
+    assert code == 0
+    assert out.startswith("MATCH_RECOGNIZE over events\n  PARTITION BY user\n")
+    assert "needs the tables' columns: pass them with --table name=path" in out
+    for words in (["rows.sql", "--input", "events.parquet"], ["trades.sql", "--table", "trades=events.parquet"]):
+        for command in ("check", "explain"):
+            code, out, _ = eventide(command, *words)
+            assert code == 0
+            assert "Program\n" in out and "0  label L" in out
+    code, out, err = eventide("sql", "rows.sql", "--table", "events=events.parquet", "--explain", "--json")
+    assert code == 0
+    assert "0  label L" in err
+    assert list(map(json.loads, out.splitlines())) == [{"user": "ann", "n": 2}, {"user": "bob", "n": 2}]
+    code, _, err = eventide("check", "-c", SQL.format("events").replace("kind =", "knd ="), "--input", "events.parquet")
+    assert code == 2 and "did you mean 'kind'?" in err
+    code, _, err = eventide("check", "rows.sql", "--input", "events.parquet", "--type", "kind")
+    assert code == 2 and "--type is for queries, and rows.sql is SQL" in err
+    code, _, err = eventide("check", "query.txt", "--table", "events=events.parquet")
+    assert code == 2 and "--table is for SQL statements" in err
+
+
+def test_run_says_how_sql_is_run(folder: Path, eventide: Command) -> None:
+    (folder / "rows.sql").write_text(SQL.format("events"))
+    code, out, err = eventide("run", "rows.sql", "--input", "events.parquet")
+    assert (code, out) == (2, "")
+    assert err == (
+        "Error: rows.sql is SQL, and run takes a query\nHint: eventide sql rows.sql --table events=events.parquet\n"
+    )
+
+
+def test_explain_shows_the_plan_of_a_query_for_an_engine(folder: Path, eventide: Command) -> None:
+    code, out, _ = eventide("explain", "query.txt", "--input", "events.parquet")
+    assert code == 0
+    assert "Distribution\n  local (5 events): partitions by user" in out
+    code, out, _ = eventide("explain", "query.txt", "--input", "events.parquet", "--engine", "spark")
+    assert code == 0
+    assert "Distribution\n  spark" in out
+
+
+def test_diagnose_says_why_there_is_no_match(folder: Path, eventide: Command) -> None:
+    wrong = QUERY.replace("[user]", "[user] AND B.amount > 20")
+    code, out, _ = eventide("diagnose", "-c", wrong, "--input", "events.parquet")
+    assert code == 0
+    assert "1 of 2 partitions have no match." in out and "user = bob: no match" in out
+    assert "failed   B at 2024-01-01 00:00:05: B.amount > 20" in out
+    code, out, _ = eventide("diagnose", "-c", wrong, "--input", "events.parquet", "--partitions", "1")
+    assert code == 0 and "... and 1 more partition in .table" in out
+    rows = SQL.format("events").replace("'Buy'", "'Sell'")
+    code, out, _ = eventide("diagnose", "-c", rows, "--input", "events.parquet")
+    assert code == 0
+    assert "2 of 2 partitions have no match." in out
+    nested = SQL.format("(SELECT * FROM events)")
+    code, _, err = eventide("diagnose", "-c", nested, "--input", "events.parquet")
+    assert code == 2 and "diagnose is for a MATCH_RECOGNIZE over a table, not over" in err
+
+
+def test_timeline_draws_a_page(folder: Path, eventide: Command) -> None:
+    text = "PARTITION BY user DEFINE A AS amount IS NULL, B AS amount > 0 PATTERN A meets B"
+    words = ["--input", "events.parquet", "--partition", "user=ann", "--values", "amount"]
+    code, out, err = eventide("timeline", "-c", text, *words, "--output", "page.html")
+    assert (code, out) == (0, "")
+    assert err.endswith("drawn in page.html\n")
+    assert "A: amount IS NULL" in (folder / "page.html").read_text()
+    code, _, err = eventide("timeline", "-c", text, *words, "--output", "page.png")
+    assert code == 2 and "end the name in .html" in err
+    code, _, err = eventide(
+        "timeline", "-c", text, "--input", "events.parquet", "--partition", "ann", "--output", "x.svg"
+    )
+    assert code == 2 and "--partition takes column=value, found 'ann'" in err
+    code, _, err = eventide("timeline", "-c", SQL, "--input", "events.parquet", "--output", "x.svg")
+    assert code == 2 and "the query is SQL, and a timeline shows a query" in err
+
+
+@pytest.mark.parametrize("name", ["seed", "events", "output", "name"])
+def test_what_is_an_option_of_generate_is_no_parameter(folder: Path, eventide: Command, name: str) -> None:
+    words = ["generate", "cars", "--events", "5", "--output", "x.parquet", "--set", f"{name}=1"]
+    code, _, err = eventide(*words)
+    assert code == 2
+    assert f"'{name}' is no parameter of a generator" in err

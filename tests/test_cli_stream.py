@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from eventide.cli_stream import rows_of
+from eventide.cli_texts import read_query
 from eventide.engines.addresses import Terminal, Topic
 from eventide.errors import BrokerAwayError, InputError
 from eventide.live_view import View
@@ -76,7 +77,7 @@ TO = ["--to", "out"]
         (["query.txt", "--from", "events", *TO, "--bad", "bad"], "there are no bad records"),
         (["query.txt", "--from", "events", *TO, "--log", "no/x.log"], "cannot write the log"),
         (["query.txt", "--from", "kafka://a:1/t", *TO, "--registry-header"], "--registry-header is for Avro records"),
-        (["query.txt", "--rules", "odd", "--from", "events", *TO], "a query file and --rules are both given"),
+        (["query.txt", "--rules", "odd", "--from", "events", *TO], "a query and --rules are both given"),
         (["--rules", "none", "--from", "events", *TO], "there is no folder 'none'"),
         (["query.txt", "--from", "events", *TO, "--type", "kind"], "option 'type' is given twice"),
         (["rows.sql", "--from", "events", *TO, "--type", "kind"], "--type is for queries"),
@@ -270,6 +271,7 @@ def test_a_file_with_match_recognize_is_sql_over_the_stream(spark: Any, folder: 
     schema = declared("user string, ts timestamp, kind string, amount double")
     events = read_folder(spark, str(folder / "events"), "parquet", schema).events
     for with_ids, columns in ((False, ["user", "paid"]), (True, ["user", "paid", "match_id"])):
-        make_rows, _ = rows_of(folder / "rows.sql", {"allowed_lateness": "1 second"}, "orders", with_ids=with_ids)
+        text = read_query(folder / "rows.sql", None)
+        make_rows, _ = rows_of(text, {"allowed_lateness": "1 second"}, "orders", with_ids=with_ids)
         rows = make_rows(events, spark)
         assert rows.isStreaming and rows.columns == columns

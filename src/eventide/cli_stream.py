@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import tempfile
 import time
@@ -13,18 +12,18 @@ from typing import Annotated, Any
 import typer
 
 from eventide import api
+from eventide.cli_texts import Inline, QueryFile, Text, read_query, read_text
 from eventide.engines.addresses import Folder, Terminal, Topic, checkpoint_of, sink_of, source_of
 from eventide.errors import EventideError, InputError, QueryError
 from eventide.lang.durations import parse_length
 from eventide.lang.rows import parse_statement
 from eventide.stream_job import Job, Signals, run_job
 
-_SQL = re.compile(r"\bMATCH_RECOGNIZE\b", re.IGNORECASE)
-
 
 def stream(
-    query_file: Annotated[Path | None, typer.Argument(help="A file with one query, or with SQL.")] = None,
+    query_file: QueryFile = None,
     *,
+    inline: Inline = None,
     source: Annotated[str, typer.Option("--from", help="kafka://host:9092/topic, or a folder of files.")],
     sink: Annotated[str, typer.Option("--to", help="kafka://host:9092/topic, a folder, or - for the terminal.")],
     checkpoint: Annotated[
@@ -83,11 +82,14 @@ def stream(
     }
     given = {name: value for name, value in options.items() if value is not None}
     if rules is not None:
-        make_rows, time_column = _rules(rules, query_file, given), ts
+        make_rows, time_column = _rules(rules, query_file is not None or inline is not None, given), ts
+        title = str(rules)
     else:
-        make_rows, time_column = rows_of(query_file, given, table, with_ids=isinstance(target, Topic))
+        text = read_query(query_file, inline)
+        make_rows, time_column = rows_of(text, given, table, with_ids=isinstance(target, Topic))
+        title = text.name
     job = Job(
-        title=str(rules if rules is not None else query_file),
+        title=title,
         make_rows=make_rows,
         ts=time_column,
         source=source_of(source, format),
@@ -131,14 +133,11 @@ def run_with_view(job: Job, *, as_json: bool, every: float) -> None:
         print(f"the same command goes on from here; its place is kept in {job.checkpoint}", file=sys.stderr)
 
 
-def rows_of(path: Path | None, given: dict[str, Any], table: str, *, with_ids: bool) -> tuple[Any, str | None]:
+def rows_of(text: Text, given: dict[str, Any], table: str, *, with_ids: bool) -> tuple[Any, str | None]:
     """From the events' DataFrame to that of the rows, and the time column; the text is parsed before Spark starts."""
-    if path is None:
-        raise InputError("Missing argument 'QUERY_FILE'", hint="a file with one query, or --rules FOLDER")
-    text = read_text("query file", path)
-    if _SQL.search(text):
-        return _statement(text, given, table, with_ids=with_ids), None
-    query = api.query(text, **given)
+    if text.is_sql:
+        return _statement(text.text, given, table, with_ids=with_ids), None
+    query = api.query(text.text, **given)
     if not with_ids or query.options.match_id:
         return (lambda events, spark: query.run(events)), query.options.ts
     with_id = replace(query, options=replace(query.options, match_id=True))
@@ -164,23 +163,14 @@ def _statement(text: str, given: dict[str, Any], table: str, *, with_ids: bool) 
     return lambda events, spark: recognition.sql(text, spark=spark, match_id=with_ids, **given, **{table: events})
 
 
-def _rules(folder: Path, query_file: Path | None, given: dict[str, Any]) -> Any:
-    if query_file is not None:
-        raise InputError("a query file and --rules are both given", hint="leave out one of them")
+def _rules(folder: Path, has_query: bool, given: dict[str, Any]) -> Any:
+    if has_query:
+        raise InputError("a query and --rules are both given", hint="leave out one of them")
     if not folder.is_dir():
         raise InputError(f"there is no folder '{folder}'", hint="--rules takes a folder with a query in each file")
     import eventide as ev
 
     return lambda events, spark: ev.RuleSet(str(folder), **given).run(events)
-
-
-def read_text(what: str, path: Path) -> str:
-    """The text of a file that the user names."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InputError(f"cannot read the {what} '{path}': {reason}") from error
 
 
 def _schema(given: str | None) -> str | None:

@@ -37,6 +37,10 @@ class UnsupportedError(InputError):
     """The query is right, but this engine or this version cannot run it."""
 
 
+class OutputError(EventideError):
+    """Rows could not be written for a reason that is not the user's mistake: a full disk."""
+
+
 class StreamFailedError(EventideError):
     """A stream ended for a reason that is not the user's mistake: a broker that stays away, a full disk."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from textwrap import indent
 from typing import Any
 
 import pyarrow as pa
@@ -14,10 +15,11 @@ from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
 from eventide.engines.local.diagnosis.rows import diagnose_rows
 from eventide.engines.local.sources import is_local, open_source
 from eventide.engines.local.statement import explain_statement, run_statement
-from eventide.errors import EventideError, InputError
+from eventide.errors import EventideError, InputError, UnsupportedError
 from eventide.lang.rows import parse_clause, parse_statement
 from eventide.lang.rows.names import write_column
 from eventide.lang.rows.tree import RowQuery, Statement
+from eventide.lang.rows.write import write_clause
 from eventide.metrics import of as metrics_of
 from eventide.plan.arguments import check_dict, names_of, wrong_argument
 from eventide.plan.options import Options
@@ -101,6 +103,37 @@ def explain_sql(text: str, *, spark: Any = None, **given: Any) -> str:
     from eventide.engines.spark.statement import explain_statement as explain_on_spark
 
     return explain_on_spark(statement, given, _session(given, spark), options)
+
+
+def outline(text: str) -> str:
+    """The clauses of a statement as they are understood, without its tables.
+
+    >>> print(outline("SELECT n FROM t MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A+))"))
+    MATCH_RECOGNIZE over t
+      MEASURES COUNT(*) AS n
+      ONE ROW PER MATCH
+      AFTER MATCH SKIP PAST LAST ROW
+      PATTERN (A+)
+    <BLANKLINE>
+    Plan
+      needs the tables' columns: pass them with --table name=path
+    """
+    parts = [
+        f"MATCH_RECOGNIZE over {each.relation}\n{indent(write_clause(each.clause), '  ')}"
+        for each in _statement(text, {}).recognitions
+    ]
+    return "\n\n".join([*parts, "Plan\n  needs the tables' columns: pass them with --table name=path"])
+
+
+def diagnose_sql(text: str, events: Any, *, ts_unit: str | None = None, partitions: int = 1000) -> Diagnosis:
+    """Why the one MATCH_RECOGNIZE of a statement has no match in events of this process."""
+    found = _statement(text, {}).recognitions
+    if len(found) != 1 or not found[0].relation.strip().replace("_", "a").replace("`", "").isalnum():
+        message = f"diagnose is for one MATCH_RECOGNIZE over a table; the statement has {len(found)}"
+        if len(found) == 1:
+            message = f"diagnose is for a MATCH_RECOGNIZE over a table, not over '{found[0].relation}'"
+        raise UnsupportedError(message, hint="diagnose the clause alone, over the rows that it reads")
+    return diagnose_rows(found[0].clause, Options.of(ts_unit=ts_unit), open_source(events), partitions)
 
 
 _OPTIONS = ("ts_unit", "state_ttl", "allowed_lateness", "match_id", "on_bad_event")

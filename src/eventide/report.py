@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ import pyarrow.parquet as pq
 from rich.table import Table
 from rich.text import Text
 
-from eventide.errors import InputError
+from eventide.whole_files import whole_file
 
 
 def as_table(rows: pa.Table) -> Table:
@@ -77,28 +75,10 @@ def _json_value(value: Any) -> Any:
     return value.total_seconds() if isinstance(value, timedelta) else str(value)
 
 
-def check_output(output: Path) -> None:
-    """Whether rows can be written there, asked before the work is done."""
-    if output.suffix not in WRITERS:
-        raise InputError(f"cannot write '{output}'", hint="end the name in " + ", ".join(WRITERS))
-    if not output.parent.is_dir():
-        raise InputError(f"the folder '{output.parent}' does not exist", hint="create it first")
-    if output.is_dir():
-        raise InputError(f"'{output}' is a folder", hint="name a file")
-    if not os.access(output.parent, os.W_OK):
-        raise InputError(f"the folder '{output.parent}' cannot be written to")
-
-
 def write_rows(rows: pa.Table, output: Path) -> None:
-    """Whole or not at all: a file beside the target, renamed when it is complete."""
-    partial = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        WRITERS[output.suffix](rows, partial)
-        os.replace(partial, output)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            partial.unlink()
-        raise
+    """The rows in the format that the name ends in, whole or not at all."""
+    with whole_file(output) as partial:
+        WRITERS[output.suffix.lower()](rows, partial)
 
 
 def _write_csv(rows: pa.Table, path: Path) -> None:

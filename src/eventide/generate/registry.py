@@ -6,7 +6,6 @@ A new generator is a file with `SCHEMA`, `Parameters` and `blocks`, and one line
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 from eventide.errors import InputError, did_you_mean
 from eventide.generate import activity, cars, checks, cluster, situations, stocks, transport, typed
 from eventide.generate.parameters import check_whole
+from eventide.whole_files import check_place, whole_file
 
 
 @dataclass(frozen=True)
@@ -64,26 +64,16 @@ def generate(
     check_whole("row_group_events", row_group_events, minimum=1)
     schema, batches = _open(name, events, seed, parameters)
     output = Path(output)
-    if output.is_dir():
-        raise InputError(f"'{output}' is a folder", hint="name a file, for example events.parquet in it")
-    if output.suffix != ".parquet":
-        raise InputError(f"cannot write '{output}': events are written as Parquet", hint="end the name in .parquet")
-    if not output.parent.is_dir():
-        raise InputError(f"the folder '{output.parent}' does not exist", hint="create it first")
-    partial = output.parent / f".{output.name}.{uuid.uuid4().hex}.part"
+    check_place(output, (".parquet",))
     # Times rise in small steps: as differences they are smaller than plain and faster to read.
     times = [field.name for field in schema if pa.types.is_timestamp(field.type)]
     options = {
         "use_dictionary": [name for name in schema.names if name not in times],
         "column_encoding": dict.fromkeys(times, "DELTA_BINARY_PACKED"),
     }
-    try:
-        with pq.ParquetWriter(partial, schema, **options) as writer:
-            for table in _regroup(batches, schema, row_group_events):
-                writer.write_table(table, row_group_size=row_group_events)
-        os.replace(partial, output)
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole_file(output) as partial, pq.ParquetWriter(partial, schema, **options) as writer:
+        for table in _regroup(batches, schema, row_group_events):
+            writer.write_table(table, row_group_size=row_group_events)
     return output
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import html
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from eventide.errors import InputError
 from eventide.timeline.letters import escape
 from eventide.timeline.model import Chart
 from eventide.timeline.picture import XMLNS, draw
 from eventide.timeline.script import SCRIPT
 from eventide.timeline.style import PAGE_CSS
+from eventide.whole_files import check_place, whole_file
 
 _BUTTONS = (
     ("back", "\u2190", "earlier"),
@@ -24,6 +23,7 @@ _BUTTONS = (
 )
 _HELP = "drag over a stretch of time to zoom in, double-click to see all"
 _TOOLS_PX = 60
+PAGES = (".html", ".htm", ".svg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +58,10 @@ class Timeline:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page, or with a name that ends in .svg the picture; whole or not at all."""
         target = Path(path)
-        if target.suffix.lower() not in (".html", ".htm", ".svg"):
-            raise InputError(f"cannot write '{target}'", hint="end the name in .html or .svg")
-        if not target.parent.is_dir():
-            raise InputError(f"the folder '{target.parent}' does not exist", hint="create it first")
+        check_place(target, PAGES)
         content = self.svg if target.suffix.lower() == ".svg" else self.html
-        partial = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
+        with whole_file(target) as partial:
             partial.write_text(content, encoding="utf-8")
-            os.replace(partial, target)
-        except OSError as error:
-            with suppress(FileNotFoundError):
-                partial.unlink()
-            raise InputError(f"cannot write '{target}': {error.strerror}") from error
         return target
 
     def _repr_html_(self) -> str:

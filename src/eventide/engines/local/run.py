@@ -28,7 +28,7 @@ from eventide.engines.local.sources import Source, reason
 from eventide.engines.overlaps import local_parts, run_parts
 from eventide.engines.parquet import is_in_time_order, read_piece
 from eventide.engines.raw_columns import coded_for, raw_columns
-from eventide.errors import EventideError, InputError
+from eventide.errors import EventideError, InputError, OutputError
 from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
 from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator, Results
@@ -222,16 +222,25 @@ def _blocks(physical: Physical, source: Source, seen: Run, limit: int) -> Iterat
             if held_bytes * 3 > limit and intake.layout.distribution:
                 n_buckets = max(8, _estimate_bytes(seen, held_bytes) * 4 // limit)
                 spill = spill or _Spill(Path(folder), physical, int(n_buckets))
-                spill.write(concatenate(held))
+                _write_down(spill, held)
                 held, held_bytes = [], 0
         if spill is None:
             if held:
                 yield concatenate(held)
             return
         if held:
-            spill.write(concatenate(held))
+            _write_down(spill, held)
         seen.spilled_bytes = spill.close()
         yield from spill.blocks()
+
+
+def _write_down(spill: _Spill, held: list[pa.Table]) -> None:
+    try:
+        spill.write(concatenate(held))
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno is not None else reason(error)
+        hint = "name a folder on a larger disk with TMPDIR=..., or raise memory_limit"
+        raise OutputError(f"events that do not fit into memory cannot be kept on disk: {why}", hint=hint) from error
 
 
 def _bad_rows(physical: Physical, source: Source) -> str:

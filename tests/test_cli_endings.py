@@ -1,0 +1,153 @@
+"""How a command ends when it is stopped, or when a disk is full: the exit code, one line, nothing half written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from eventide.errors import InputError, OutputError
+from eventide.whole_files import check_place, whole_file
+
+Command = Callable[..., tuple[int, str, str]]
+QUERY = "PATTERN A DEFINE A AS true RETURN A.n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with `events.csv`."""
+    (tmp_path / "events.csv").write_text("ts,n\n2024-01-01 00:00:00,1\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# Waits in the middle of the work, where a file is half written, and says so.
+_WAITING = """
+import sys, time
+from pathlib import Path
+import eventide.report as report, eventide.cli as cli
+def slowly(rows, path):
+    Path(path).write_text("half")
+    print("writing", flush=True)
+    time.sleep(60)
+report.WRITERS[".csv"] = slowly
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [(signal.SIGINT, 130, "stopped; nothing was written\n"), (signal.SIGTERM, 143, "")],
+)
+def test_a_command_that_is_stopped_says_so_and_leaves_what_was_there(
+    folder: Path, number: signal.Signals, code: int, said: str
+) -> None:
+    (folder / "out.csv").write_text("old")
+    words = ["run", "-c", QUERY, "--input", "events.csv", "--output", "out.csv"]
+    with subprocess.Popen(
+        [sys.executable, "-c", _WAITING, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as command:
+        assert command.stdout is not None and command.stdout.readline() == "writing\n"
+        assert len(list(folder.iterdir())) == 3
+        command.send_signal(number)
+        _, err = command.communicate(timeout=50)
+    assert command.returncode == code
+    assert err.replace("running on the local engine ...\n", "") == said
+    assert sorted(path.name for path in folder.iterdir()) == ["events.csv", "out.csv"]
+    assert (folder / "out.csv").read_text() == "old"
+
+
+def test_ctrl_c_while_matching_is_130(folder: Path) -> None:
+    code = "import time, eventide.api as a, eventide.cli as c\ndef run(*_, **__):\n    print('at work', flush=True)\n"
+    code += "    time.sleep(60)\na.Query.run = run\nc.main()"
+    words = ["run", "-c", QUERY, "--input", "events.csv", "--json"]
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as command:
+        assert command.stdout is not None and command.stdout.readline() == "at work\n"
+        command.send_signal(signal.SIGINT)
+        _, err = command.communicate(timeout=50)
+    assert (command.returncode, err) == (130, "running on the local engine ...\nstopped; nothing was written\n")
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.jsonl"])
+def test_a_full_disk_is_one_message_and_the_old_file_stays(
+    folder: Path, eventide: Command, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (folder / name).write_text("old")
+
+    def full(rows: object, path: Path) -> None:
+        path.write_text("half")
+        raise OSError(errno.ENOSPC, "Error writing bytes to file")
+
+    monkeypatch.setitem(sys.modules["eventide.report"].WRITERS, Path(name).suffix, full)
+    code, out, err = eventide("run", "-c", QUERY, "--input", "events.csv", "--output", name)
+    assert (code, out) == (1, "")
+    assert err.endswith(f"Error: cannot write '{name}': No space left on device\nHint: what was there before is kept\n")
+    assert (folder / name).read_text() == "old"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(["events.csv", name])
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no device that is always full")
+def test_a_full_disk_behind_standard_output_is_one_message(folder: Path) -> None:
+    words = ["run", "-c", QUERY, "--input", "events.csv", "--json"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "eventide.cli", *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == "running on the local engine ...\nError: No space left on device\n"
+
+
+def test_a_full_disk_for_spilled_events_is_one_message(
+    folder: Path, eventide: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from eventide.engines.local import run
+
+    class Full(run._Spill):
+        def write(self, block: pa.Table) -> None:
+            raise OSError(errno.ENOSPC, "Error writing bytes to file")
+
+    monkeypatch.setattr(run, "_Spill", Full)
+    monkeypatch.setattr(run, "default_memory_limit", lambda: 1)
+    code, out, err = eventide("run", "-c", QUERY, "--input", "events.csv", "--partition-by", "n", "--json")
+    assert (code, out) == (1, "")
+    assert "Error: events that do not fit into memory cannot be kept on disk: No space left on device\nHint: " in err
+
+
+# --- files -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["/proc/x.csv", "x" * 300 + ".csv"])
+def test_a_place_that_takes_no_file_is_refused_before_the_work(folder: Path, eventide: Command, name: str) -> None:
+    code, out, err = eventide("run", "-c", QUERY, "--input", "events.csv", "--output", name)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"Error: cannot write '{name}': ")
+    assert [path.name for path in folder.iterdir()] == ["events.csv"]
+
+
+def test_what_a_killed_process_left_is_removed_and_what_a_running_one_writes_is_not(folder: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    for pid in (dead.pid, os.getppid()):
+        (folder / f".out.csv.{pid}.part").write_text("half")
+    (folder / ".other.csv.1.part").write_text("half")
+    with whole_file(folder / "out.csv") as partial:
+        partial.write_text("whole")
+    left = {path.name for path in folder.iterdir()}
+    assert left == {"events.csv", "out.csv", ".other.csv.1.part", f".out.csv.{os.getppid()}.part"}
+
+
+def test_an_error_of_the_system_names_the_file(folder: Path) -> None:
+    with pytest.raises(OutputError, match=r"cannot write '.*out.csv': No space left"), whole_file(folder / "out.csv"):
+        raise OSError("Error writing. Detail: [errno 28] No space left on device")
+    with pytest.raises(InputError, match="cannot write"):
+        check_place(folder / "out.txt", (".csv",))
+    assert not (folder / "out.csv").exists()

@@ -205,7 +205,7 @@ SITUATIONS = (
     Mutant(
         "situations: a match is returned again at a later end",
         MATCHES,
-        "return _decided(runs, bound, masks, groups, at)",
+        "return bool(_decided(runs, bound, masks, groups, at))",
         "return True",
         RULES,
     ),

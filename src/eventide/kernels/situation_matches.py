@@ -273,12 +273,12 @@ def _is_first(k: int, kind: int, at: int, runs: Any, program: Any, within: int, 
             if triggers[symbol, other_kind] and instant[bound[symbol]] == at:
                 return False
     if not complete:
-        return _decided(runs, bound, masks, groups, at)
+        return bool(_decided(runs, bound, masks, groups, at))
     # One event may tell several ends, and the last of them is another run's.
     first, last = start[bound[0]], end[bound[0]]
     for symbol in range(1, bound.size):
         first, last = min(first, start[bound[symbol]]), max(last, end[bound[symbol]])
-    return last - first <= within
+    return bool(last - first <= within)
 
 
 @njit(cache=True, nogil=True)

@@ -96,11 +96,11 @@ def _diagnosis(question: Question, block: pa.Table, searched: Searched, partitio
         symbol, n_missing = needed[key]
         failures.append(investigator.failure(i) if i in detailed else Failure(symbol, ""))
         missing.append(n_missing)
-    partitions: dict[str, pa.Array] = {}
+    keys: dict[str, pa.Array] = {}
     for k, name in enumerate(plan.partition):
         values = block.column(f"p{k}").take(pa.array(first[shown])).combine_chunks()
         given = source.given_type(name)
-        partitions[name] = values if given is None else values.cast(given)
+        keys[name] = values if given is None else values.cast(given)
     details = {
         "matched": pa.array(longest.matched[shown]),
         "length": pa.array(np.diff(longest.ends, prepend=0)[shown]),
@@ -112,7 +112,7 @@ def _diagnosis(question: Question, block: pa.Table, searched: Searched, partitio
     }
     details |= failure_columns(failures, plan.time_type.arrow)
     details["searched"] = pa.array(~longest.stopped[shown])
-    return Diagnosis(pa.table(partitions), pa.table(details), len(detailed))
+    return Diagnosis(pa.table(keys), pa.table(details), len(detailed))
 
 
 def _lists(ends: np.ndarray, values: pa.Array) -> pa.ListArray:

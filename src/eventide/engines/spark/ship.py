@@ -25,8 +25,7 @@ def ensure_shipped(spark: SparkSession) -> None:
     """Make the tasks of this session able to import the package.
 
     In local mode tasks run on the driver's installation, so nothing is sent; what is behind a Connect session
-    is unknown, so there it always is. Numba caches functions of a zipped package in the user's cache folder of
-    each executor.
+    is unknown, so there it always is.
     """
     if spark in _shipped:
         return
@@ -51,10 +50,8 @@ def package_zip() -> Path:
         for path in sorted(root.rglob("*.py")):
             name, source = f"{root.name}/{path.relative_to(root).as_posix()}", path.read_bytes()
             archive.writestr(zipfile.ZipInfo(name), source)
-            # Python compiles the sources in a zip anew in every process, which takes a worker seconds. Kernels are left
-            # out: Numba keeps machine code by the file that the byte code names, and that is not known here.
-            if "/kernels/" not in name:
-                archive.writestr(zipfile.ZipInfo(f"{name}c"), _byte_code(name, source))
+            # Python compiles the sources in a zip anew in every process, which takes a worker seconds.
+            archive.writestr(zipfile.ZipInfo(f"{name}c"), _byte_code(name, source))
     folder = tempfile.mkdtemp(prefix="eventide-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     target = Path(folder) / f"eventide-{hashlib.sha256(packed.getvalue()).hexdigest()[:16]}.zip"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from eventide.engines.spark.interpreter import use_this_python
 from eventide.engines.spark.parallelism import is_local
 
 _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
@@ -24,13 +25,15 @@ _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
 def ensure_shipped(spark: SparkSession) -> None:
     """Make the tasks of this session able to import the package.
 
-    In local mode tasks run on the driver's installation, so nothing is sent; what is behind a Connect session
+    In local mode tasks run with the driver's installation, so nothing is sent; what is behind a Connect session
     is unknown, so there it always is.
     """
     if spark in _shipped:
         return
     if is_connect(spark) or not is_local(spark):
         spark.addArtifacts(str(package_zip()), pyfile=True)
+    else:
+        use_this_python(spark)
     _shipped.add(spark)
 
 

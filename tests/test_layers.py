@@ -47,6 +47,7 @@ _EVERYTHING = {
     "stream_job",
     "stream_screen",
     "streams",
+    "warm",
 }
 _WITHOUT_DUCKDB = {"kernels", "operators", "lang", "plan"}
 _VAGUE_NAMES = {"utils.py", "helpers.py", "common.py", "core.py"}

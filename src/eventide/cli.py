@@ -1,4 +1,4 @@
-"""The command line: `eventide run`, `sql`, `stream`, `check`, `generate`.
+"""The command line: `eventide run`, `sql`, `stream`, `warm`, `check`, `generate`.
 
 Exit codes: 0 done; 2 the query or the input is wrong (one message); 1 anything else.
 """
@@ -23,6 +23,7 @@ from eventide.cli_stream import stream
 from eventide.errors import EventideError, InputError, StreamFailedError
 from eventide.generate import generate as generate_events
 from eventide.report import as_table, check_output, json_lines, write_rows
+from eventide.warm import warm
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -92,6 +93,7 @@ def run_sql(
 
 
 app.command()(stream)
+app.command()(warm)
 
 
 def _check_run(engine: str, output: Path | None) -> None:

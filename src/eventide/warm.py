@@ -6,12 +6,15 @@ compiled when a query with that condition first runs: whoever wants that ahead, 
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from eventide import api, builder, detection, intervals, recognition
 from eventide.allen import allen
+from eventide.compilation.cache import kept_code
+from eventide.errors import InputError
 
 # Out of order and of several keys, so that sorting and grouping are compiled, too.
 _EVENTS = [{"ts": (i * 7) % 40, "kind": "ABC"[i % 3], "key": f"k{i % 2}", "x": i % 5} for i in range(40)]
@@ -32,12 +35,17 @@ _SITUATIONS = """PARTITION BY key DEFINE P AS x > 1, Q AS kind = 'A' FOR AT LEAS
     PATTERN P overlaps|before Q WITHIN 9 seconds RETURN avg(P.x) AS level"""
 
 
-def warm() -> Iterator[tuple[str, float]]:
-    """Each kind of query, and the seconds that it took to compile what is shared."""
+def warm() -> None:
+    """Compile ahead what queries of each kind share, and keep it: for container images and new machines."""
+    files = kept_code()
+    if files is None:
+        hint = "set EVENTIDE_CACHE_DIR to a folder of your own, made with mkdir -m 700"
+        raise InputError("there is no folder in which compiled code can be kept", hint=hint)
     for kind, run in kinds().items():
         started = time.perf_counter()
         run()
-        yield kind, time.perf_counter() - started
+        print(f"{kind}: {time.perf_counter() - started:.1f} s", file=sys.stderr, flush=True)
+    print(f"compiled code is kept in {files.root}", file=sys.stderr)
 
 
 def kinds() -> dict[str, Callable[[], Any]]:

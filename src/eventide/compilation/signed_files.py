@@ -31,7 +31,7 @@ class SignedFiles:
 
     def __init__(self, root: Path, folder: str) -> None:
         self._key = _key(root)
-        self._root = root
+        self.root = root
         self._folder = folder
         self._is_clean = False
         with contextlib.suppress(OSError):
@@ -56,7 +56,7 @@ class SignedFiles:
         _replace(self._path(name), self._head(name, content) + content)
 
     def _path(self, name: str) -> Path:
-        return self._root / self._folder / name
+        return self.root / self._folder / name
 
     def _head(self, name: str, content: bytes) -> bytes:
         signed = f"{self._folder}/{name}\n".encode() + content
@@ -65,7 +65,7 @@ class SignedFiles:
     def _clean(self) -> None:
         """Remove what processes that died have left, and the folders of versions that nobody uses any more."""
         now = time.time()
-        for folder in _entries(self._root):
+        for folder in _entries(self.root):
             if not folder.is_dir(follow_symlinks=False):
                 continue
             is_unused = now - folder.stat(follow_symlinks=False).st_mtime > _UNUSED_SECONDS

@@ -6,7 +6,8 @@ import re
 
 _RAISED = re.compile(r"^eventide\.errors\.\w+: ", re.MULTILINE)
 _MISSING = re.compile(
-    r"^ModuleNotFoundError: No module named '(eventide|numba|llvmlite|numpy|pyarrow|duckdb|pandas|sqlglot)\b", re.MULTILINE
+    r"^ModuleNotFoundError: No module named '(eventide|numba|llvmlite|numpy|pyarrow|duckdb|pandas|sqlglot)\b",
+    re.MULTILINE,
 )
 # What Spark puts after a Python traceback: its own error state, the JVM's stack, its log of the stream.
 _AFTER = re.compile(r"^(?: ?SQLSTATE: |\s+at [\w.$]+|JVM stacktrace|=== Streaming Query ===|$)", re.MULTILINE)

@@ -128,6 +128,7 @@ def test_a_key_that_others_may_know_signs_nothing(
         path.chmod(0o644)
     else:
         planted = path.stat().st_ino
+        os.link(path, tmp_path / "planted")  # so that no other file gets its number
         monkeypatch.setattr(signed_files, "is_ours", lambda found: found.st_ino != planted)
     evil = pickle.dumps({1: Malicious(trace)})
     signed = f"{code.parent.name}/{code.name}\n".encode() + evil
@@ -172,6 +173,17 @@ def test_a_folder_that_became_read_only_still_gives_what_is_there(
 
     monkeypatch.setattr(tempfile, "mkstemp", refuse)
     assert compile_twice() == "loaded"
+
+
+def test_a_write_that_fails_at_its_end_leaves_nothing_behind(
+    compile_twice: Compile, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", refuse)
+    assert compile_twice() == "compiled"
+    assert files_of(place) == []
 
 
 def test_a_disk_that_is_full_costs_the_cache_and_nothing_else(tmp_path: Path) -> None:

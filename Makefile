@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JAVA := . tools/java.sh
 
-.PHONY: setup demo test lint docs bench bench-peers fuzz mutants soak clean
+.PHONY: setup demo test lint audit docs bench bench-peers fuzz mutants soak clean
 
 setup: $(VENV)/.ready
 	@$(JAVA)
@@ -19,6 +19,12 @@ test: setup
 
 lint: setup
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+audit: build/audit/.ready
+	@build/audit/bin/pip-audit -r requirements.lock --no-deps --disable-pip --strict
+
+build/audit/.ready:
+	@python3 -m venv build/audit && build/audit/bin/pip install --quiet pip-audit && touch $@
 
 docs: setup
 	@$(BIN)/mkdocs build --strict --quiet && echo "site/index.html"

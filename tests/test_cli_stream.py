@@ -20,7 +20,7 @@ import pytest
 
 from eventide.cli_stream import rows_of
 from eventide.cli_texts import read_query
-from eventide.engines.addresses import Terminal, Topic
+from eventide.engines.addresses import Folder, Terminal, Topic
 from eventide.errors import BrokerAwayError, InputError
 from eventide.live_view import View
 from eventide.stream_job import Job, Signals, failure_of, run_job
@@ -64,7 +64,7 @@ TO = ["--to", "out"]
         (["query.txt", "--from", "events", "--to", "query.txt"], "'query.txt' is a file"),
         (["query.txt", "--from", "mixed", *TO], "have several formats"),
         (["query.txt", "--from", "odd", *TO], "cannot tell the format of 'x.xls'"),
-        (["query.txt", "--from", "kafka://host/t", *TO], "'host' is no host and port"),
+        (["query.txt", "--from", "kafka://host/t", *TO], "--from: 'host' is no address of a Kafka broker"),
         (["query.txt", "--from", "kafka://host:9092", *TO], "the topic is missing"),
         (["query.txt", "--from", "kafak://host:9092/t", *TO], "did you mean 'kafka'?"),
         (["query.txt", "--from", "events", "--format", "avro", *TO], "--format avro is not possible here"),
@@ -100,6 +100,38 @@ def test_a_mistake_is_one_message_before_anything_starts(
     assert message in err
     assert "Traceback" not in err
     assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--from", "kafka://ann:hunter2@host:9092/t", *TO],
+        ["--from", "kafka://ann:hun/hunter2@x@host:9092/t", *TO],
+        ["--from", "kafak://ann:hunter2@host:9092/t", *TO],
+        ["--from", "events", "--to", "kafka://ann:hunter2@host/t"],
+        ["--from", "events", *TO, "--conf", "spark.ssl.keyPassword:hunter2"],
+        ["--from", "file://ann:hunter2@host/none", *TO],
+    ],
+)
+def test_no_message_gives_a_password_away(folder: Path, eventide: Command, words: list[str]) -> None:
+    code, out, err = eventide("stream", "query.txt", *words)
+    assert (code, out) == (2, "") and err.startswith("Error: ")
+    assert "hunter2" not in err
+
+
+def test_neither_the_view_nor_the_last_lines_give_a_password_away(
+    folder: Path, eventide: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_job(job: Job, view: View, *_: object, **__: object) -> None:
+        assert (job.metrics_port, job.metrics_address) == (9464, "127.0.0.1"), "only this machine is served"
+        assert "hunter2" not in f"{view.source} {view.sink} {view.title}"
+        assert isinstance(job.sink, Folder) and "hunter2" in job.sink.path
+
+    monkeypatch.setattr("eventide.cli_stream.run_job", run_job)
+    words = ["--from", "events", "--to", "s3a://key:hunter2@bucket/out", "--metrics-port", "9464"]
+    code, out, err = eventide("stream", "query.txt", *words)
+    assert code == 0 and "s3a://***@bucket/out.checkpoint" in err
+    assert "hunter2" not in out + err
 
 
 @pytest.mark.parametrize(("n_bad", "bad"), [(0, None), (2, None), (2, "bad")])

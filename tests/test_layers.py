@@ -20,7 +20,8 @@ SOURCES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob(
 
 _LAYERS = {
     "errors": set(),
-    "kernels": {"kernels"},
+    "compilation": {"compilation"},
+    "kernels": {"compilation", "kernels"},
     "operators": {"kernels", "operators", "errors"},
     "lang": {"lang", "errors"},
     "plan": {"lang", "operators", "plan", "errors"},
@@ -49,6 +50,7 @@ _EVERYTHING = {
     "stream_job",
     "stream_screen",
     "streams",
+    "warm",
 }
 _WITHOUT_DUCKDB = {"kernels", "operators", "lang", "plan"}
 _VAGUE_NAMES = {"utils.py", "helpers.py", "common.py", "core.py"}
@@ -95,6 +97,11 @@ def test_a_file_imports_engines_of_others_only_where_they_belong(file: str) -> N
         assert not roots & {"pyspark", "pandas", "polars", "py4j"}
     if layer(file) in _WITHOUT_DUCKDB:
         assert "duckdb" not in roots
+
+
+@pytest.mark.parametrize("file", [file for file in SOURCES if layer(file) != "compilation"])
+def test_numba_keeps_compiled_code_only_through_our_own_cache(file: str) -> None:
+    assert not re.search(r"from numba import .*\bn?jit\b|numba\.n?jit\b", (PACKAGE / file).read_text())
 
 
 def test_relative_imports_and_imports_in_functions_are_seen() -> None:

@@ -1,4 +1,4 @@
-"""The command line: `eventide run`, `sql`, `stream`, `check`, `explain`, `diagnose`, `timeline`, `generate`.
+"""The command line: `eventide run`, `sql`, `stream`, `check`, `explain`, `diagnose`, `timeline`, `generate`, `warm`.
 
 Exit codes: 0 done; 2 the query or the input is wrong (one message); 130 stopped by Ctrl-C, 143 by SIGTERM; 1 anything
 else.
@@ -22,6 +22,7 @@ from eventide.cli_queries import check, diagnose, progress, run, run_sql, say, t
 from eventide.cli_stream import stream
 from eventide.errors import EventideError, InputError, OutputError, StreamFailedError
 from eventide.generate import generate as generate_events
+from eventide.warm import warm
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -54,6 +55,7 @@ app.command()(check)
 app.command("explain", help="The same as check.")(check)
 app.command()(diagnose)
 app.command()(timeline)
+app.command()(warm)
 
 
 @app.command()

@@ -14,9 +14,10 @@ import typer
 from eventide import api
 from eventide.cli_texts import Inline, QueryFile, Text, read_query, read_text
 from eventide.engines.addresses import Folder, Terminal, Topic, checkpoint_of, sink_of, source_of
-from eventide.errors import EventideError, InputError, QueryError
+from eventide.errors import EventideError, InputError, QueryError, hide_credentials
 from eventide.lang.durations import parse_length
 from eventide.lang.rows import parse_statement
+from eventide.metrics import ADDRESS
 from eventide.stream_job import Job, Signals, run_job
 
 
@@ -60,6 +61,9 @@ def stream(
     retries: Annotated[int, typer.Option(min=0, help="How often in a row to try again when a broker is away.")] = 10,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between lines when this is no terminal.")] = 10.0,
     metrics_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Serve metrics for Prometheus.")] = None,
+    metrics_address: Annotated[
+        str, typer.Option(help="Who may ask for metrics: 127.0.0.1 is this machine, 0.0.0.0 everybody.")
+    ] = ADDRESS,
     as_json: Annotated[bool, typer.Option("--json", help="With --to -: print the rows as JSON, one a line.")] = False,
     conf: Annotated[list[str] | None, typer.Option("--conf", help="A setting of Spark, as name=value.")] = None,
     log: Annotated[Path | None, typer.Option(help="Append what Spark prints to this file.")] = None,
@@ -107,6 +111,7 @@ def stream(
         retries=retries,
         settings=dict(_setting(text) for text in conf or []),
         metrics_port=metrics_port,
+        metrics_address=metrics_address,
         log=log,
     )
     _check_bad(job)
@@ -130,7 +135,8 @@ def run_with_view(job: Job, *, as_json: bool, every: float) -> None:
     if view.n_bad and job.bad is None:
         print("what is wrong with bad records: the same command with --bad FOLDER writes them there", file=sys.stderr)
     if job.checkpoint is not None and not job.once:
-        print(f"the same command goes on from here; its place is kept in {job.checkpoint}", file=sys.stderr)
+        place = hide_credentials(job.checkpoint)
+        print(f"the same command goes on from here; its place is kept in {place}", file=sys.stderr)
 
 
 def rows_of(text: Text, given: dict[str, Any], table: str, *, with_ids: bool) -> tuple[Any, str | None]:
@@ -197,7 +203,8 @@ def _trigger(given: str | None, once: bool) -> str | None:
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (equals and name):
-        raise InputError(f"--conf takes name=value, found '{text}'", hint="--conf spark.driver.memory=8g")
+        # Not what was found: it may hold a password.
+        raise InputError("--conf takes name=value, found no name or no '='", hint="--conf spark.driver.memory=8g")
     return name, value
 
 

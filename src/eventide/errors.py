@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+
+_CREDENTIALS = re.compile(r"""(?<=://)[^\s"'@]*:[^\s"']*@""")
+
+
+def hide_credentials(text: str) -> str:
+    """A text in which addresses name no users and passwords.
+
+    >>> hide_credentials("cannot read 's3a://key:secret@bucket/events'")
+    "cannot read 's3a://***@bucket/events'"
+    """
+    return _CREDENTIALS.sub("***@", text)
 
 
 class EventideError(Exception):
     """Base of every error that Eventide raises on purpose: what is wrong and, with `hint`, what to try."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
+        message = hide_credentials(message)
         super().__init__(message if hint is None else f"{message}\nHint: {hint}")
         self.message = message
         self.hint = hint

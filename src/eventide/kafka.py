@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eventide.engines.addresses import check_servers
 from eventide.errors import InputError, did_you_mean
 
 FORMATS = ("json", "avro", "raw")
@@ -145,26 +146,6 @@ def write(
     return write_records(rows, {**settings, **given}, trigger, once, name)
 
 
-def check_servers(servers: object) -> str:
-    """Addresses as Kafka takes them.
-
-    >>> check_servers("one:9092, two:9092")
-    'one:9092,two:9092'
-    >>> check_servers("localhost")
-    Traceback (most recent call last):
-    ...
-    eventide.errors.InputError: 'localhost' is no address of a Kafka broker
-    Hint: a host and a port, several with commas: "localhost:9092"
-    """
-    addresses = [part.strip() for part in servers.split(",")] if isinstance(servers, str) else [repr(servers)]
-    for address in addresses:
-        host, _, port = address.rpartition(":")
-        if not host or "/" in address or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-            hint = 'a host and a port, several with commas: "localhost:9092"'
-            raise InputError(f"'{address}' is no address of a Kafka broker", hint=hint)
-    return ",".join(addresses)
-
-
 def _topics(topic: object) -> list[str]:
     given: list[Any] = list(topic) if isinstance(topic, list | tuple) else [topic]
     names = [name for each in given for name in (each.split(",") if isinstance(each, str) else [each])]
@@ -184,7 +165,9 @@ def _options(options: Mapping[str, object] | None, settings: Mapping[str, str]) 
     if options is None:
         return {}
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
-        raise InputError(f"options are names with values, found {options!r}", hint='{"kafka.security.protocol": "SSL"}')
+        # Not what was found: it may hold a password.
+        found = type(options).__name__ if not isinstance(options, Mapping) else "a name that is no text"
+        raise InputError(f"options are names with values, found {found}", hint='{"kafka.security.protocol": "SSL"}')
     arguments = {name.lower() for name in settings}
     for name in options:
         if name.lower() in arguments:

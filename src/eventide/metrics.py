@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["listen", "of", "serve"]
 
 PORT = 9464
+ADDRESS = "127.0.0.1"
 
 
 def of(query: Any) -> dict[str, Any]:
@@ -44,13 +45,16 @@ def listen(spark: Any) -> Listener:
     return listen_to(spark)
 
 
-def serve(spark: Any, port: int = PORT, host: str = "0.0.0.0") -> Server:
-    """Serve the metrics of all streams of a session to Prometheus, at http://host:port/metrics, until `.stop()`.
+def serve(spark: Any, port: int = PORT, address: str = ADDRESS) -> Server:
+    """Serve the metrics of all streams of a session to Prometheus, at http://address:port/metrics, until `.stop()`.
 
-    `port=0` takes a free one; `.port` says which.
+    Nobody is asked for a password, so only this machine is served unless another `address` is given; "0.0.0.0" is all
+    of the machine's. `port=0` takes a free one; `.port` says which.
     """
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
         raise EventideError(f"there is no port {port!r}", hint="a number from 0 to 65535; 0 takes a free one")
+    if not isinstance(address, str) or not address.strip():
+        raise EventideError(f"there is no address {address!r}", hint='such as "127.0.0.1"; "0.0.0.0" serves everybody')
     from eventide.engines.spark.exposition import serve as serve_it
 
-    return serve_it(listen(spark), port, host)
+    return serve_it(listen(spark), port, address)

@@ -46,6 +46,7 @@ class Job:
     retries: int = 10
     settings: dict[str, str] = field(default_factory=dict)
     metrics_port: int | None = None
+    metrics_address: str = "127.0.0.1"
     log: Any = None
 
     @property
@@ -97,7 +98,7 @@ def run_job(job: Job, view: View, screen: Screen, signals: Signals, *, checkpoin
         if job.metrics_port is not None:
             import eventide as ev
 
-            ev.metrics.serve(spark, port=job.metrics_port)
+            ev.metrics.serve(spark, port=job.metrics_port, address=job.metrics_address)
         n_failed = 0
         while True:
             n_before = view.n_batches

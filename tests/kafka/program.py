@@ -19,12 +19,17 @@ from pathlib import Path
 from typing import Any
 
 import eventide as ev
+from eventide.engines.spark.exposition import expose
 from tests.kafka.artifacts import ROOT
 from tests.kafka.broker import Broker, Record, session_settings
 from tests.kafka.records import AVRO, BROKEN, CHANGED, SCHEMA, SCHEMA_ID, avro_records, mixed, orders, to_json
 
 QUERY = "PATTERN SEQ(Login L, Buy B) PARTITION BY user WITHIN 2 minutes RETURN L.user, L.ts AS login, B.amount"
 HALF = 120
+# The broker asks for none of these; they only must not be found anywhere afterwards.
+SECRET = "hunter2"
+LOGIN = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="{SECRET}";'
+SECRETS = {"kafka.sasl.jaas.config": LOGIN, "kafka.ssl.keystore.password": SECRET, "kafka.ssl.key.password": SECRET}
 
 
 def query() -> Any:
@@ -70,13 +75,15 @@ def run_through_an_outage(spark: Any, broker: Broker, work: Path) -> dict[str, A
     first = mixed([to_json(event) for event in all_events[:HALF]], BROKEN)
     later = [to_json(event, channel="web") for event in all_events[HALF:]]
     later[1::2] = [value.replace(b'"amount": null, ', b"") for value in later[1::2]]
-    source = ev.kafka.read(spark, broker.servers, "orders", schema=SCHEMA, max_events_per_batch=100)
+    source = ev.kafka.read(spark, broker.servers, "orders", schema=SCHEMA, max_events_per_batch=100, options=SECRETS)
+    listener = ev.metrics.listen(spark)
     running = ev.kafka.write(
         query().run(source.events),
         broker.servers,
         "matches",
         checkpoint=work / "matches",
         trigger="200 milliseconds",
+        options=SECRETS,
     )
     broker.produce("orders", [(keyed.get(value) if value else None, value) for value in first])
     running.processAllAvailable()
@@ -87,6 +94,13 @@ def run_through_an_outage(spark: Any, broker: Broker, work: Path) -> dict[str, A
     broker.produce("orders", later[-1:])
     running.processAllAvailable()
     running.stop()
+    told = {
+        "explain": query().explain(source.events),
+        "progress": "".join(progress.json for progress in running.recentProgress),
+        "metrics": repr(ev.metrics.of(running)) + expose(listener),
+        "checkpoint": b"".join(path.read_bytes() for path in (work / "matches").rglob("*") if path.is_file()).hex(),
+    }
+    listener.stop()
     seen = [
         metric.asDict()
         for progress in running.recentProgress
@@ -95,6 +109,7 @@ def run_through_an_outage(spark: Any, broker: Broker, work: Path) -> dict[str, A
     ]
     return {
         "survived": was_active,
+        "told": told,
         "matches": [[_text(record.key), _text(record.value)] for record in broker.consume("matches")],
         "events": sum(metric["events"] for metric in seen),
         "bad_records": sum(metric["bad_records"] for metric in seen),

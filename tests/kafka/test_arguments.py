@@ -38,7 +38,7 @@ SCHEMA = "user string, ts timestamp"
         ({"max_events_per_batch": True}, "max_events_per_batch is a number from 1 on, found True"),
         ({"registry_header": True}, "registry_header is for Avro records"),
         ({"registry_header": -1, "format": "avro"}, "registry_header is True, False or a schema's id, found -1"),
-        ({"options": ["x"]}, "options are names with values, found ['x']"),
+        ({"options": ["x"]}, "options are names with values, found list"),
         ({"options": {"Subscribe": "x"}}, "the option 'Subscribe' is set by an argument"),
         ({"options": {"failondataloss": False}}, "failOnDataLoss must stay true"),
     ],
@@ -93,3 +93,50 @@ def test_archives_that_cannot_be_fetched_are_named(tmp_path: Path, monkeypatch: 
     assert "the broker's Java archives cannot be fetched from the public repository" in text
     assert "org.example:absent:1.0" in text and "org.example#absent;1.0: not found" in text
     assert not list((tmp_path / "build" / "kafka").glob("broker-*"))
+
+
+SECRET = "hunter2"
+LOGIN = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="{SECRET}";'
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"servers": f"ann:{SECRET}@localhost:9092"},
+        {"servers": f"kafka://ann:{SECRET}@localhost:9092"},
+        {"servers": f"localhost:9092,ann:{SECRET}@localhost:9093"},
+        {"servers": f"ann:{SECRET}/x@y@localhost:9092"},
+        {"options": [("kafka.sasl.jaas.config", LOGIN)]},
+        {"options": {7: LOGIN}},
+        {"options": {"kafka.sasl.jaas.config": LOGIN, "kafka.bootstrap.servers": SECRET}},
+    ],
+)
+def test_no_message_gives_a_password_away(given: dict[str, Any]) -> None:
+    for call, rest in ((ev.kafka.read, {"schema": SCHEMA}), (ev.kafka.write, {"checkpoint": "c"})):
+        with pytest.raises(InputError) as caught:
+            call(_Stream(), **{"servers": "localhost:9092", "topic": "orders", **rest, **given})
+        assert SECRET not in str(caught.value) and SECRET not in repr(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("kafka.sasl.jaas.config", LOGIN),
+        ("kafka.ssl.keystore.password", SECRET),
+        ("kafka.ssl.key.password", SECRET),
+        ("kafka.ssl.truststore.Password", SECRET),
+        ("kafka.sasl.oauthbearer.client.credentials.client.secret", SECRET),
+        ("avro.basic.auth.user.info", f"ann:{SECRET}"),
+    ],
+)
+def test_what_spark_says_is_passed_on_without_the_passwords_of_the_options(name: str, value: str) -> None:
+    from pyspark.errors import IllegalArgumentException
+
+    from eventide.engines.spark.kafka import explained
+
+    def refuse() -> None:
+        raise IllegalArgumentException(f"cannot use {name}={value}")
+
+    with pytest.raises(InputError, match=r"Spark refuses this: cannot use .*\*\*\*") as caught:
+        explained({name: value}, refuse)
+    assert SECRET not in str(caught.value)

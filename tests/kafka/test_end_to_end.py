@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.kafka.artifacts import ROOT, broker_jars, connector_jars
-from tests.kafka.program import HALF, events, query
+from tests.kafka.program import HALF, SECRET, events, query
 from tests.kafka.records import BROKEN, CHANGED, avro_records, orders
 
 pytestmark = pytest.mark.spark
@@ -60,6 +60,12 @@ def test_matches_in_the_topic_are_those_of_batch_and_have_their_match_id_as_key(
 
 def test_a_query_outlives_a_broker_that_goes_away(facts: Facts) -> None:
     assert facts["run_through_an_outage"]["survived"]
+
+
+def test_passwords_of_the_options_are_neither_shown_nor_kept(facts: Facts) -> None:
+    told = facts["run_through_an_outage"]["told"]
+    assert all(told.values()) and "eventide_matches_total" in told["metrics"]
+    assert [name for name, text in told.items() if SECRET in text or SECRET.encode().hex() in text] == []
 
 
 def test_the_query_that_reads_events_counts_bad_records(facts: Facts) -> None:

@@ -112,6 +112,19 @@ def test_the_endpoint_serves_what_is_counted_when_it_is_asked(server: Server) ->
     assert scrape() == 9
 
 
+def test_only_this_machine_is_served_unless_an_address_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eventide.metrics.listen", lambda spark: Listener())
+    for given, bound in (({}, "127.0.0.1"), ({"address": "0.0.0.0"}, "0.0.0.0")):
+        with ev.metrics.serve(None, port=0, **given) as server:
+            assert server._server.server_address[0] == bound
+
+
+@pytest.mark.parametrize("address", ["", None, 7])
+def test_an_address_that_cannot_be_is_refused(address: object) -> None:
+    with pytest.raises(EventideError, match="there is no address"):
+        ev.metrics.serve(None, address=address)  # type: ignore[arg-type]
+
+
 def test_a_port_in_use_is_said(server: Server) -> None:
     with pytest.raises(InputError, match=f"port {server.port} is in use\nHint: stop what listens there"):
         serve(Listener(), server.port, "127.0.0.1")

@@ -55,7 +55,7 @@ def soon(holds: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def server(spark: Any) -> Iterator[Any]:
-    with ev.metrics.serve(spark, port=0, host="127.0.0.1") as made:
+    with ev.metrics.serve(spark, port=0) as made:
         yield made
 
 

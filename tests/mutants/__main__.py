@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from tests.mutants.allen import ALLEN
+from tests.mutants.compilation import COMPILATION
 from tests.mutants.detection import DETECTION
 from tests.mutants.diagnosis import DIAGNOSIS
 from tests.mutants.events import EVENTS
@@ -56,6 +57,7 @@ MUTANTS = (
     *TREND_SLICES,
     *TIMELINE,
     *SITUATIONS,
+    *COMPILATION,
     *KAFKA,
     *LIVE_VIEW,
     *METRICS,

@@ -11,16 +11,16 @@ WORKERS, SETTLED = "engines/spark/workers.py", ("tests/engines/test_workers.py",
 KAFKA = (
     Mutant(
         "kafka: an address without a port passes",
-        "kafka.py",
-        "if not host or",
-        "if",
+        "engines/addresses.py",
+        "if found is None or not",
+        "if found is not None and not",
         ARGUMENTS,
     ),
     Mutant(
         "kafka: a port past the last passes",
-        "kafka.py",
-        "not 0 < int(port) < 65536",
-        "not 0 < int(port)",
+        "engines/addresses.py",
+        "not 0 < int(found[1]) < 65536",
+        "not 0 < int(found[1])",
         ARGUMENTS,
     ),
     Mutant(

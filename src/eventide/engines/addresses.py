@@ -7,14 +7,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from eventide.errors import InputError, did_you_mean
+from eventide.errors import InputError, did_you_mean, hide_credentials
 
 FOLDER_FORMATS = ("parquet", "json", "csv")
 KAFKA_FORMATS = ("json", "avro", "raw")
 _SUFFIXES = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv"}
 _PACKED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_HOST = re.compile(r"(?:[^\s:/]+|\[[0-9A-Fa-f:]+\]):\d{1,5}")
+_BROKER = re.compile(r"(?:[^\s:/@\[\]]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})")
 # Not ours to look into: Spark knows these, and says what is wrong.
 _REMOTE = ("s3", "s3a", "gs", "abfs", "abfss", "hdfs", "wasbs", "dbfs")
 
@@ -38,7 +38,7 @@ class Folder:
     format: str | None = None
 
     def __str__(self) -> str:
-        return self.path
+        return hide_credentials(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,29 @@ def checkpoint_of(given: str | None, sink: Topic | Folder | Terminal) -> str | N
     )
 
 
+def check_servers(servers: object) -> str:
+    """Addresses of brokers as Kafka's clients take them.
+
+    >>> check_servers("one:9092, two:9092")
+    'one:9092,two:9092'
+    >>> check_servers("localhost")
+    Traceback (most recent call last):
+    ...
+    eventide.errors.InputError: 'localhost' is no address of a Kafka broker
+    Hint: a host and a port, several with commas: "localhost:9092"
+    """
+    if isinstance(servers, str) and "@" in servers:
+        hint = 'they go into options: {"kafka.security.protocol": "SASL_SSL", "kafka.sasl.jaas.config": ...}'
+        raise InputError("addresses of Kafka brokers hold no user and password", hint=hint)
+    addresses = [part.strip() for part in servers.split(",")] if isinstance(servers, str) else [repr(servers)]
+    for address in addresses:
+        found = _BROKER.fullmatch(address)
+        if found is None or not 0 < int(found[1]) < 65536:
+            hint = 'a host and a port, several with commas: "localhost:9092"'
+            raise InputError(f"'{address}' is no address of a Kafka broker", hint=hint)
+    return ",".join(addresses)
+
+
 def local(path: str) -> str:
     """A path on this machine, without its scheme."""
     return path.removeprefix("file://")
@@ -117,10 +140,13 @@ def _address(option: str, text: str) -> Topic | Folder:
     if scheme[1] != "kafka":
         hint = did_you_mean(scheme[1], ("kafka", "file", *_REMOTE))
         raise InputError(f"{option} '{text}': '{scheme[1]}://' is not known", hint=hint)
-    servers, _, topic = text.removeprefix("kafka://").partition("/")
-    for host in servers.split(","):
-        if not _HOST.fullmatch(host):
-            raise InputError(f"{option} '{text}': '{host}' is no host and port", hint="kafka://host:9092/topic")
+    # What stands before an @ may hold slashes, as passwords do.
+    user, at, rest = text.removeprefix("kafka://").rpartition("@")
+    servers, _, topic = rest.partition("/")
+    try:
+        servers = check_servers(f"{user}{at}{servers}")
+    except InputError as error:
+        raise InputError(f"{option}: {error.message}", hint=error.hint) from None
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", topic):
         found = f"'{topic}' is no name of a topic" if topic else "the topic is missing"
         raise InputError(f"{option} '{text}': {found}", hint="kafka://host:9092/topic")

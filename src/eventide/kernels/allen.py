@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
+from eventide.compilation.njit import njit
 from eventide.kernels.arrays import IntArray, ShortArray
 from eventide.kernels.relations import (
     AFTER,

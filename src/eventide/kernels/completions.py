@@ -7,8 +7,8 @@ because of the events that are there, which would cost exponential time under sk
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from eventide.compilation.njit import njit
 from eventide.kernels.arrays import BoolArray, IndexArray, IntArray
 
 # Where a match may end, by position.

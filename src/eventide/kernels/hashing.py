@@ -6,8 +6,8 @@ Used to spread partitions over buckets (the count is fixed by a stream's first c
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from eventide.compilation.njit import njit
 from eventide.kernels.arrays import BoolArray, ByteArray, HashArray, IntArray
 
 _NULL = np.uint64(0x9AE16A3B2F90404F)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np  # noqa: F401 (generated code uses it)
-from numba import njit
 
+from eventide.compilation.njit import njit
 from eventide.kernels.arrays import IntArray
 
 # What is open in a slot: rows of its first and last event, and how many events it has; 0: nothing is open. What is

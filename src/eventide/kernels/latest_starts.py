@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit, types
+from numba import types
 
+from eventide.compilation.njit import njit
 from eventide.kernels.arrays import IntArray
 from eventide.kernels.pattern_types import COLS, INT, INTS, TABLE
 from eventide.kernels.trend_types import RELATE

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from eventide.compilation.njit import njit
 from eventide.kernels.arrays import IndexArray, IntArray
 
 COUNT, SUM, MIN, MAX = 0, 1, 2, 3

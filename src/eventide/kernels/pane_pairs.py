@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
+from eventide.compilation.njit import njit
 from eventide.kernels.arrays import IntArray
 
 

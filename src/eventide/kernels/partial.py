@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit, types
+from numba import types
 
+from eventide.compilation.njit import njit
 from eventide.kernels.arrays import IndexArray, IntArray
 from eventide.kernels.partial_places import (
     BEST_SCOPE,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from numba import njit
+from eventide.compilation.njit import njit
 
 BEFORE: Final = 1 << 0
 MEETS: Final = 1 << 1

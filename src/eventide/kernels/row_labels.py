@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from eventide.compilation.njit import njit
 from eventide.kernels.arrays import IndexArray
 
 

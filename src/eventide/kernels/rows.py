@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from eventide.compilation.njit import njit
 from eventide.kernels.arrays import IndexArray, IntArray
 from eventide.kernels.row_labels import find_first, find_last
 from eventide.kernels.row_places import (

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from eventide.compilation.njit import njit
 
 DTYPE = np.float64
 WEIGHT = np.float64

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
+from eventide.compilation.njit import njit
 from eventide.kernels.arrays import IntArray
 from eventide.kernels.relations import (
     AFTER,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from eventide.compilation.njit import njit
 from eventide.kernels.arrays import IntArray
 from eventide.kernels.relations import AFTER, BEFORE, DURING, relation
 from eventide.kernels.situation_matches import find_ranges

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from eventide.compilation.njit import njit
 from eventide.kernels.arrays import IntArray
 
 OPEN = 1 << 62  # the end of a run that goes on, and the instant of what has not come about

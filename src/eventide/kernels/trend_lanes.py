@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from eventide.compilation.njit import njit
 
 # <generated: numbers>
 from eventide.kernels.exact_numbers import add, add_lanes, add_times_lanes, words_to_doubles

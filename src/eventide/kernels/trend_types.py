@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import from_dtype, njit, types
+from numba import from_dtype, types
 
+from eventide.compilation.njit import njit
 from eventide.kernels.pattern_types import COLS, INT, INTS, TABLE
 
 CUBE = types.Array(INT, 3, "C")

@@ -6,8 +6,7 @@ from there to the right grows. So a pane is multiplied about three times, howeve
 
 from __future__ import annotations
 
-from numba import njit
-
+from eventide.compilation.njit import njit
 from eventide.kernels.arrays import IntArray
 
 # What to do with a pane: begin the right product with it, or let it grow by it; keep it as the last one before the

@@ -58,7 +58,7 @@ def duckdb_connection() -> duckdb.DuckDBPyConnection:
 def plain_namespace(source: str) -> dict[str, Any]:
     """The generated source as plain Python."""
     namespace: dict[str, Any] = {"njit": lambda **_: lambda function: function}
-    exec(HEADER.replace("from numba import njit\n", "") + source, namespace)
+    exec(HEADER.replace("from eventide.compilation.njit import njit\n", "") + source, namespace)
     return namespace
 
 

@@ -115,18 +115,18 @@ def _registry(listener: Listener) -> CollectorRegistry:
 class Server:
     """What `ev.metrics.serve` returns: serves until `stop`."""
 
-    def __init__(self, listener: Listener, port: int, host: str) -> None:
+    def __init__(self, listener: Listener, port: int, address: str) -> None:
         self._server: WSGIServer
         self._thread: Thread
         try:
-            self._server, self._thread = start_http_server(port, host, _registry(listener))
+            self._server, self._thread = start_http_server(port, address, _registry(listener))
         except OverflowError:
             raise InputError(f"there is no port {port}", hint="a number from 0 to 65535; 0 takes a free one") from None
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 hint = "stop what listens there, give another port=, or port=0 for a free one"
                 raise InputError(f"port {port} is in use", hint=hint) from None
-            raise InputError(f"cannot serve metrics at {host}:{port}: {error.strerror or error}") from None
+            raise InputError(f"cannot serve metrics at {address}:{port}: {error.strerror or error}") from None
         self.listener = listener
         self.port = int(self._server.server_port)
 
@@ -144,10 +144,10 @@ class Server:
         self.stop()
 
 
-def serve(listener: Listener, port: int, host: str) -> Server:
+def serve(listener: Listener, port: int, address: str) -> Server:
     """An endpoint over a listener."""
     try:
-        return Server(listener, port, host)
+        return Server(listener, port, address)
     except InputError:
         listener.stop()
         raise

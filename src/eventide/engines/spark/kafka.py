@@ -5,6 +5,7 @@ topic -> key, value, place -> payloads: columns and a reason -> events where the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -23,6 +24,8 @@ REASON = "__eventide_reason"
 MATCH_ID = "match_id"
 METADATA = {"topic": "topic", "partition": "partition", "offset": "offset", "kafka_timestamp": "timestamp"}
 _SCALA = "2.13"
+_SECRET = re.compile(r"password|secret|jaas|token|credential|keystore\.key|user\.info", re.IGNORECASE)
+_INSIDE = re.compile(r"""(?:password|secret)\s*=\s*["']?([^"';\s]+)""", re.IGNORECASE)
 _T = TypeVar("_T")
 
 # A broker may be away for some minutes: Spark's own limits, and those of Kafka's clients, are one to two.
@@ -66,13 +69,13 @@ def read_topic(
     parsing = {name.split(".", 1)[1]: value for name, value in settings.items() if name.startswith(f"{format}.")}
     reading = {**_READING, **{name: value for name, value in settings.items() if not name.startswith(prefixes)}}
     ensure_shipped(spark)
-    payload = explained(lambda: make_payload(format, schema, ts, parsing, registry_header))
+    payload = explained(settings, lambda: make_payload(format, schema, ts, parsing, registry_header))
     taken = [name for name in payload.columns if metadata and name in METADATA]
     if taken:
         hint = "leave out metadata=True, or name the column otherwise"
         raise InputError(f"metadata=True adds a column '{taken[0]}', which the schema has too", hint=hint)
-    raw = explained(lambda: _load(spark, reading))
-    return explained(lambda: (_events(raw, payload, metadata), _bad(raw, payload)))
+    raw = explained(settings, lambda: _load(spark, reading))
+    return explained(settings, lambda: (_events(raw, payload, metadata), _bad(raw, payload)))
 
 
 def _load(spark: SparkSession, reading: Mapping[str, str]) -> DataFrame:
@@ -128,19 +131,33 @@ def write_records(
             writer = writer.trigger(processingTime=trigger)
         return writer.start()
 
-    return explained(start)
+    return explained(settings, start)
 
 
-def explained(call: Callable[[], _T]) -> _T:
-    """What the call returns; where Spark refuses, the reason in plain words."""
+def explained(settings: Mapping[str, str], call: Callable[[], _T]) -> _T:
+    """What the call returns; where Spark refuses, the reason in plain words, without passwords of the settings."""
     try:
         return call()
     except PySparkException as error:
-        raise _in_plain_words(error) from None
+        raise _in_plain_words(error, settings) from None
 
 
-def _in_plain_words(error: Any) -> Any:
-    text = str(error)
+def without_secrets(text: str, settings: Mapping[str, str]) -> str:
+    """A text that gives away no password of the settings.
+
+    >>> login = 'PlainLoginModule required username="ann" password="xyzzy";'
+    >>> without_secrets("no key in 'xyzzy'", {"kafka.sasl.jaas.config": login})
+    "no key in '***'"
+    """
+    secrets = [value for name, value in settings.items() if _SECRET.search(name)]
+    secrets += [part for value in secrets for part in _INSIDE.findall(value)]
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text
+
+
+def _in_plain_words(error: Any, settings: Mapping[str, str]) -> Any:
+    text = without_secrets(str(error), settings)
     condition = error.getCondition() or ""
     if "find data source: kafka" in text.lower() or condition == "DATA_SOURCE_NOT_FOUND":
         return _missing("Kafka connector", "spark-sql-kafka-0-10")

@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from eventide.engines.spark.kafka import coordinates
-from eventide.engines.spark.session import session
+from eventide.engines.spark.session import NEEDS_JAVA, session
 from eventide.errors import EventideError, InputError
 
 _KEPT_LINES = 400
@@ -84,4 +84,4 @@ def not_started(printed: Sequence[str], packages: str) -> EventideError:
         )
     said = [line for line in lines if "rror" in line or "xception" in line]
     reason = f": {said[0]}" if said else ""
-    return InputError(f"Spark did not start{reason}", hint="it needs Java 17 or newer; --log FILE keeps what it prints")
+    return InputError(f"Spark did not start{reason}", hint=f"{NEEDS_JAVA}; --log FILE keeps what it prints")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from eventide.engines.spark.interpreter import use_this_python
 from eventide.engines.spark.parallelism import is_local
 
 _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
@@ -24,14 +25,15 @@ _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
 def ensure_shipped(spark: SparkSession) -> None:
     """Make the tasks of this session able to import the package.
 
-    In local mode tasks run on the driver's installation, so nothing is sent; what is behind a Connect session
-    is unknown, so there it always is. Numba caches functions of a zipped package in the user's cache folder of
-    each executor.
+    In local mode tasks run with the driver's installation, so nothing is sent; what is behind a Connect session
+    is unknown, so there it always is.
     """
     if spark in _shipped:
         return
     if is_connect(spark) or not is_local(spark):
         spark.addArtifacts(str(package_zip()), pyfile=True)
+    else:
+        use_this_python(spark)
     _shipped.add(spark)
 
 
@@ -51,10 +53,8 @@ def package_zip() -> Path:
         for path in sorted(root.rglob("*.py")):
             name, source = f"{root.name}/{path.relative_to(root).as_posix()}", path.read_bytes()
             archive.writestr(zipfile.ZipInfo(name), source)
-            # Python compiles the sources in a zip anew in every process, which takes a worker seconds. Kernels are left
-            # out: Numba keeps machine code by the file that the byte code names, and that is not known here.
-            if "/kernels/" not in name:
-                archive.writestr(zipfile.ZipInfo(f"{name}c"), _byte_code(name, source))
+            # Python compiles the sources in a zip anew in every process, which takes a worker seconds.
+            archive.writestr(zipfile.ZipInfo(f"{name}c"), _byte_code(name, source))
     folder = tempfile.mkdtemp(prefix="eventide-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     target = Path(folder) / f"eventide-{hashlib.sha256(packed.getvalue()).hexdigest()[:16]}.zip"

@@ -20,7 +20,7 @@ from eventide.plan.expressions.split import EventValue, Test
 from eventide.plan.expressions.types import kind, type_name
 from eventide.plan.expressions.write_code import DECORATOR, ONE_EVENT_HINT, TestWriter
 
-HEADER = "import numpy as np\nfrom numba import njit\n\n\n"
+HEADER = "import numpy as np\nfrom eventide.compilation.njit import njit\n\n\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,40 @@
+"""Numba's `njit` with a cache of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba.core import event, typeinfer
+from numba.core.dispatcher import Dispatcher
+
+from eventide.compilation.cache import CodeCache
+from eventide.compilation.notice import Notice
+
+event.register("numba:compile", Notice())
+
+
+def njit(signature: Any = None, *, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """As `numba.njit`: with a signature the function is compiled at once, and for no other.
+
+    >>> @njit(cache=True, nogil=True)
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(21)
+    42
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        compiled = numba.njit(**options)(function)
+        if not isinstance(compiled, Dispatcher):  # NUMBA_DISABLE_JIT
+            return compiled
+        if cache:
+            compiled._cache = CodeCache(function)
+        if signature is not None:
+            with typeinfer.register_dispatcher(compiled):
+                compiled.compile(signature)
+                compiled.disable_compile()
+        return compiled
+
+    return decorate

@@ -1,0 +1,83 @@
+"""Faults in what is trusted: kept machine code, its key and folder, the Python of workers, addresses with passwords."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+CACHE = "tests/compilation/test_cache.py::test_"
+FOLDER, FILES = "compilation/private_folder.py", "compilation/signed_files.py"
+
+COMPILATION = (
+    Mutant(
+        "compiled code: a file is loaded whatever its digest",
+        FILES,
+        "return content if hmac.compare_digest(held[:head], self._head(name, content)) else None",
+        "return content",
+        (f"{CACHE}a_planted_pickle_does_not_run",),
+    ),
+    Mutant(
+        "compiled code: a file counts under any name",
+        FILES,
+        'f"{self._folder}/{name}\\n".encode() + content',
+        "content",
+        (f"{CACHE}code_that_was_signed_under_another_name_does_not_run",),
+    ),
+    Mutant(
+        "compiled code: a key that others can read is trusted",
+        FILES,
+        "key = _read_regular(path, private=True)",
+        "key = _read_regular(path)",
+        (f"{CACHE}a_key_that_others_may_know_signs_nothing",),
+    ),
+    Mutant(
+        "compiled code: a file of another user is trusted",
+        FILES,
+        "if not stat.S_ISREG(found.st_mode) or not is_ours(found):",
+        "if not stat.S_ISREG(found.st_mode):",
+        (f"{CACHE}a_key_that_others_may_know_signs_nothing",),
+    ),
+    Mutant(
+        "compiled code: a folder that a group may write to is used",
+        FOLDER,
+        "_check(outside.stat(), _OTHERS_WRITE,",
+        "_check(outside.stat(), stat.S_IWOTH,",
+        (f"{CACHE}a_folder_that_others_may_write_to_is_not_used",),
+    ),
+    Mutant(
+        "compiled code: a folder of another user is used",
+        FOLDER,
+        "if not is_ours(found):",
+        "if False:",
+        (f"{CACHE}a_folder_of_another_user_is_not_used",),
+    ),
+    Mutant(
+        "compiled code: a link to a folder is followed",
+        FOLDER,
+        "_check(inside.lstat(),",
+        "_check(inside.stat(),",
+        (f"{CACHE}a_link_in_place_of_the_folder_inside_is_not_followed",),
+    ),
+    Mutant(
+        "compiled code: a half-written file stays",
+        FILES,
+        "            os.unlink(temporary)\n        raise",
+        "            pass\n        raise",
+        (f"{CACHE}a_write_that_fails_at_its_end_leaves_nothing_behind",),
+    ),
+    Mutant(
+        "workers: a Python that was chosen is replaced",
+        "engines/spark/interpreter.py",
+        "context.pythonExec == _FIRST_ON_PATH and _CHOSEN not in os.environ",
+        "context.pythonExec == _FIRST_ON_PATH",
+        (
+            "tests/engines/test_missing_parts.py::test_a_python_without_eventide_that_was_chosen_is_named_with_the_line_that_mends_it",
+        ),
+    ),
+    Mutant(
+        "messages: a password before an @ that holds another one is shown",
+        "engines/addresses.py",
+        'text.removeprefix("kafka://").rpartition("@")',
+        '("", "", text.removeprefix("kafka://"))',
+        ("tests/test_cli_stream.py::test_no_message_gives_a_password_away",),
+    ),
+)

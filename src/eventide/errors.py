@@ -37,6 +37,10 @@ class UnsupportedError(InputError):
     """The query is right, but this engine or this version cannot run it."""
 
 
+class StateError(EventideError):
+    """The saved state of a stream is not what was written: bytes were altered, lost or exchanged."""
+
+
 class StreamFailedError(EventideError):
     """A stream ended for a reason that is not the user's mistake: a broker that stays away, a full disk."""
 

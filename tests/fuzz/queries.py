@@ -1,15 +1,11 @@
-"""Long fuzzing: `python -m tests.fuzz [--minutes N] [--engine NAME]`.
+"""Random queries on random events, each engine against the oracle, round after round until the time is over.
 
-Random queries on random events, each engine against the oracle, round after round until the time is over. Prints
-per engine and per feature how many cases there were and how many of them had rows: a fuzzer whose cases are
+Prints per engine and per feature how many cases there were and how many of them had rows: a fuzzer whose cases are
 empty tests nothing.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -198,21 +194,16 @@ def fuzz_parser(number: int) -> int:
     return len(tests) * FUZZ.max_examples
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Random queries against the oracle, on every engine.")
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--engine", choices=["local", "spark", "all"], default="all")
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    arguments = parser.parse_args()
+def run_rounds(number: int, minutes: float, engine: str) -> None:
+    """Round after round until the time is over."""
     tally = Tally()
     rounds: dict[str, Round] = {}
-    if arguments.engine != "spark":
+    if engine != "spark":
         rounds |= local_rounds(tally)
-    if arguments.engine != "local":
+    if engine != "local":
         rounds |= spark_rounds(tally)
-    end = time.monotonic() + arguments.minutes * 60
-    number, n_texts = arguments.seed, 0
-    print(f"seed {number}; JIT {'off' if os.environ.get('NUMBA_DISABLE_JIT') == '1' else 'on'}", flush=True)
+    end = time.monotonic() + minutes * 60
+    n_texts = 0
     while time.monotonic() < end:
         n_texts += fuzz_parser(number)
         for part in rounds.values():
@@ -222,8 +213,3 @@ def main() -> int:
         print(f"  {sum(n for (_, feature), n in tally.cases.items() if feature == 'all')} cases", flush=True)
     tally.report()
     print(f"examples for the parser: {n_texts}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

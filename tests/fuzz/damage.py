@@ -49,7 +49,10 @@ def _run_worker(result: Result, first: int, stop: int) -> int:
     settings = {"NUMBA_DISABLE_JIT": "1"} if result.kind == "texts" else {}
     settings = {"NUMBA_DISABLE_JIT": "0"} if result.kind == "caches" else settings
     worker = subprocess.Popen(
-        [*command, str(first), str(stop)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, **settings}
+        [*command, str(first), str(stop)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **settings},
     )
     begun = done = first - 1
     for number, *outcome in _lines(worker):

@@ -9,12 +9,45 @@ from random import Random
 PAGE = 512
 TOKEN = re.compile(r"\w+|'[^']*'|`[^`]*`|<=|>=|<>|\|\||\s+|.", re.DOTALL)
 # Of each kind of token others that may stand in its place.
-NUMBERS = "0 1 2 -1 0.5 1e309 1e-320 99999999999999999999 9223372036854775807 1.50 5L 1e309D NULL TRUE x".split()
-STRINGS = ["''", "'A'", "'q1'", "'%'", "'1'", "'2026-01-01'", "'\\''", "'ä€😀'", "NULL", "1", "DATE '2026-01-01'"]
-OPERATORS = "< > = <= >= <> + - * / % || <=> & AND OR LIKE IN".split()
-NAMES = """A B C a b c x y s k kind ts a.x b.y c.s NEXT(c).x prev(x) count(*) count(a.*) sum(x) min(s) max(y) avg(x) abs(x)
-    upper(s) length(s) concat(s,s) coalesce(x,y) CAST(x\u00a0AS\u00a0STRING) CAST(s\u00a0AS\u00a0INT) round(y,1) hour(ts) start(A) end(B) *
-    first(x) last(y) size(x) array(x,1) struct(x) map(1,2) if(x>1,y,2) date_add(ts,1) any next before 5 seconds""".split()
+NUMBERS = ["0", "1", "-1", "0.5", "1e309", "1e-320", "9" * 20, str(2**63 - 1), "1.50", "5L", "1e309D", "NULL", "TRUE"]
+STRINGS = ["''", "'A'", "'q1'", "'%'", "'1'", "'2026-01-01'", "'\\''", "'\u00e4\u20ac\U0001f600'", "NULL", "1"]
+OPERATORS = ["<", ">", "=", "<=", ">=", "<>", "+", "-", "*", "/", "%", "||", "<=>", "&", "AND", "OR", "LIKE", "IN"]
+NAMES = [
+    *(
+        "A",
+        "B",
+        "C",
+        "a",
+        "b",
+        "c",
+        "x",
+        "y",
+        "s",
+        "k",
+        "kind",
+        "ts",
+        "a.x",
+        "b.y",
+        "c.s",
+        "*",
+        "any",
+        "next",
+        "before",
+    ),
+    *("NEXT(c).x", "prev(x)", "count(*)", "count(a.*)", "sum(x)", "min(s)", "max(y)", "avg(x)", "first(x)", "last(y)"),
+    *(
+        "abs(x)",
+        "upper(s)",
+        "length(s)",
+        "concat(s, s)",
+        "coalesce(x, y)",
+        "round(y, 1)",
+        "if(x > 1, y, 2)",
+        "hour(ts)",
+    ),
+    *("CAST(x AS STRING)", "CAST(s AS INT)", "size(x)", "array(x, 1)", "struct(x)", "map(1, 2)", "date_add(ts, 1)"),
+    *("start(A)", "end(B)", "DATE '2026-01-01'", "5 seconds"),
+]
 
 
 def flip_bits(data: bytes, random: Random) -> bytes:
@@ -107,5 +140,5 @@ def _alike(token: str, others: Sequence[str], random: Random) -> str:
         return random.choice(STRINGS)
     if token[:1].isalpha():
         names = [other for other in others if other[:1].isalpha()]
-        return random.choice(names if random.random() < 0.5 else NAMES).replace("\u00a0", " ")
+        return random.choice(names if random.random() < 0.5 else NAMES)
     return random.choice(OPERATORS)

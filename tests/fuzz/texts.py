@@ -21,7 +21,7 @@ from tests.lang.test_fuzz_parse import PIECES
 
 N_EVENTS = 8
 RUNNING = [
-    "PATTERN SEQ(A a, B b, C c) WHERE c.x > a.x AND [k] SEMANTICS any WITHIN 20 seconds RETURN k, a.ts AS t, c.x + 1 AS y",
+    "PATTERN SEQ(A a, B b, C c) WHERE c.x > a.x AND [k] SEMANTICS any WITHIN 20 seconds RETURN k, c.x + 1 AS y",
     "PATTERN SEQ(A a, NOT B b, C c+) WHERE c.x = NEXT(c).x SEMANTICS next WITHIN 9 seconds RETURN a.x, c.x",
     "PATTERN SEQ(A a+, C c) SEMANTICS any WITHIN 20 seconds SLIDE 10 seconds RETURN COUNT(*) AS n, SUM(a.x), MAX(c.y)",
     "PATTERN AND(A a, OR(B b, C c)) WHERE a.s LIKE 'q%' WITHIN 5 seconds RETURN a.s, upper(c.s) AS s",
@@ -34,7 +34,12 @@ ROWS = [
     "ORDER BY ts MEASURES CLASSIFIER() AS c, RUNNING LAST(x) AS l ALL ROWS PER MATCH AFTER MATCH SKIP TO NEXT ROW "
     "PATTERN (PERMUTE(A, B) | C*?) DEFINE A AS s = 'q1', B AS x BETWEEN 1 AND 3",
 ]
-CONDITIONS = ["x >= 0 AND kind <> 'B'", "y * 2 < 3 OR s IS NULL", "coalesce(x, 0) % 2 = 1", "s LIKE 'q%' AND x IN (1, 2)"]
+CONDITIONS = [
+    "x >= 0 AND kind <> 'B'",
+    "y * 2 < 3 OR s IS NULL",
+    "coalesce(x, 0) % 2 = 1",
+    "s LIKE 'q%' AND x IN (1, 2)",
+]
 # Without either of them the result has no column.
 _CLAUSES = [text for text, _ in CLAUSES if "MEASURES" in text.upper() or "PARTITION BY" in text.upper()]
 RELATIONS = ["before", "overlaps|during", "meets", "equals|starts"]

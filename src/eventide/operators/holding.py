@@ -7,10 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.errors import InputError
 from eventide.operators.block import MAX_US, MIN_US, TS, from_bytes, to_bytes
 from eventide.operators.buffer import EventBuffer
-from eventide.operators.changes import changes
+from eventide.operators.changes import check_same
 from eventide.operators.protocol import Results, Snapshot
 from eventide.operators.sealed import Digests, damaged, make_snapshot, open_snapshot
 
@@ -37,12 +36,7 @@ class HoldingOperator:
 
     def restore(self, snapshot: Snapshot) -> None:
         head, self._digests = open_snapshot(snapshot)
-        changed = changes(head["query"], self._query, head["facts"], self._facts)
-        if changed:
-            raise InputError(
-                "\n  ".join(["the saved state belongs to another query:", *changed]),
-                hint="go back to the query that the checkpoint belongs to, or start this one with a new checkpoint",
-            )
+        check_same("the saved state", head["query"], self._query, head["facts"], self._facts)
         try:
             self._take_counters(head)
             self._take_segments(dict(snapshot.segments), head)

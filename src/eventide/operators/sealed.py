@@ -75,7 +75,9 @@ def open_sealed(data: bytes, place: str = "") -> dict[str, Any]:
     return content
 
 
-def make_snapshot(content: Mapping[str, Any], segments: Mapping[int, bytes], known: Digests) -> tuple[Snapshot, Digests]:
+def make_snapshot(
+    content: Mapping[str, Any], segments: Mapping[int, bytes], known: Digests
+) -> tuple[Snapshot, Digests]:
     """A snapshot that `open_snapshot` opens, and the digests of its segments; `known` are those of earlier ones."""
     digests = {number: known.get(number) or digest(data) for number, data in segments.items()}
     head = seal({**content, _SEGMENTS: _summary(segments, digests)})

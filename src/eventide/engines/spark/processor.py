@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from pyspark.sql.streaming import StatefulProcessor
 
 from eventide.engines.computed import add_computed
+from eventide.engines.spark.checkpoints import check_buckets
 from eventide.engines.spark.counters import Counters, counter_rows, result_rows
 from eventide.engines.spark.types import conform
 from eventide.engines.spark.workers import settle
-from eventide.errors import InputError
 from eventide.operators.block import MIN_US, TS, concatenate, from_bytes
 from eventide.operators.computed import Computed
 from eventide.operators.factory import Spec, make_operator
@@ -150,12 +150,7 @@ class Bucket:
             return operator, set(), None
         place = f"bucket {self._label}"
         engine, head = open_sealed(saved[0].encode(), place), bytes(saved[1])
-        if engine["n_buckets"] != self._n_buckets:
-            raise InputError(
-                f"the checkpoint was made with {engine['n_buckets']} buckets, "
-                f"the query now runs with {self._n_buckets}",
-                hint=f"set spark.sql.shuffle.partitions to {engine['n_buckets']}, or start with a new checkpoint",
-            )
+        check_buckets(engine["n_buckets"], self._n_buckets)
         if engine["bucket"] != int(self._label) or engine["operator"] != digest(head):
             raise damaged(place, "its head is that of another bucket or micro-batch")
         # One by one: an iterator over the map would fetch them in one message of unbounded size.

@@ -17,7 +17,7 @@ from eventide.kernels import situation_matches, situations
 from eventide.kernels.arrays import IntArray
 from eventide.operators.block import MAX_US, MIN_US, TS
 from eventide.operators.holding import WatermarkOperator
-from eventide.operators.protocol import Results, Snapshot
+from eventide.operators.protocol import Results
 from eventide.operators.situations.matcher import find_matches
 from eventide.operators.situations.measures import Measures, Requests, finish, output_type, state_fields
 from eventide.operators.situations.program import Program

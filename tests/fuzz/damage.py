@@ -45,11 +45,9 @@ def fuzz(kind: str, seed: int, n_cases: int) -> Result:
 
 def _run_worker(result: Result, first: int, stop: int) -> int:
     """Run a worker to its end; the number of the case to go on with."""
-    command = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.worker", result.kind, str(result.seed)]
-    settings = {"NUMBA_DISABLE_JIT": "1"} if result.kind == "texts" else {}
-    settings = {"NUMBA_DISABLE_JIT": "0"} if result.kind == "caches" else settings
+    settings = {"texts": {"NUMBA_DISABLE_JIT": "1"}, "caches": {"NUMBA_DISABLE_JIT": "0"}}.get(result.kind, {})
     worker = subprocess.Popen(
-        [*command, str(first), str(stop)],
+        worker_command(result, first, stop),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={**os.environ, **settings},
@@ -68,6 +66,11 @@ def _run_worker(result: Result, first: int, stop: int) -> int:
     result.outcomes["crashed or hung"] += 1
     result.fail(begun, f"the process ended with {code}, or hung for {HANGS_SECONDS} seconds")
     return max(begun, first) + 1
+
+
+def worker_command(result: Result, first: int, stop: int) -> list[str]:
+    numbers = map(str, (result.seed, first, stop))
+    return [sys.executable, "-W", "ignore", "-m", "tests.fuzz.worker", result.kind, *numbers]
 
 
 def _count(result: Result, number: int, outcome: str) -> None:

@@ -46,7 +46,7 @@ NAMES = [
         "hour(ts)",
     ),
     *("CAST(x AS STRING)", "CAST(s AS INT)", "size(x)", "array(x, 1)", "struct(x)", "map(1, 2)", "date_add(ts, 1)"),
-    *("start(A)", "end(B)", "DATE '2026-01-01'", "5 seconds"),
+    *("start(A)", "end(B)", "DATE '2026-01-01'", "5 seconds", "before", "if(x > 1, y, 2)"),
 ]
 
 

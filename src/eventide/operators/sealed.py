@@ -1,7 +1,8 @@
 """Saved state that tells damage: bytes with their length and a digest, which are checked before anything reads them.
 
 A head is sealed by itself. It names the digest of all segments, so a segment that is altered, missing, too much, or
-another bucket's or batch's is noticed; an engine says in its own head to which bucket an operator's head belongs.
+another bucket's or batch's is noticed; an engine says in its own head to which bucket an operator's head belongs. Not
+noticed is what nobody damaged: a bucket's older state, whole. Which one counts is the state store's to know.
 
 The digest is BLAKE2b of 16 bytes: 1.1 ns a byte and 1.3 us a segment, measured on blocks of 16 MB and of 1 KB. A
 segment is hashed when it is written and when it is read, and not again while it is held.

@@ -185,8 +185,8 @@ class Live:
             self._has_warned = True
             lateness = write_length(Length(physical.allowed_lateness_us)) if physical.allowed_lateness_us else "0"
             _log.warning(
-                "%d events came after newer ones had been decided and were left out; allowed_lateness is %s. Later ones "
-                "are only counted, as late_events in metrics(); a longer allowed_lateness waits for them.",
+                "%d events came after newer ones had been decided and were left out; allowed_lateness is %s. Later "
+                "ones are only counted, as late_events in metrics(); a longer allowed_lateness waits for them.",
                 n_late,
                 lateness,
             )

@@ -1,7 +1,7 @@
 """Whose checkpoint it is: checked before a stream starts, so that a changed query is refused when no event comes, too.
 
-Each bucket checks its own state as well, in the first micro-batch that has events: that is all where a stream is started
-by `writeStream` alone, for nothing of ours runs there before.
+Each bucket checks its own state as well, in the first micro-batch that has events. For a stream that is started by
+`writeStream` alone that is all, for nothing of ours runs there before.
 """
 
 from __future__ import annotations

@@ -187,11 +187,20 @@ def take_the_place_of_another_bucket(stream: Stream) -> None:
     stream.label = 5
 
 
-@pytest.mark.parametrize("damage", [alter, remove, swap, take_an_older_operator, take_the_place_of_another_bucket])
-def test_damaged_state_names_its_bucket(damage: Callable[[Stream], None]) -> None:
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (alter, "its segments are not those"),
+        (remove, "it has 2 segments, and 3 were written"),
+        (swap, "its segments are not those"),
+        (take_an_older_operator, "its head is that of another bucket or micro-batch"),
+        (take_the_place_of_another_bucket, "its head is that of another bucket or micro-batch"),
+    ],
+)
+def test_damaged_state_names_its_bucket(damage: Callable[[Stream], None], said: str) -> None:
     stream = saved()
     damage(stream)
-    with pytest.raises(StateError, match=f"the saved state of bucket {stream.label} is damaged"):
+    with pytest.raises(StateError, match=f"the saved state of bucket {stream.label} is damaged: {said}"):
         stream.step(table([(3000, "C")]))
 
 

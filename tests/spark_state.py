@@ -27,7 +27,7 @@ class Map(dict[Any, Any]):
         self.written = 0
 
     def getValue(self, key: Any) -> Any:  # noqa: N802
-        return self[key]
+        return self.get(key)
 
     def updateValue(self, key: Any, value: Any) -> None:  # noqa: N802
         self.touched.add(key)

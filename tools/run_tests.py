@@ -26,6 +26,7 @@ OWN_CODE = [
     "tests/intervals",
     "tests/metrics/test_open_runs.py",
     "tests/rules",
+    "tests/fuzz",
     "tests/streams",
     "tests/examples/test_aircraft.py",
     "tests/examples/test_descents.py",

@@ -54,6 +54,10 @@ class OutputError(EventideError):
     """Rows could not be written for a reason that is not the user's mistake: a full disk."""
 
 
+class StateError(EventideError):
+    """The saved state of a stream is not what was written: bytes were altered, lost or exchanged."""
+
+
 class StreamFailedError(EventideError):
     """A stream ended for a reason that is not the user's mistake: a broker that stays away, a full disk."""
 

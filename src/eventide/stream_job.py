@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 import time
@@ -94,6 +95,8 @@ def run_job(job: Job, view: View, screen: Screen, signals: Signals, *, checkpoin
     settings = {_RECENT: "20", **job.settings}
     spark = quiet_session("eventide stream", log, settings, kafka=job.needs_kafka, avro=job.needs_avro)
     signals.take()
+    # The view counts late events; a warning would be printed over it.
+    logging.getLogger("eventide.streams").addHandler(logging.NullHandler())
     try:
         if job.metrics_port is not None:
             import eventide as ev
@@ -212,6 +215,9 @@ def _write(job: Job, rows: Any, screen: Screen, checkpoint: str) -> Any:
     if isinstance(job.sink, Topic):
         servers, topic = job.sink.servers, job.sink.topic
         return ev.kafka.write(rows, servers, topic, checkpoint=checkpoint, trigger=job.trigger, once=job.once)
+    from eventide.engines.spark.checkpoints import check_checkpoint
+
+    check_checkpoint(rows, checkpoint)
     writer = rows.writeStream.foreachBatch(screen.rows)
     if job.once:
         writer = writer.trigger(availableNow=True)

@@ -27,7 +27,8 @@ def write_stream(
 
     A restart with the same `to` and `checkpoint` goes on where the last run stopped, also after a kill. Before it
     starts, both are checked against each other: a checkpoint that was deleted while the rows were kept, or the other
-    way round, is an error, for Spark would leave out the rows of some batches without a word. `trigger` is how often a
+    way round, is an error, for Spark would leave out the rows of some batches without a word. So is a checkpoint of
+    another query. `trigger` is how often a
     micro-batch begins, such as "5 seconds", and without it one follows the other; `once=True` reads what is there and
     stops. Formats: parquet, json, orc and csv. For other sinks: `rows.writeStream`.
 
@@ -44,9 +45,11 @@ def write_stream(
         hint = "leave out one of them"
         raise EventideError("once=True reads what is there and stops, so trigger has nothing to say", hint=hint)
     every = None if trigger is None else _every(trigger)
+    from eventide.engines.spark.checkpoints import check_checkpoint
     from eventide.engines.spark.sinks import check_places
 
     check_places(rows.sparkSession, folder, state)
+    check_checkpoint(rows, state)
     writer = rows.writeStream.format(format).outputMode("append")
     writer = writer.option("path", folder).option("checkpointLocation", state)
     if name is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from eventide.engines.intake import take_in
 from eventide.engines.spark.counters import COUNTERS
+from eventide.errors import EventideError, StateError
 from eventide.operators.block import to_bytes
 from tests.engines.plans import SECOND_US, expected_rows, final_watermark_us, make_plan, micros, raw_block, table_rows
 from tests.spark_state import Map, Timers, Value
@@ -32,6 +34,7 @@ class Stream:
         self.settings = pickle.dumps((plan.spec, 1, plan.output_schema, delay_ms, plan.computed, False))
         self.timers, self.head, self.segments = Timers(), Value(), Map()
         self.seen: list[int] = []
+        self.label = 0
 
     def watermark_ms(self) -> int:
         return max(self.seen) // MS_US - self.lateness_us // MS_US if self.seen else 0
@@ -45,11 +48,11 @@ class Stream:
         if events is not None:
             block, _ = take_in(raw_block(events), self.plan.intake)
             rows = iter([pd.DataFrame({"data": [to_bytes(block)]})])
-            frames += Bucket(self.settings, 0, self.timers, self.head, self.segments).take(rows, clock)
+            frames += Bucket(self.settings, self.label, self.timers, self.head, self.segments).take(rows, clock)
             self.seen += micros(events)
         for due in sorted(ms for ms in self.timers if ms <= watermark_ms):
             info = SimpleNamespace(getExpiryTimeInMs=lambda due=due: due)
-            frames += Bucket(self.settings, 0, self.timers, self.head, self.segments).wake(clock, info)
+            frames += Bucket(self.settings, self.label, self.timers, self.head, self.segments).wake(clock, info)
             self.timers.remove(due)
         found = [frame[frame[COUNTERS].isna()].drop(columns=COUNTERS) for frame in frames]
         return [pa.Table.from_pandas(frame, schema=self.plan.output_schema) for frame in found if len(frame)]
@@ -152,3 +155,57 @@ def test_a_late_event_is_counted_and_dropped() -> None:
     assert stream.step(table([(5000, "B"), (2000, "B")])) == []
     operator, _, _ = Bucket(stream.settings, 0, stream.timers, stream.head, stream.segments)._load()
     assert operator.late_events() == 2
+
+
+def saved(n_batches: int = 3) -> Stream:
+    stream = Stream(make_plan(window_us=30 * SECOND_US), None, 0)
+    for us in range(n_batches):
+        stream.step(table([(us * MS_US, "ABA"[us])]))
+    assert len(stream.segments) == n_batches
+    return stream
+
+
+def alter(stream: Stream) -> None:
+    (number, row), *_ = stream.segments.items()
+    stream.segments[number] = (row[0][:-9] + bytes([row[0][-9] ^ 1]) + row[0][-8:],)
+
+
+def remove(stream: Stream) -> None:
+    del stream.segments[next(iter(stream.segments))]
+
+
+def swap(stream: Stream) -> None:
+    first, second = list(stream.segments)[:2]
+    stream.segments[first], stream.segments[second] = stream.segments[second], stream.segments[first]
+
+
+def take_an_older_operator(stream: Stream) -> None:
+    stream.head.held = (stream.head.held[0], saved(n_batches=2).head.held[1])
+
+
+def take_the_place_of_another_bucket(stream: Stream) -> None:
+    stream.label = 5
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (alter, "its segments are not those"),
+        (remove, "it has 2 segments, and 3 were written"),
+        (swap, "its segments are not those"),
+        (take_an_older_operator, "its head is that of another bucket or micro-batch"),
+        (take_the_place_of_another_bucket, "its head is that of another bucket or micro-batch"),
+    ],
+)
+def test_damaged_state_names_its_bucket(damage: Callable[[Stream], None], said: str) -> None:
+    stream = saved()
+    damage(stream)
+    with pytest.raises(StateError, match=f"the saved state of bucket {stream.label} is damaged: {said}"):
+        stream.step(table([(3000, "C")]))
+
+
+def test_state_without_digests_is_refused_by_its_version() -> None:
+    stream = saved()
+    stream.head.held = ('{"n_buckets": 1, "segments": [0], "timer_ms": null}', b'{"version": 1}')
+    with pytest.raises(EventideError, match="the saved state of bucket 0 has version 1"):
+        stream.step(table([(3000, "C")]))

@@ -41,7 +41,7 @@ METRICS = (
     Mutant(
         "metrics: a restart forgets that partitions wait",
         "operators/rows/operator.py",
-        'self._n_open = head.get("open_runs", 0)',
+        'self._n_open = head["open_runs"]',
         "self._n_open = 0",
         RUNS,
     ),

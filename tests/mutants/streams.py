@@ -9,6 +9,10 @@ BUILDER = ("tests/detection/test_streams.py",)
 CHANGES = ("tests/streams/test_changes.py",)
 SNAPSHOTS = ("tests/streams/test_snapshots.py",)
 FILES = ("tests/streams/test_write_stream.py",)
+SEALED = ("tests/operators/test_sealed.py",)
+BUCKET = ("tests/engines/test_processor.py",)
+WHOSE = ("tests/streams/test_whose_checkpoint.py",)
+LATE = ("tests/metrics/test_late_watch.py",)
 
 STREAMS = (
     Mutant(
@@ -210,10 +214,87 @@ STREAMS = (
     ),
     Mutant(
         "snapshot: any version is read",
-        "operators/holding.py",
-        'if head.get("version") != SNAPSHOT_VERSION:',
+        "operators/sealed.py",
+        "if version is not None and version != SNAPSHOT_VERSION:",
         "if False:",
         SNAPSHOTS,
+    ),
+    Mutant(
+        "sealed state: the bytes of a head are not checked",
+        "operators/sealed.py",
+        "if digest(text) != found[3].decode():",
+        "if False:",
+        SEALED,
+    ),
+    Mutant(
+        "sealed state: the length of a head is not checked",
+        "operators/sealed.py",
+        "if len(text) != int(found[2]):",
+        "if len(text) > int(found[2]):",
+        SEALED,
+    ),
+    Mutant(
+        "sealed state: segments may change places",
+        "operators/sealed.py",
+        '    each = [f"{number} {len(segments[number])} {digests[number]}" for number in sorted(segments)]\n',
+        "    each = sorted(digests.values())\n",
+        SEALED,
+    ),
+    Mutant(
+        "sealed state: what was read is hashed again when it is written",
+        "operators/sealed.py",
+        "known.get(number) or digest(data)",
+        "digest(data)",
+        SEALED,
+    ),
+    Mutant(
+        "sealed state: a bucket takes another one's head",
+        "engines/spark/processor.py",
+        'engine["bucket"] != int(self._label) or ',
+        "",
+        BUCKET,
+    ),
+    Mutant(
+        "sealed state: a bucket takes the operator of another micro-batch",
+        "engines/spark/processor.py",
+        ' or engine["operator"] != digest(head)',
+        "",
+        BUCKET,
+    ),
+    Mutant(
+        "sealed state: damage switches a rule off",
+        "engines/spark/rules_bucket.py",
+        "except (MemoryError, StateError):",
+        "except MemoryError:",
+        ("tests/rules/test_damaged_state.py",),
+    ),
+    Mutant(
+        "checkpoint: a start that failed binds the checkpoint",
+        "engines/spark/checkpoints.py",
+        """if not list_names(spark, f"{checkpoint.rstrip('/')}/offsets"):""",
+        "if read_file(spark, file) is None:",
+        WHOSE,
+    ),
+    Mutant(
+        "checkpoint: buckets are not compared before the start",
+        "engines/spark/checkpoints.py",
+        '        check_buckets(before["n_buckets"], now.n_buckets)\n',
+        "",
+        WHOSE,
+    ),
+    Mutant(
+        "late events: those that are returned are warned of",
+        "engines/spark/lateness.py",
+        "if n_late and made is not None and made.lateness is not None:",
+        "if n_late and made is not None:",
+        LATE,
+    ),
+    Mutant(
+        "late events: every batch is warned of",
+        "engines/spark/lateness.py",
+        "                self._warned.add(run_id)\n",
+        "",
+        LATE,
     ),
     Mutant(
         "snapshot: the watermark begins anew",

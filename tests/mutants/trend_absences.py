@@ -180,7 +180,7 @@ TREND_ABSENCES = (
     Mutant(
         "trends: a restart forgets how many numbers were past their range",
         OPERATOR,
-        'self._n_overflows = head.get("overflows", 0)',
+        'self._n_overflows = head["overflows"]',
         "self._n_overflows = 0",
         RESTARTED,
     ),

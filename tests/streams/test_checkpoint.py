@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from eventide.operators.holding import SNAPSHOT_VERSION
+from eventide.operators.sealed import SNAPSHOT_VERSION
 from tests.engines.streams import SCHEMA, write_files
 from tests.streams.families import FAMILIES, all_events
 
@@ -65,7 +65,7 @@ def unpack(source: Path, base: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("version", range(1, SNAPSHOT_VERSION + 1))
+@pytest.mark.parametrize("version", range(2, SNAPSHOT_VERSION + 1))  # version 1 had no digests
 def test_a_checkpoint_of_every_version_goes_on_in_another_place(spark: Any, tmp_path: Path, version: int) -> None:
     unpack(FOLDER / f"v{version}.zip", tmp_path)
     later = run(spark, tmp_path, EVENTS.slice(CUT), first=1)

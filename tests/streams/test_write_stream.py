@@ -34,6 +34,9 @@ class Rows:
     def __init__(self) -> None:
         self.told: dict[str, Any] = {}
 
+    def _explain_string(self, extended: bool) -> str:
+        return ""
+
     @property
     def writeStream(self) -> Rows:  # noqa: N802
         return self

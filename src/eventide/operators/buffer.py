@@ -143,6 +143,7 @@ class EventBuffer:
         self._next_number = next_number
         for number in sorted(segments):
             block = from_bytes(segments[number])
+            block.validate()
             newest_us = pc.max(block.column(TS)).as_py()
             self._segments[number] = _Segment(block, newest_us, segments[number])
 

@@ -9,6 +9,8 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping
 
+from eventide.errors import InputError
+
 COLUMN = "column "
 OPTION = "option "
 PLACES = "the order of the columns"  # follows from other changes where there are any
@@ -17,6 +19,16 @@ _COMMENT = re.compile(r"-- (\S+) ?(.*)")
 _SIDES = re.compile(r" (?=(?:LEFT|RIGHT) \(|PARTITION BY |WITHIN )")
 _BUILDER = re.compile(r"begin\(")
 _ROWS = re.compile(r"(?:ONE ROW|ALL ROWS) PER MATCH")
+
+
+def check_same(what: str, old: str, new: str, old_facts: Mapping[str, str], new_facts: Mapping[str, str]) -> None:
+    """Refuse what an old query left for a new one, with what changed."""
+    changed = changes(old, new, old_facts, new_facts)
+    if changed:
+        raise InputError(
+            "\n  ".join([f"{what} belongs to another query:", *changed]),
+            hint="go back to the query that the checkpoint belongs to, or start this one with a new checkpoint",
+        )
 
 
 def changes(old: str, new: str, old_facts: Mapping[str, str], new_facts: Mapping[str, str]) -> list[str]:

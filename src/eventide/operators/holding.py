@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.errors import EventideError, InputError
-from eventide.operators.block import MAX_US, MIN_US, TS
+from eventide.operators.block import MAX_US, MIN_US, TS, from_bytes, to_bytes
 from eventide.operators.buffer import EventBuffer
-from eventide.operators.changes import changes
+from eventide.operators.changes import check_same
 from eventide.operators.protocol import Results, Snapshot
+from eventide.operators.sealed import Digests, damaged, make_snapshot, open_snapshot
 
-SNAPSHOT_VERSION = 1
 Facts = tuple[tuple[str, str], ...]
 
 
@@ -25,33 +23,51 @@ class HoldingOperator:
         self._query = query
         self._facts = dict(facts)
         self._buffer = EventBuffer()
+        self._digests: Digests = {}  # of the segments that a snapshot has
+        self._written: dict[int, bytes] = {}  # tables that are segments of their own
 
     def snapshot(self) -> Snapshot:
-        head = {"version": SNAPSHOT_VERSION, "query": self._query, "facts": self._facts, **self._counters()}
-        return Snapshot(json.dumps(head | {"next_segment": self._buffer.next_number}).encode(), self._buffer.segments())
+        segments = self._segments()
+        self._written = {number: data for number, data in self._written.items() if number in segments}
+        head = {"query": self._query, "facts": self._facts, **self._counters()}
+        head["next_segment"] = self._buffer.next_number
+        made, self._digests = make_snapshot(head, segments, self._digests)
+        return made
 
     def restore(self, snapshot: Snapshot) -> None:
-        head = json.loads(snapshot.head)
-        if head.get("version") != SNAPSHOT_VERSION:
-            raise EventideError(
-                f"the saved state has version {head.get('version')}, this release reads version {SNAPSHOT_VERSION}",
-                hint="run the release of Eventide that wrote it, or start with a new checkpoint",
-            )
-        # The first snapshots knew no facts.
-        changed = changes(head["query"], self._query, head.get("facts", self._facts), self._facts)
-        if changed:
-            raise InputError(
-                "\n  ".join(["the saved state belongs to another query:", *changed]),
-                hint="go back to the query that the checkpoint belongs to, or start this one with a new checkpoint",
-            )
-        self._take_counters(head)
-        self._buffer.restore(snapshot.segments, head["next_segment"])
+        head, self._digests = open_snapshot(snapshot)
+        check_same("the saved state", head["query"], self._query, head["facts"], self._facts)
+        try:
+            self._take_counters(head)
+            self._take_segments(dict(snapshot.segments), head)
+        except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
+            # The bytes are those that were written, so this release reads them otherwise than that one wrote them.
+            raise damaged(snapshot.place, f"it cannot be read: {type(error).__name__}: {error}") from error
 
     def memory_bytes(self) -> int:
         return self._buffer.memory_bytes()
 
     def overflows(self) -> int | None:
         return None
+
+    def _segments(self) -> dict[int, bytes]:
+        """All segments by number."""
+        return self._buffer.segments()
+
+    def _take_segments(self, segments: dict[int, bytes], head: dict[str, Any]) -> None:
+        """Take over what `_segments` gave, after the counters."""
+        self._buffer.restore(segments, head["next_segment"])
+
+    def _write_once(self, number: int, table: pa.Table) -> bytes:
+        """A table that is a segment of its own: what a number was first written as, it stays."""
+        if number not in self._written:
+            self._written[number] = to_bytes(table)
+        return self._written[number]
+
+    def _read_written(self, number: int, data: bytes) -> pa.Table:
+        """What `_write_once` gave."""
+        self._written[number] = data
+        return from_bytes(data)
 
     def _counters(self) -> dict[str, Any]:
         """What the head says besides the query."""

@@ -16,11 +16,13 @@ class Snapshot:
     """State between two calls: a small head, and segments of events.
 
     A segment never changes once it has a number, so an engine writes only numbers it has not seen and removes
-    those that are gone: bytes written follow the events that arrive, not the state.
+    those that are gone: bytes written follow the events that arrive, not the state. `place` is whose state it is, for
+    messages: "bucket 3".
     """
 
     head: bytes
     segments: Mapping[int, bytes] = field(default_factory=dict)
+    place: str = ""
 
 
 class Operator(Protocol):

@@ -6,6 +6,7 @@ change between two blocks, and a bucket moves without its state being copied.
 
 from __future__ import annotations
 
+import logging
 import os
 import queue
 import threading
@@ -24,6 +25,8 @@ from eventide.engines.local.sources import Source, open_source
 from eventide.engines.local.tuning import Decision, Tuner, assign, is_off_balance
 from eventide.engines.raw_columns import raw_columns
 from eventide.errors import InputError
+from eventide.lang.durations import write_length
+from eventide.lang.tree import Length
 from eventide.operators.block import TS, cut
 from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator
@@ -35,6 +38,7 @@ from eventide.plan.physical import Physical
 N_BUCKETS = 64
 _MOST_WAITING = 64  # blocks of the source that are read ahead
 _END = object()
+_log = logging.getLogger("eventide.live")
 
 Plan = Callable[[pa.Schema], Physical]
 
@@ -64,6 +68,7 @@ class Live:
         self._tuner = tuner
         self._clock = clock
         self._counters = Counters()
+        self._has_warned = False
         self._waiting: queue.Queue[Any] = source if isinstance(source, queue.Queue) else queue.Queue(_MOST_WAITING)
         self._stopped = threading.Event()
         self._reader = None
@@ -164,6 +169,7 @@ class Live:
                 newest_us = pc.max(block.column(TS)).as_py() - 1 - physical.allowed_lateness_us
                 watermark_us = newest_us if watermark_us is None else max(watermark_us, newest_us)
                 rows = self._work_off(block, watermark_us, physical, source)
+                self._warn_of_late(physical)
                 if rows is not None:
                     yield rows
             if tuner.is_due(self._clock()):
@@ -171,6 +177,19 @@ class Live:
         rows = self._join([batch for operator in self._operators for batch in operator.finish()], physical, source)
         if rows is not None:
             yield rows
+
+    def _warn_of_late(self, physical: Physical) -> None:
+        """Once, when late events are first left out: they would vanish without a word."""
+        n_late = 0 if self._has_warned else sum(operator.late_events() for operator in self._operators)
+        if n_late:
+            self._has_warned = True
+            lateness = write_length(Length(physical.allowed_lateness_us)) if physical.allowed_lateness_us else "0"
+            _log.warning(
+                "%d events came after newer ones had been decided and were left out; allowed_lateness is %s. Later "
+                "ones are only counted, as late_events in metrics(); a longer allowed_lateness waits for them.",
+                n_late,
+                lateness,
+            )
 
     def _take(self, seconds: float | None, same_as: pa.Schema | None = None) -> pa.Table | None:
         """The next block, None at the end; an empty one when nothing came in time."""

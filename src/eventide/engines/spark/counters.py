@@ -86,9 +86,9 @@ def counter_rows(counters: Iterable[Counters], schema: pa.Schema, watermark_us: 
     return pa.RecordBatch.from_arrays([*columns, pa.array(texts, pa.string())], names=names)
 
 
-def without_counters(rows: DataFrame) -> DataFrame:
-    """The result rows of what tasks returned; the counters go to the progress of each micro-batch."""
-    observed = rows.observe(unique(OBSERVED), sf.collect_list(COUNTERS).alias("counters"))
+def without_counters(rows: DataFrame, name: str) -> DataFrame:
+    """The result rows of what tasks returned; the counters go to the progress of each micro-batch, under the name."""
+    observed = rows.observe(name, sf.collect_list(COUNTERS).alias("counters"))
     return observed.filter(f"{COUNTERS} IS NULL").drop(COUNTERS)
 
 

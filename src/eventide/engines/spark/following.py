@@ -13,15 +13,16 @@ def follows_operator(df: DataFrame) -> bool:
     Then those that a micro-batch's watermark decides come in that micro-batch: none is late, and none is older than
     the watermark before it, for which Spark vouches.
     """
-    return "UpdateEventTimeWatermarkColumn" in _plan_text(df)
+    return "UpdateEventTimeWatermarkColumn" in plan_text(df)
 
 
 def holds_state(df: DataFrame) -> bool:
     """Whether any operator like ours makes the rows, with an event time or without."""
-    return "TransformWithState" in _plan_text(df)
+    return "TransformWithState" in plan_text(df)
 
 
-def _plan_text(df: DataFrame) -> str:
+def plan_text(df: DataFrame) -> str:
+    """The analyzed plan, as Spark prints it."""
     plan = getattr(df, "_jdf", None)
     if plan is None:
         return str(df._explain_string(extended=True))

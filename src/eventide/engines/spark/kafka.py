@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.streaming import StreamingQuery
 
+from eventide.engines.spark.checkpoints import check_checkpoint
 from eventide.engines.spark.counters import SOURCE, unique
 from eventide.engines.spark.payloads import Payload, make_payload
 from eventide.engines.spark.ship import ensure_shipped
@@ -120,6 +121,7 @@ def write_records(
     rows: DataFrame, settings: Mapping[str, str], trigger: str | None, once: bool, name: str | None
 ) -> StreamingQuery:
     """Start the query that writes the rows."""
+    check_checkpoint(rows, settings["checkpointLocation"])
 
     def start() -> StreamingQuery:
         writer = to_records(rows).writeStream.format("kafka").outputMode("append").options(**_WRITING, **settings)

@@ -6,7 +6,6 @@ removed once. So bytes written follow the events that arrive.
 
 from __future__ import annotations
 
-import json
 import pickle
 import time
 from collections.abc import Iterator, Sequence
@@ -18,14 +17,15 @@ import pyarrow.compute as pc
 from pyspark.sql.streaming import StatefulProcessor
 
 from eventide.engines.computed import add_computed
+from eventide.engines.spark.checkpoints import check_buckets
 from eventide.engines.spark.counters import Counters, counter_rows, result_rows
 from eventide.engines.spark.types import conform
 from eventide.engines.spark.workers import settle
-from eventide.errors import InputError
 from eventide.operators.block import MIN_US, TS, concatenate, from_bytes
 from eventide.operators.computed import Computed
 from eventide.operators.factory import Spec, make_operator
 from eventide.operators.protocol import Operator, Results, Snapshot
+from eventide.operators.sealed import damaged, digest, open_sealed, seal
 
 Frames = Iterator[pd.DataFrame]
 
@@ -148,16 +148,15 @@ class Bucket:
         saved = self._head.get()
         if saved is None:
             return operator, set(), None
-        engine = json.loads(saved[0])
-        if engine["n_buckets"] != self._n_buckets:
-            raise InputError(
-                f"the checkpoint was made with {engine['n_buckets']} buckets, "
-                f"the query now runs with {self._n_buckets}",
-                hint=f"set spark.sql.shuffle.partitions to {engine['n_buckets']}, or start with a new checkpoint",
-            )
+        place = f"bucket {self._label}"
+        engine, head = open_sealed(saved[0].encode(), place), bytes(saved[1])
+        check_buckets(engine["n_buckets"], self._n_buckets)
+        if engine["bucket"] != int(self._label) or engine["operator"] != digest(head):
+            raise damaged(place, "its head is that of another bucket or micro-batch")
         # One by one: an iterator over the map would fetch them in one message of unbounded size.
-        segments = {number: bytes(self._segments.getValue((number,))[0]) for number in engine["segments"]}
-        operator.restore(Snapshot(bytes(saved[1]), segments))
+        held = {number: self._segments.getValue((number,)) for number in engine["segments"]}
+        segments = {number: bytes(row[0]) for number, row in held.items() if row is not None}
+        operator.restore(Snapshot(head, segments, place))
         return operator, set(segments), engine["timer_ms"]
 
     def _save(self, operator: Operator, numbers: set[int], timer_ms: int | None, expired_ms: int | None) -> int:
@@ -175,8 +174,8 @@ class Bucket:
                 self._handle.deleteTimer(timer_ms)
             if next_ms is not None:
                 self._handle.registerTimer(next_ms)
-        engine = {"n_buckets": self._n_buckets, "segments": sorted(snapshot.segments), "timer_ms": next_ms}
-        engine_text = json.dumps(engine)
+        engine = {"bucket": int(self._label), "n_buckets": self._n_buckets, "segments": sorted(snapshot.segments)}
+        engine_text = seal(engine | {"timer_ms": next_ms, "operator": digest(snapshot.head)}).decode()
         self._head.update((engine_text, snapshot.head))
         return len(engine_text) + len(snapshot.head) + sum(map(len, snapshot.segments.values()))
 

@@ -30,14 +30,14 @@ from eventide.engines.spark.processor import to_frame, watermark_us_of
 from eventide.engines.spark.rules_failures import Tell
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.engines.spark.workers import settle
-from eventide.errors import EventideError, InputError
+from eventide.errors import EventideError, InputError, StateError
 from eventide.operators.block import MIN_US, concatenate, from_bytes
 from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator, Snapshot
+from eventide.operators.sealed import damaged, digest, open_sealed, seal
 
 Frames = Iterator[pd.DataFrame]
 
-VERSION = 1
 # Part of every checkpoint: names and types of the state variables.
 HEAD, HEAD_SCHEMA = "head", "engine string"
 RULES, RULE_KEY, RULE_SCHEMA = "rules", "rule string", "written string, operator binary"
@@ -85,8 +85,10 @@ class Entry:
     # It cannot run, or has failed: nothing of it is kept but its text. A text: others do not know yet.
     off: bool | str = False
 
+    digest: str = ""  # of what is kept beside it, the rule's text and its operator's head
+
     def plain(self) -> list[Any]:
-        return [self.segments, self.pending_us, self.off]
+        return [self.segments, self.pending_us, self.off, self.digest]
 
 
 class RuleBucket:
@@ -146,9 +148,7 @@ class RuleBucket:
         saved = self._head.get()
         if saved is None:
             return
-        engine = json.loads(saved[0])
-        if engine["version"] != VERSION:
-            raise EventideError(f"the saved rules have version {engine['version']}, this release reads {VERSION}")
+        engine = open_sealed(saved[0].encode(), f"bucket {self._label}")
         now = self._settings()
         for name, value in engine["set"].items():
             if value != now[name]:
@@ -156,6 +156,8 @@ class RuleBucket:
                     f"the checkpoint was made with {name}={value!r}, the rule set now has {now[name]!r}",
                     hint="set it as it was, or start with a new checkpoint",
                 )
+        if engine["bucket"] != self._label:
+            raise damaged(f"bucket {self._label}", f"it is that of bucket {engine['bucket']}")
         self._entries = {name: Entry(*plain) for name, plain in engine["rules"].items()}
         self._timer_ms = engine["timer_ms"]
         if engine["events"] != self._events():
@@ -164,7 +166,7 @@ class RuleBucket:
     def _check_all(self) -> None:
         """The events have other columns than before: rules that cannot run over them are switched off now."""
         for name, entry in self._entries.items():
-            text = self._rules.getValue((name,))[0]
+            text = self._kept(name)[0]
             try:
                 plan_rule(json.loads(text), self._shared)
             except EventideError as error:
@@ -175,7 +177,7 @@ class RuleBucket:
         """A crash may have come before the driver could log what failed here."""
         for name, entry in self._entries.items():
             if isinstance(entry.off, str):
-                self._send(name, self._rules.getValue((name,))[0], entry.off)
+                self._send(name, self._kept(name)[0], entry.off)
 
     def _events(self) -> str:
         return str(self._shared.schema)
@@ -201,13 +203,13 @@ class RuleBucket:
             if next_ms is not None:
                 self._handle.registerTimer(next_ms)
         engine = {
-            "version": VERSION,
+            "bucket": self._label,
             "set": self._settings(),
             "events": self._events(),
             "timer_ms": next_ms,
             "rules": {name: entry.plain() for name, entry in self._entries.items()},
         }
-        self._head.update((json.dumps(engine),))
+        self._head.update((seal(engine).decode(),))
 
     def _change(self, name: str, written: Written | None) -> None:
         """Add, replace or remove a rule; one that says the same in other words goes on with its state."""
@@ -228,18 +230,18 @@ class RuleBucket:
             self._switch_off(name, text, failed, says=self._label == FIRST)
             return
         if before is not None and not before.off:
-            saved = self._rules.getValue((name,))
+            saved = self._kept(name)
             if rule.same_as(plan_rule(json.loads(saved[0]), self._shared)):
-                self._rules.updateValue((name,), (text, saved[1]))
+                self._put(name, text, saved[1])
                 return
         self._forget(name)
         self._entries[name] = Entry()
-        self._rules.updateValue((name,), (text, b""))
+        self._put(name, text, b"")
 
     def _switch_off(self, name: str, text: str, problem: str, *, says: bool) -> None:
         self._forget(name)
         self._entries[name] = Entry(off=True)
-        self._rules.updateValue((name,), (text, b""))
+        self._put(name, text, b"")
         if says:
             _log.warning("rule %s is switched off: %s", name, problem)
             self._found.append(problem_row(name, problem, self._schema))
@@ -276,7 +278,7 @@ class RuleBucket:
         is_due = entry.pending_us is not None and entry.pending_us <= next_us
         if entry.off or (events is None and not is_due):
             return
-        text, head = self._rules.getValue((name,))
+        text, head = self._kept(name)
         run = _Run(name, self._label)
         try:
             rule = plan_rule(json.loads(text), self._shared)
@@ -285,26 +287,44 @@ class RuleBucket:
                 return
             operator = make_operator(rule.physical.spec, compute=add_computed)
             if head:
-                operator.restore(Snapshot(bytes(head), self._held(name, entry)))
+                operator.restore(Snapshot(head, self._held(name, entry), self._place(name)))
             late_before = operator.late_events()
             for rows in run.matches(operator, block, watermark_us, next_us):
                 self._found.append(found_rows(name, rule, rows, self._schema))
             snapshot = operator.snapshot()
             pending_us = operator.pending_us()
-        except MemoryError:
+        except (MemoryError, StateError):
             raise
         except Exception as error:
             # The other rules go on, and so does this one in other buckets until the micro-batch ends.
             self._fail(name, text, problem_of(error))
             self._counters.append(run.counters_of_failure())
             return
-        self._keep(name, text, bytes(head), entry, snapshot)
+        self._keep(name, text, head, entry, snapshot)
         entry.pending_us = pending_us
         self._counters.append(run.counters(operator, operator.late_events() - late_before, snapshot))
 
+    def _place(self, name: str) -> str:
+        return f"rule {name} in bucket {self._label}"
+
+    def _kept(self, name: str) -> tuple[str, bytes]:
+        """The rule's text and its operator's head, as `_put` wrote them."""
+        row = self._rules.getValue((name,))
+        if row is None:
+            raise damaged(self._place(name), "it is missing")
+        text, head = row[0], bytes(row[1])
+        if _digest(text, head) != self._entries[name].digest:
+            raise damaged(self._place(name), "its text and its head are not those that were written")
+        return text, head
+
+    def _put(self, name: str, text: str, head: bytes) -> None:
+        self._entries[name].digest = _digest(text, head)
+        self._rules.updateValue((name,), (text, head))
+
     def _held(self, name: str, entry: Entry) -> dict[int, bytes]:
         # One by one: an iterator over the map would fetch those of all rules.
-        return {number: bytes(self._segments.getValue((name, number))[0]) for number in entry.segments}
+        held = {number: self._segments.getValue((name, number)) for number in entry.segments}
+        return {number: bytes(row[0]) for number, row in held.items() if row is not None}
 
     def _keep(self, name: str, text: str, head: bytes, entry: Entry, snapshot: Snapshot) -> None:
         numbers = set(entry.segments)
@@ -314,7 +334,7 @@ class RuleBucket:
             self._segments.updateValue((name, number), (snapshot.segments[number],))
         entry.segments = sorted(snapshot.segments)
         if snapshot.head != head:
-            self._rules.updateValue((name,), (text, snapshot.head))
+            self._put(name, text, snapshot.head)
 
     def _next_watermark_us(self, events: pa.Table | None) -> int:
         """What the next micro-batch's watermark will at least be: Spark rounds the newest time down to milliseconds."""
@@ -376,3 +396,7 @@ class _Run:
             total_us=(time.perf_counter_ns() - self._started_ns) // 1000,
             rule=self._name,
         )
+
+
+def _digest(text: str, head: bytes) -> str:
+    return digest(text.encode() + b"\0" + head)

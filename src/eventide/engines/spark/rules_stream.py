@@ -18,19 +18,23 @@ from eventide.engines.rule_files import Rules
 from eventide.engines.rule_rows import PROBLEM, ROW, RULE, found_schema, problem_row, readable
 from eventide.engines.rules import DETECTED_AT, MATCH_ID, Rule, Shared
 from eventide.engines.rules_run import check_rules, run_bounded
-from eventide.engines.spark.counters import INTAKE, unique, with_counters, without_counters
+from eventide.engines.spark.counters import INTAKE, unique, with_counters
 from eventide.engines.spark.exchange import BLOCK_SCHEMA, ROWS_PER_CUT, Batches, block_pieces, block_row
 from eventide.engines.spark.labels import bucket_labels
+from eventide.engines.spark.made import Made
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.rules_bucket import make_processor
 from eventide.engines.spark.rules_failures import failures_of
 from eventide.engines.spark.rules_source import rule_changes
 from eventide.engines.spark.ship import ensure_shipped
-from eventide.engines.spark.stream import set_state_store, with_watermark
+from eventide.engines.spark.stream import counted, lateness_text, set_state_store, with_watermark
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.engines.spark.workers import settled
 from eventide.operators.block import concatenate, cut_by, from_bytes, to_bytes
 from eventide.operators.factory import warm_operator
+
+# What cannot change under a checkpoint; the rules themselves can.
+FIXED = ("partition_by", "ts", "ts_unit", "sequence", "type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,9 @@ def run_stream(df: DataFrame, path: str, shared: Shared, n_buckets: int | None) 
             timeMode="EventTime",
         )
     )
-    return without_counters(rows)
+    given = {"partition_by": shared.partition_by, "ts": shared.ts, **dict(shared.given)}
+    facts = tuple((f"option {name}", str(given.get(name))) for name in FIXED)
+    return counted(rows, Made("RULES", facts, n_buckets, lateness_text(shared.base, delay_ms)))
 
 
 def run_batch(df: DataFrame, rules: Rules, shared: Shared, n_buckets: int | None) -> DataFrame:

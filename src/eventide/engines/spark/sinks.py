@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
 
 from pyspark.sql import SparkSession
 
+from eventide.engines.spark.places import list_names
 from eventide.engines.spark.sources import local_path
 from eventide.errors import InputError
 
@@ -65,19 +65,5 @@ def _absolute(path: str) -> str:
 
 def _last_batch(spark: SparkSession, folder: str) -> int | None:
     """The highest batch number that names a file of the folder; None when there is none."""
-    found = [_BATCH.fullmatch(name) for name in _names(spark, folder)]
+    found = [_BATCH.fullmatch(name) for name in list_names(spark, folder)]
     return max((int(match[1]) for match in found if match), default=None)
-
-
-def _names(spark: SparkSession, folder: str) -> list[str]:
-    """The file names in a folder, none when it does not exist.
-
-    On Connect only local folders can be seen; others are not checked there.
-    """
-    jvm: Any = getattr(spark, "_jvm", None)
-    if jvm is None:
-        local = local_path(folder)
-        return os.listdir(local) if local is not None and os.path.isdir(local) else []
-    path = jvm.org.apache.hadoop.fs.Path(folder)
-    system = path.getFileSystem(spark._jsc.hadoopConfiguration())
-    return [status.getPath().getName() for status in system.listStatus(path)] if system.exists(path) else []

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from pyspark.sql import SparkSession
 
 from eventide.errors import InputError
+from eventide.operators.sealed import open_sealed
 
 
 def read_counters(checkpoint: str, spark: SparkSession) -> dict[str, int]:
@@ -19,7 +18,7 @@ def read_counters(checkpoint: str, spark: SparkSession) -> dict[str, int]:
             raise
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"'{checkpoint}' is not the checkpoint of an Eventide stream: {reason}") from error
-    engines, operators = [json.loads(row[0]) for row in rows], [json.loads(bytes(row[1])) for row in rows]
+    engines, operators = [open_sealed(row[0].encode()) for row in rows], [open_sealed(bytes(row[1])) for row in rows]
     counters = {
         "late_events": sum(operator["late"] for operator in operators),
         "held_segments": sum(len(engine["segments"]) for engine in engines),

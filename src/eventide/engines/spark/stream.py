@@ -10,16 +10,21 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from eventide.engines.spark.batch import project
-from eventide.engines.spark.counters import EVENT_TIME, with_counters, without_counters
+from eventide.engines.spark.counters import EVENT_TIME, OBSERVED, unique, with_counters, without_counters
 from eventide.engines.spark.exchange import BLOCK_SCHEMA, Batches, Cutter, block_row, select_events
 from eventide.engines.spark.following import follows_operator
 from eventide.engines.spark.labels import bucket_labels
+from eventide.engines.spark.lateness import watch
+from eventide.engines.spark.made import Made, remember
 from eventide.engines.spark.processor import make_processor
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, spark_schema
 from eventide.engines.spark.workers import settled
 from eventide.errors import InputError
+from eventide.lang.durations import write_length
+from eventide.lang.tree import Length
 from eventide.operators.block import TS
+from eventide.operators.late import LateSpec
 from eventide.operators.times import UNIT_US
 from eventide.plan.physical import Physical
 from eventide.plan.streams import for_stream
@@ -75,7 +80,26 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
             eventTimeColumnName=EVENT_TIME if has_event_time else "",
         )
     )
-    return project(without_counters(rows), physical)
+    dropped = None if isinstance(physical.spec, LateSpec) else lateness_text(physical, delay_ms)
+    made = Made(physical.spec.query, physical.spec.facts, n_buckets, dropped)
+    return project(counted(rows, made), physical)
+
+
+def counted(rows: DataFrame, made: Made) -> DataFrame:
+    """The result rows of what tasks returned; what they counted, and what made them, is found by the metric's name."""
+    name = unique(OBSERVED)
+    remember(name, made)
+    watch(rows.sparkSession)
+    return without_counters(rows, name)
+
+
+def lateness_text(physical: Physical, delay_ms: int | None) -> str:
+    """How long the stream waits for late events."""
+    if delay_ms is None:
+        return "the watermark is the one that the DataFrame came with"
+    if not delay_ms:
+        return "allowed_lateness is 0"
+    return f"allowed_lateness is {write_length(Length(physical.allowed_lateness_us))}"
 
 
 def set_state_store(spark: SparkSession) -> None:

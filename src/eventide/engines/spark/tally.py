@@ -67,6 +67,7 @@ class Batch:
     calls: dict[tuple[str, str | None, int], Counters] = field(default_factory=dict)  # the last of each bucket and rule
     events_by_bucket: dict[tuple[str, int], int] = field(default_factory=dict)
     us_by_bucket: dict[tuple[str, int], int] = field(default_factory=dict)
+    late_by_operator: dict[str, int] = field(default_factory=dict)  # by the name of its observed metric
 
     @classmethod
     def of(cls, progress: Mapping[str, Any]) -> Batch:
@@ -97,6 +98,7 @@ class Batch:
         place = name, counters.bucket
         self.events_by_bucket[place] = self.events_by_bucket.get(place, 0) + counters.events
         self.us_by_bucket[place] = self.us_by_bucket.get(place, 0) + counters.total_us
+        self.late_by_operator[name] = self.late_by_operator.get(name, 0) + counters.late_events
 
     @property
     def n_buckets(self) -> int:

@@ -58,8 +58,11 @@ class DetectionOperator(WatermarkOperator):
 
     def _take_counters(self, head: dict[str, Any]) -> None:
         super()._take_counters(head)
-        self._buffer.read_marks(head)
         self._partial = PartialMatches.read(head["partial"])
+
+    def _take_segments(self, segments: dict[int, bytes], head: dict[str, Any]) -> None:
+        super()._take_segments(segments, head)
+        self._buffer.read_marks(head)
 
     def _advance(self, watermark_us: int) -> Results:
         """Rows, a bounded number at a time; each thread has a share of the partitions."""

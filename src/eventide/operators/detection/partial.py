@@ -50,6 +50,9 @@ class PartialMatches:
         ends = read_array(written["ends"], np.int64).reshape(-1, 3)
         shapes = zip(written["arrays"], (3, 2, 3), strict=True)
         runs, complete, bindings = (read_array(text, np.int32).reshape(rows, -1) for text, rows in shapes)
+        sizes = [array.shape[1] for array in (runs, complete, bindings)]
+        if ends[-1].tolist() != sizes:
+            raise ValueError(f"partial matches end at {ends[-1].tolist()} in arrays of {sizes}")
         return PartialMatches((ends, runs, complete, bindings), written["next_us"])
 
 

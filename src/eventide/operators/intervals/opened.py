@@ -6,7 +6,6 @@ block is worked off they are put in front of it, so that all of its code finds t
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,13 +68,6 @@ class Opened:
         more = json.loads(events.schema.metadata[_NUMBERS.encode()])
         return _read(events.replace_schema_metadata(None), more, spec)
 
-    @staticmethod
-    def read_head(written: dict[str, Any], spec: IntervalSpec) -> Opened:
-        """From the head of a snapshot, where the first ones had all that is open."""
-        if not written:
-            return Opened.none(spec)
-        return _read(from_bytes(base64.b64decode(written["events"])), written, spec)
-
     def select(self, rows: IntArray, spec: IntervalSpec) -> Opened:
         """Some of the open intervals."""
         if self.events is None or not rows.size:
@@ -134,6 +126,8 @@ def _read(events: pa.Table, written: dict[str, Any], spec: IntervalSpec) -> Open
         read_array(text, dtype).reshape(counts.size, size)
         for text, size, dtype in zip(written["numbers"], spec.sizes, _DTYPES, strict=False)
     )
+    if events.num_rows != counts.size * _width(spec):
+        raise ValueError(f"{counts.size} open intervals have {events.num_rows} events")
     return Opened(events, counts, numbers, no_homes(counts.size), _earliest(events, spec))
 
 

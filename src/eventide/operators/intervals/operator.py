@@ -49,7 +49,6 @@ class IntervalOperator(WatermarkOperator):
         self._derive = load_derive(spec)
         self._opened = Opened.none(spec)
         self._saved = SavedOpened(spec)
-        self._heads: dict[str, str] | None = None
 
     def process(self, block: pa.Table | None, watermark_us: int) -> Results:
         if block is not None and TS not in block.column_names:
@@ -76,24 +75,17 @@ class IntervalOperator(WatermarkOperator):
 
     def snapshot(self) -> Snapshot:
         self._opened = self._saved.save(self._opened, self._buffer.take_number)
-        base = super().snapshot()
-        return Snapshot(base.head, {**base.segments, **self._saved.segments()})
+        return super().snapshot()
 
-    def restore(self, snapshot: Snapshot) -> None:
-        segments = dict(snapshot.segments)
-        super().restore(Snapshot(snapshot.head, {}))
-        if self._heads is not None:
-            self._opened = self._saved.restore(self._heads, segments)
-        self._buffer.restore(segments, self._buffer.next_number)
+    def _segments(self) -> dict[int, bytes]:
+        return {**super()._segments(), **self._saved.segments()}
+
+    def _take_segments(self, segments: dict[int, bytes], head: dict[str, Any]) -> None:
+        self._opened = self._saved.restore(head["opened_in"], segments)
+        super()._take_segments(segments, head)
 
     def _counters(self) -> dict[str, Any]:
         return {**super()._counters(), "opened_in": self._saved.heads(self._opened)}
-
-    def _take_counters(self, head: dict[str, Any]) -> None:
-        super()._take_counters(head)
-        self._heads = head.get("opened_in")
-        if self._heads is None:
-            self._opened = Opened.read_head(head["opened"], self.spec)
 
     def _advance(self, watermark_us: int) -> Results:
         """What the events in (old watermark, new watermark] and the time itself decide."""

@@ -64,7 +64,10 @@ class RowsOperator(WatermarkOperator):
     def _take_counters(self, head: dict[str, Any]) -> None:
         super()._take_counters(head)
         self._next_us = head["next_us"]
-        self._n_open = head.get("open_runs", 0)
+        self._n_open = head["open_runs"]
+
+    def _take_segments(self, segments: dict[int, bytes], head: dict[str, Any]) -> None:
+        super()._take_segments(segments, head)
         self._buffer.read_marks(head)
 
     def _advance(self, watermark_us: int) -> Results:

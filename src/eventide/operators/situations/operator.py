@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from eventide.kernels import situation_matches, situations
 from eventide.kernels.arrays import IntArray
-from eventide.operators.block import MAX_US, MIN_US, TS, from_bytes, to_bytes
+from eventide.operators.block import MAX_US, MIN_US, TS
 from eventide.operators.holding import WatermarkOperator
-from eventide.operators.protocol import Results, Snapshot
+from eventide.operators.protocol import Results
 from eventide.operators.situations.matcher import find_matches
 from eventide.operators.situations.measures import Measures, Requests, finish, output_type, state_fields
 from eventide.operators.situations.program import Program
@@ -86,18 +86,16 @@ class SituationOperator(WatermarkOperator):
     def memory_bytes(self) -> int:
         return super().memory_bytes() + (self._known.nbytes if self._known is not None else 0)
 
-    def snapshot(self) -> Snapshot:
-        base = super().snapshot()
+    def _segments(self) -> dict[int, bytes]:
+        held = super()._segments()
         if self._known is None or not self._known.num_rows:
-            return base
-        return Snapshot(base.head, {**base.segments, self._known_number: to_bytes(self._known)})
+            return held
+        return {**held, self._known_number: self._write_once(self._known_number, self._known)}
 
-    def restore(self, snapshot: Snapshot) -> None:
-        segments = dict(snapshot.segments)
-        super().restore(Snapshot(snapshot.head, {}))
+    def _take_segments(self, segments: dict[int, bytes], head: dict[str, Any]) -> None:
         if self._known_number in segments:
-            self._known = from_bytes(segments.pop(self._known_number))
-        self._buffer.restore(segments, self._buffer.next_number)
+            self._known = self._read_written(self._known_number, segments.pop(self._known_number))
+        super()._take_segments(segments, head)
 
     def _counters(self) -> dict[str, Any]:
         return {**super()._counters(), "known": self._known_number}

@@ -6,7 +6,6 @@ of events that the watermark has passed (`operators.trends.slices`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ import pyarrow.compute as pc
 
 from eventide.errors import InputError
 from eventide.kernels.arrays import IntArray
-from eventide.operators.block import MAX_US, MIN_US, TS, from_bytes, numpy_int64, to_bytes
+from eventide.operators.block import MAX_US, MIN_US, TS, numpy_int64
 from eventide.operators.buffer import EventBuffer
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.partitions import encode_partitions
@@ -70,20 +69,21 @@ class TrendOperator(WatermarkOperator):
 
     def snapshot(self) -> Snapshot:
         self._fold()
-        made = super().snapshot()
+        return super().snapshot()
+
+    def _segments(self) -> dict[int, bytes]:
         # The numbers below 0 are those of matrices.
         slices = {-1 - number: data for number, data in self._slices.segments().items()}
-        places = {} if self._places is None else {self._places_number: to_bytes(self._places)}
-        return Snapshot(made.head, {**made.segments, **slices, **places})
+        number, places = self._places_number, self._places
+        own = {} if places is None else {number: self._write_once(number, places)}
+        return {**super()._segments(), **slices, **own}
 
-    def restore(self, snapshot: Snapshot) -> None:
-        head = json.loads(snapshot.head)
-        events = {number: data for number, data in snapshot.segments.items() if number >= 0}
-        places = events.pop(head.get("places", -1), None)
-        super().restore(Snapshot(snapshot.head, events))
-        self._places = None if places is None else from_bytes(places)
-        slices = {-1 - number: data for number, data in snapshot.segments.items() if number < 0}
-        self._slices.restore(slices, head.get("next_slice", 0))
+    def _take_segments(self, segments: dict[int, bytes], head: dict[str, Any]) -> None:
+        slices = {-1 - number: segments.pop(number) for number in list(segments) if number < 0}
+        self._slices.restore(slices, head["next_slice"])
+        if self._places_number in segments:
+            self._places = self._read_written(self._places_number, segments.pop(self._places_number))
+        super()._take_segments(segments, head)
 
     def memory_bytes(self) -> int:
         return super().memory_bytes() + self._slices.memory_bytes()
@@ -103,9 +103,9 @@ class TrendOperator(WatermarkOperator):
 
     def _take_counters(self, head: dict[str, Any]) -> None:
         super()._take_counters(head)
-        self._n_overflows = head.get("overflows", 0)
-        self._n_left, self._n_compact = head.get("left", 0), head.get("compact", 0)
-        self._places_number = head.get("places", -1)
+        self._n_overflows = head["overflows"]
+        self._n_left, self._n_compact = head["left"], head["compact"]
+        self._places_number = head["places"]
 
     def _fold(self) -> None:
         """Matrices in place of events that the watermark has passed, when there are enough of them."""

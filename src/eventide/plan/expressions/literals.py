@@ -64,10 +64,15 @@ def target_type(node: exp.DataType) -> pa.DataType | None:
 
     >>> target_type(exp.DataType.build("decimal(10, 2)"))
     Decimal128Type(decimal128(10, 2))
+    >>> target_type(exp.DataType.build("decimal(1e-320)")) is None
+    True
     """
     name = node.this.name if hasattr(node.this, "name") else str(node.this)
     if name == "DECIMAL":
-        precision, scale = ([int(p.name) for p in node.expressions] + [10, 0][len(node.expressions) :])[:2]
+        given = [part.name for part in node.expressions]
+        if not all(digits.isdecimal() and len(digits) < 3 for digits in given):
+            return None
+        precision, scale = ([int(digits) for digits in given] + [10, 0][len(given) :])[:2]
         return pa.decimal128(precision, scale) if 0 < precision <= 38 and scale <= precision else None
     return None if node.expressions else _TYPES.get(name)
 

@@ -1,0 +1,1 @@
+"""Fuzzing: random queries against the oracle (`queries`), and damage of saved state, query texts and cached code."""

@@ -52,6 +52,7 @@ def _local_rows(table: Any, wanted: Mapping[str, Any], what: str) -> pa.Table:
     try:
         text = f"SELECT * FROM {source.sql} WHERE {tests}"
         rows = source.connection.sql(text, params=list(wanted.values())).to_arrow_table()
+        source.check_unchanged()
     except duckdb.Error as error:
         asked = f" with {write_partition(wanted)}" if wanted else ""
         raise InputError(f"{what}{asked} cannot be read: {reason(error)}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -18,8 +19,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader
 
 import eventide as ev
-from eventide.cli import main
 from eventide.engines.addresses import source_of
+from eventide.engines.spark.folders import open_folder
 
 QUERY = ev.query("PATTERN A a RETURN a.ts, a.x, a.day", ts_unit="s", type="kind")
 
@@ -80,7 +81,7 @@ def test_a_table_gives_the_rows_that_count(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_every_entry_reads_the_table(tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_entry_reads_the_table(tmp_path: Path, kind: str, eventide: Callable[..., Any]) -> None:
     path = str(TABLES[kind](tmp_path / "t"))
     assert ev.sql("SELECT ts FROM t ORDER BY ts", t=path)["ts"].to_pylist() == [3, 4, 6]
     # Twice in one statement: a stream of rows would be at its end.
@@ -89,12 +90,12 @@ def test_every_entry_reads_the_table(tmp_path: Path, kind: str, capsys: pytest.C
     assert ev.sql(f"SELECT n FROM t {clause}", t=path)["n"].to_pylist() == [3]
     assert ev.match_recognize(order_by="ts", pattern="A", measures={"t": "A.ts"})(path)["t"].to_pylist() == [3, 4, 6]
     assert ev.detect(path, ev.Pattern.begin("a", "kind = 'A'"), ts_unit="s").matches.num_rows == 3
-    assert ev.intervals(path, "x > 0", ts_unit="s").to_pylist()[0]["start"] == 3
+    assert ev.intervals.threshold(path, "x > 0", ts_unit="s")["interval_start"].to_pylist() == [3]
     kinds = ev.query("PATTERN SEQ(A a, B b) RETURN b.x", ts_unit="s")
     assert kinds.run(A=path, B=events(5))["b_x"].to_pylist() == [50] * 2
-    (tmp_path / "q.evq").write_text("PATTERN A a RETURN a.ts OPTIONS (type = kind, ts_unit = 's')")
-    assert main(["run", str(tmp_path / "q.evq"), "--input", path, "--json"]) == 0
-    assert sorted(line.split(":")[1][0] for line in capsys.readouterr().out.splitlines()) == ["3", "4", "6"]
+    (tmp_path / "q.evq").write_text("PATTERN A a RETURN a.ts OPTIONS (type = 'kind', ts_unit = 's')")
+    code, out, _ = eventide("run", str(tmp_path / "q.evq"), "--input", path, "--json")
+    assert code == 0 and sorted(json.loads(line)["a_ts"] for line in out.splitlines()) == [3, 4, 6]
 
 
 def ways_inside(folder: Path) -> Sequence[str]:
@@ -195,9 +196,9 @@ def test_a_stream_reads_no_files_of_a_table(tmp_path: Path) -> None:
     assert source_of(str(folder)).format == "delta"
     assert source_of(str(make_hudi(tmp_path / "h"))).format == "hudi"
     for path in (folder / "day=1", tmp_path):
-        with pytest.raises(ev.InputError, match="a Delta table|a Hudi table"):
+        with pytest.raises(ev.InputError, match=r"a Delta table|a Hudi table"):
             source_of(str(path))
-    with pytest.raises(ev.InputError, match="--format parquet .* a Delta table"):
+    with pytest.raises(ev.InputError, match=r"--format parquet .* a Delta table"):
         source_of(str(folder), "parquet")
 
 
@@ -209,10 +210,11 @@ def test_spark_without_the_source_refuses_a_table(
     path = str(make(tmp_path / "t"))
     for run in (
         lambda: QUERY.run(path, engine="spark", spark=spark),
-        lambda: ev.intervals(path, "x > 0", ts_unit="s", engine="spark", spark=spark),
-        lambda: ev.allen(path, path, engine="spark", spark=spark),
+        lambda: ev.intervals.threshold(path, "x > 0", ts_unit="s", engine="spark", spark=spark),
+        lambda: ev.allen(path, path, "before", engine="spark", spark=spark),
+        lambda: open_folder(spark, source_of(path), None),
     ):
-        with pytest.raises(ev.InputError, match=r"table, and this Spark session has no source for it\nHint: .*packages"):
+        with pytest.raises(ev.InputError, match=r"table, and this Spark session has no source for it\nHint: .*package"):
             run()
     with pytest.raises(ev.InputError, match="lies inside"):
         QUERY.run(str(data_files(tmp_path / "t")[0]), engine="spark", spark=spark)

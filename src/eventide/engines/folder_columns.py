@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -17,22 +17,22 @@ import pyarrow as pa
 
 from eventide.errors import InputError
 
-FILE = "__eventide_file"  # the absolute name of the file to which a row of the table belongs
+FILE = "__eventide_file"  # the whole name of the file to which a row of the table belongs
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
-def folder_columns(root: str, files: Sequence[str]) -> pa.Table | None:
-    """A row for each file; None where no folder below the root is called `column=value`.
+def folder_columns(root: str, files: Mapping[str, str]) -> pa.Table | None:
+    """A row for each file, given the name below the root and the whole name; None where no folder is `column=value`.
 
-    >>> folder_columns("t", ["t/k=1/a.csv", "t/k=x/a.csv"]).drop_columns(FILE).to_pydict()
-    {'k': ['1', 'x']}
+    >>> folder_columns("t", {"t/k=1/a.csv": "/t/k=1/a.csv", "t/k=x/a.csv": "/t/k=x/a.csv"}).to_pydict()
+    {'__eventide_file': ['/t/k=1/a.csv', '/t/k=x/a.csv'], 'k': ['1', 'x']}
     """
     levels = {folder: _levels(os.path.relpath(folder, root)) for folder in dict.fromkeys(map(os.path.dirname, files))}
     if not any(columns for _, columns in levels.values()):
         return None
     _check_layout(root, levels)
     rows = [dict(levels[os.path.dirname(file)][1]) for file in files]
-    made = {FILE: pa.array([os.path.abspath(file) for file in files])}
+    made = {FILE: pa.array(list(files.values()))}
     for name in rows[0]:
         made[name] = typed([row[name] for row in rows])
     return pa.table(made)

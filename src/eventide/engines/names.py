@@ -45,14 +45,24 @@ def look_up(path: str) -> Named:
         if table is not None and table.kind is not SINK:
             return Named(path, roots, table=table)
         if table is not None:
-            logged = logged_files(roots[0])
-            return Named(path, roots, tuple(logged), _columns(path, roots, logged), table)
+            return _named(path, roots, logged_files(roots[0]), table)
     for root in roots:
         check_apart(root)
     files = [file for root in roots for file in _files(root)]
     if not files:
         raise InputError(f"the folder '{path}' holds no data files")
-    return Named(path, roots, tuple(files), _columns(path, roots, files))
+    return _named(path, roots, files)
+
+
+def _named(path: str, roots: tuple[str, ...], files: Sequence[str], table: TableFolder | None = None) -> Named:
+    return Named(path, roots, tuple(map(absolute, files)), _columns(path, roots, files), table)
+
+
+def absolute(path: str) -> str:
+    """The whole name of a file; a relative one could look like an address, 's3:/a.csv'."""
+    whole = os.path.join(os.getcwd(), path)
+    # What is above a link is not what stands before it in the path.
+    return os.path.realpath(whole) if ".." in whole.split("/") else whole
 
 
 def expand_path(path: str) -> list[str]:
@@ -72,8 +82,7 @@ def duckdb_names(files: Sequence[str]) -> str:
     >>> duckdb_names(["/data/a[1].parquet"])
     "['/data/a[[]1].parquet']"
     """
-    # A relative name could look like an address: 's3:/a.csv'.
-    return "[" + ", ".join("'" + _literal(os.path.abspath(file)).replace("'", "''") + "'" for file in files) + "]"
+    return "[" + ", ".join("'" + _literal(file).replace("'", "''") + "'" for file in files) + "]"
 
 
 def _literal(file: str) -> str:
@@ -142,12 +151,14 @@ def _walk(folder: str, root: str, above: tuple[str, ...]) -> Iterator[str]:
 
 def _columns(path: str, roots: Sequence[str], files: Sequence[str]) -> pa.Table | None:
     """The columns that the names of folders hold below the path, as Spark finds them."""
-    if len(roots) == 1 and os.path.isdir(roots[0]):
-        return folder_columns(roots[0], files)
+    found = None
     for root in filter(os.path.isdir, roots):
-        if folder_columns(root, [file for file in files if file.startswith(os.path.join(root, ""))]) is not None:
+        found = folder_columns(
+            root, {file: absolute(file) for file in files if file.startswith(os.path.join(root, ""))}
+        )
+        if found is not None and len(roots) > 1:
             raise InputError(
                 f"'{path}' finds several folders, and '{root}' has columns in the names of its folders",
-                hint="name the folder that holds them all, or the files: " + os.path.join(path, "*", "*.parquet"),
+                hint="name the folder that holds them all, or a pattern that finds the files themselves",
             )
-    return None
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -122,6 +123,15 @@ def open_sources(by_type: Mapping[str, Any]) -> Source:
 
 def _is_reader(events: Any) -> bool:
     return isinstance(events, pa.RecordBatchReader)
+
+
+def plain_frame(events: Any) -> Any:
+    """The Spark DataFrame of a pandas-on-Spark one, without its index, as pandas' is left out; all else as it is."""
+    if not type(events).__module__.startswith("pyspark.pandas.") or not hasattr(events, "to_spark"):
+        return events
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the index is lost
+        return events.to_spark()
 
 
 def is_local(events: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from pyspark.sql import functions as sf
 from eventide.engines.distribution import FEW_ROWS, KEYS, OVERLAPS, choose_for_files
 from eventide.engines.file_versions import Version, versions_of
 from eventide.engines.local.sources import ARROW, file_format, no_columns
-from eventide.engines.names import Named, spark_name
+from eventide.engines.names import Named, absolute, spark_name
 from eventide.engines.parquet import in_microseconds
 from eventide.engines.raw_columns import coded_for
 from eventide.engines.spark import batch, overlaps, stream
@@ -107,17 +106,17 @@ def _frame(path: str, named: Named | None, spark: SparkSession) -> DataFrame:
         name, table = look_remotely(spark, path)
         return _read(spark.read, path, (name,), _ending(path)) if table is None else read_table(spark, table)
     if named.table is not None and not named.files:
-        return read_table(spark, TableFolder(named.table.kind, os.path.abspath(named.table.path)))
+        return read_table(spark, TableFolder(named.table.kind, absolute(named.table.path)))
     suffix = file_format(path, list(named.files))
     if named.table is None:
         return _read(spark.read, path, _literal(named.roots), suffix)
     # The files of a stream's folder, as its log has them wherever the folder is now.
-    reader = spark.read.option("basePath", os.path.abspath(named.roots[0]))
+    reader = spark.read.option("basePath", absolute(named.roots[0]))
     return _read(reader, path, _literal(named.files), suffix)
 
 
 def _literal(names: Sequence[str]) -> list[str]:
-    return [spark_name(os.path.abspath(name)) for name in names]
+    return [spark_name(absolute(name)) for name in names]
 
 
 def run_frame(frame: DataFrame, plan: Plan) -> Run:

@@ -126,7 +126,7 @@ def _literal(text: str) -> tuple[Any, pa.DataType]:
                 return whole, kind
     exact = _whole_decimal(text)
     if exact is not None:
-        return exact, pa.decimal128(len(str(abs(int(exact)))), 0)
+        return exact
     if _REAL.fullmatch(text.strip()):
         return float(text.strip().replace("Infinity", "inf")), pa.float64()
     for pattern, parse, kind in _TIMES:
@@ -138,21 +138,23 @@ def _literal(text: str) -> tuple[Any, pa.DataType]:
     return text, pa.string()
 
 
-def _whole_decimal(text: str) -> Decimal | None:
+def _whole_decimal(text: str) -> tuple[Decimal, pa.DataType] | None:
     """A number without digits behind the point, such as 1e3, of 38 digits at most."""
     try:
         number = Decimal(text) if _REAL.fullmatch(text) else None
     except InvalidOperation:
         return None
-    if number is None or not number.is_finite() or int(number.as_tuple().exponent) < 0:
+    if number is None or not number.is_finite():
         return None
-    return number if number.adjusted() < _MOST_DIGITS else None
+    exponent = int(number.as_tuple().exponent)
+    n_digits = len(number.as_tuple().digits) + exponent
+    return (Decimal(int(number)), pa.decimal128(n_digits, 0)) if exponent >= 0 and n_digits <= _MOST_DIGITS else None
 
 
 _MOST_DIGITS = 38
 _TIMES = (
     (re.compile(r"\d{4}-\d\d-\d\d", re.ASCII), date.fromisoformat, pa.date32()),
-    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII), datetime.fromisoformat, _INSTANT),
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d)?", re.ASCII), datetime.fromisoformat, _INSTANT),
     (re.compile(r"\d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII), time.fromisoformat, pa.time64("us")),
 )
 

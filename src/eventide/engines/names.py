@@ -55,11 +55,13 @@ def look_up(path: str) -> Named:
 
 
 def _named(path: str, roots: tuple[str, ...], files: Sequence[str], table: TableFolder | None = None) -> Named:
-    return Named(path, roots, tuple(map(absolute, files)), _columns(path, roots, files), table)
+    # PyArrow takes a relative name such as 's3:/a.csv' for an address.
+    plain = tuple(absolute(file) if ":" in file else file for file in files)
+    return Named(path, roots, plain, _columns(path, roots, files), table)
 
 
 def absolute(path: str) -> str:
-    """The whole name of a file; a relative one could look like an address, 's3:/a.csv'."""
+    """The whole name of a file or folder."""
     whole = os.path.join(os.getcwd(), path)
     # What is above a link is not what stands before it in the path.
     return os.path.realpath(whole) if ".." in whole.split("/") else whole
@@ -82,7 +84,7 @@ def duckdb_names(files: Sequence[str]) -> str:
     >>> duckdb_names(["/data/a[1].parquet"])
     "['/data/a[[]1].parquet']"
     """
-    return "[" + ", ".join("'" + _literal(file).replace("'", "''") + "'" for file in files) + "]"
+    return "[" + ", ".join("'" + _literal(absolute(file)).replace("'", "''") + "'" for file in files) + "]"
 
 
 def _literal(file: str) -> str:

@@ -62,15 +62,16 @@ class Run:
 def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
     """Parquet that tasks can read themselves is read by them, anything else through `spark.read`."""
     named = find(path, local_master=is_local(spark))
-    versions = versions_of(named.files) if named is not None else ()
-    reason = can_read_directly(named)
-    if named is not None and reason is None:
+    # Workers need not have the working folder of this process.
+    files = tuple(map(absolute, named.files)) if named is not None else ()
+    versions, reason = versions_of(files), can_read_directly(named)
+    if reason is None:
         # The footer tells what `spark.read` would, without a job.
-        physical = plan(arrow_schema(spark_schema(in_microseconds(pq.read_schema(named.files[0])))))
+        physical = plan(arrow_schema(spark_schema(in_microseconds(pq.read_schema(files[0])))))
         reason = _needs_catalyst(physical)
         if reason is None:
             _warm(physical, spark)
-            return _run_files(named.files, physical, spark, versions)
+            return _run_files(files, physical, spark, versions)
     run = run_frame(_frame(path, named, spark), plan)
     return Run(run.rows, f"Spark reads the files: {reason}", run.observation)
 

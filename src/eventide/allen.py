@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from eventide.engines.local.allen import relate_tables
 from eventide.engines.local.instants import instants_of_table
-from eventide.engines.local.sources import is_local, open_source
+from eventide.engines.local.sources import is_local, open_source, plain_frame
 from eventide.errors import EventideError, InputError
 from eventide.lang.durations import parse_time
 from eventide.plan.allen.instants import Clock
@@ -87,6 +87,7 @@ def allen(
     for name, flag in (("explain", explain), ("late", late)):
         if not isinstance(flag, bool):
             raise wrong_argument(name, "True or False", flag, f"{name}=True")
+    left, right = plain_frame(left), plain_frame(right)
     if late:
         return _late(left, right, options)
     if _runs_on_spark(left, right, engine):
@@ -218,4 +219,4 @@ def to_instants(
         return instants_of_table(intervals, names, at, clock, unit)
     from eventide.engines.spark.instants import instants_of_frame
 
-    return instants_of_frame(intervals, names, at, clock, unit)
+    return instants_of_frame(plain_frame(intervals), names, at, clock, unit)

@@ -14,7 +14,7 @@ from eventide.engines.local import run as local
 from eventide.engines.local.diagnosis.events import diagnose_events
 from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
 from eventide.engines.local.live import Live, default_workers
-from eventide.engines.local.sources import Source, is_local, open_source, open_sources
+from eventide.engines.local.sources import Source, is_local, open_source, open_sources, plain_frame
 from eventide.engines.local.tuning import Tuner
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
@@ -70,6 +70,7 @@ class Query:
         engine holds.
         """
         limit_bytes = None if memory_limit is None else local.size_bytes(memory_limit)
+        events, inputs = plain_frame(events), {name: plain_frame(value) for name, value in inputs.items()}
         self._check_inputs(events, inputs, engine)
         if engine == "spark" or not all(is_local(value) for value in (events, *inputs.values())):
             return self._run_on_spark(events, inputs, spark)
@@ -94,6 +95,7 @@ class Query:
         """The query as understood, the plan, the chosen operator and distribution, and why."""
         if events is None and not inputs:
             return self._explain(self.options, None, engine or "local")
+        events, inputs = plain_frame(events), {name: plain_frame(value) for name, value in inputs.items()}
         self._check_inputs(events, inputs, engine)
         if all(is_local(value) for value in (events, *inputs.values())):
             source, options = self._open(events, inputs)
@@ -196,7 +198,7 @@ class Query:
         """
         if not isinstance(self.tree, SituationQuery):
             raise UnsupportedError("only a query that relates situations has any", hint="PATTERN A overlaps B")
-        source = open_source(events if is_local(events) else events.toArrow())
+        source = open_source(events if is_local(events) else plain_frame(events).toArrow())
         return local.list_situations(prepare(self.tree, self.options, source.schema, engine="local"), source)
 
     def metrics(self, query: Any = None) -> dict[str, Any]:

@@ -211,8 +211,9 @@ def _setting(text: str) -> tuple[str, str]:
 def _check_bad(job: Job) -> None:
     if job.bad is None:
         return
-    if isinstance(job.source, Folder) and job.source.format == "parquet":
-        raise InputError("a parquet file is read whole or not at all: there are no bad records", hint="leave out --bad")
+    if isinstance(job.source, Folder) and job.source.format not in ("json", "csv", None):
+        what = "a parquet file" if job.source.format == "parquet" else "a table"
+        raise InputError(f"{what} is read whole or not at all: there are no bad records", hint="leave out --bad")
     if isinstance(job.sink, Folder) and job.sink.path.rstrip("/") == job.bad.rstrip("/"):
         raise InputError("--bad and --to are the same folder", hint="name another for --bad")
 

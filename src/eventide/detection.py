@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from eventide.builder import Pattern, checked
 from eventide.engines.intake import microseconds
 from eventide.engines.local import run as local
-from eventide.engines.local.sources import is_local, open_source
+from eventide.engines.local.sources import is_local, open_source, plain_frame
 from eventide.errors import EventideError, UnsupportedError
 from eventide.operators.detection.spec import LAST_STEP, TIMED_OUT
 from eventide.plan.arguments import check_dict, names_of
@@ -100,6 +100,7 @@ def detect(
         allowed_lateness=given.allowed_lateness,
         max_matches=given.max_matches_per_partition,
     )
+    events = plain_frame(events)
     if not is_local(events):
         return _detect_on_spark(events, pattern, options, close_at_end)
     source = open_source(events)

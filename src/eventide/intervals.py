@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from eventide.engines.local import run as local
-from eventide.engines.local.sources import is_local, open_source
+from eventide.engines.local.sources import is_local, open_source, plain_frame
 from eventide.errors import EventideError, InputError, did_you_mean
 from eventide.lang.durations import parse_time
 from eventide.plan.arguments import check_dict, names_of, wrong_argument
@@ -254,6 +254,7 @@ def _run(
     for name, flag in (("detected_at", detected_at), ("explain", explain), ("late", late)):
         if not isinstance(flag, bool | None):
             raise wrong_argument(name, "True or False", flag, f"{name}=True")
+    events = plain_frame(events)
     is_stream = not is_local(events) and bool(getattr(events, "isStreaming", False))
     detects = is_stream if detected_at is None else detected_at
 

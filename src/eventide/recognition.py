@@ -13,7 +13,7 @@ import pyarrow as pa
 from eventide.engines.local import run as local
 from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
 from eventide.engines.local.diagnosis.rows import diagnose_rows
-from eventide.engines.local.sources import is_local, open_source
+from eventide.engines.local.sources import is_local, open_source, plain_frame
 from eventide.engines.local.statement import explain_statement, run_statement
 from eventide.errors import EventideError, InputError, UnsupportedError
 from eventide.lang.rows import parse_clause, parse_statement
@@ -64,6 +64,7 @@ def sql(
         match_id=match_id,
         on_bad_event=on_bad_event,
     )
+    tables = {name: plain_frame(table) for name, table in tables.items()}
     statement = _statement(text, tables)
     if not _is_on_spark(tables, spark):
         return run_statement(statement, tables, options)
@@ -97,6 +98,7 @@ def explain_sql(text: str, *, spark: Any = None, **given: Any) -> str:
     <BLANKLINE>
     """
     options = Options.of(**{name: given.pop(name) for name in _OPTIONS if name in given})
+    given = {name: plain_frame(table) for name, table in given.items()}
     statement = _statement(text, given)
     if not _is_on_spark(given, spark):
         return explain_statement(statement, given, options)
@@ -224,6 +226,7 @@ class Recognizer:
 
         `engine="spark"` with a path lets Spark tasks read the files themselves.
         """
+        events = plain_frame(events)
         if engine == "spark" and isinstance(events, str | os.PathLike):
             if spark is None:
                 raise InputError("engine='spark' with a path needs a session", hint="pass spark=spark")
@@ -267,6 +270,7 @@ class Recognizer:
 
     def explain(self, events: Any) -> str:
         """The clause as understood, the program, and what each condition needs."""
+        events = plain_frame(events)
         if is_local(events):
             schema = open_source(events).schema
         else:

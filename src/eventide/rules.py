@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from eventide.engines.local.sources import is_local, open_source
+from eventide.engines.local.sources import is_local, open_source, plain_frame
 from eventide.engines.rule_files import Rules, make_reader
 from eventide.engines.rule_rows import typed_rows
 from eventide.engines.rules import Rule, Shared, plan_rule, share
@@ -75,6 +75,7 @@ class RuleSet:
         the rule's columns as JSON; `problem`, NULL for a match. A stream follows the folder or table while it runs:
         each micro-batch begins with the rules that are there then. Other input takes the rules as of now.
         """
+        events = plain_frame(events)
         if is_local(events):
             source = open_source(events)
             self._shared = share(source.schema, self._options)
@@ -169,4 +170,4 @@ def _schema(events: Any) -> pa.Schema:
         return open_source(events).schema
     from eventide.engines.spark.types import input_schema
 
-    return input_schema(events)
+    return input_schema(plain_frame(events))

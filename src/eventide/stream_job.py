@@ -178,13 +178,9 @@ def _start(job: Job, spark: Any, screen: Screen, checkpoint: str, queries: list[
 
 def _open(job: Job, spark: Any) -> Any:
     if isinstance(job.source, Folder):
-        from eventide.engines.spark.folders import read_folder, schema_of
+        from eventide.engines.spark.folders import open_folder
 
-        path, format = job.source.path, job.source.format
-        schema = schema_of(spark, path, format, job.schema)
-        if format is None:
-            raise InputError(f"the folder '{path}' holds no files yet", hint="add --format parquet, json or csv")
-        return read_folder(spark, path, format, schema, job.batch_files)
+        return open_folder(spark, job.source, job.schema, job.batch_files)
     import eventide as ev
 
     return ev.kafka.read(

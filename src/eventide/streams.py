@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from eventide.engines.local.sources import is_local
+from eventide.engines.local.sources import is_local, plain_frame
 from eventide.errors import EventideError, InputError, QueryError, did_you_mean
 from eventide.lang.durations import parse_length, write_length
 from eventide.lang.tree import Length
@@ -63,7 +63,7 @@ def write_stream(
 
 def refuse_bounded(*inputs: Any) -> None:
     """Bounded input has no late events: all of it is there before anything is decided."""
-    for given in inputs:
+    for given in map(plain_frame, inputs):
         if given is not None and (is_local(given) or not given.isStreaming):
             message = "only a stream has late events: of bounded input everything is there before it is decided"
             raise InputError(message, hint="pass a streaming DataFrame, from spark.readStream")

@@ -46,12 +46,12 @@ def test_a_dataframe_gives_the_operators_rows(spark: Any, events: pa.Table, fold
 def test_tasks_that_read_parquet_themselves_give_the_same_rows(
     spark: Any, events: pa.Table, folder: Path, strategy: str
 ) -> None:
+    from eventide.engines.names import expand_path
     from eventide.engines.spark.batch import run, run_pieces
     from eventide.engines.spark.exchange import blocks_from_paths, share_out_row_groups
-    from eventide.engines.spark.sources import parquet_files
 
     plan = make_plan(strategy)
-    shares, n_rows = share_out_row_groups(parquet_files(str(folder)), 3)
+    shares, n_rows = share_out_row_groups(expand_path(str(folder)), 3)
     assert (len(shares), n_rows) == (3, events.num_rows)
     blocks = blocks_from_paths(spark, shares, plan, 4)
     assert table_rows(run(blocks, plan, spark, 4).toArrow()) == expected_rows(events, plan)
@@ -133,28 +133,28 @@ def test_an_empty_input_gives_no_rows_and_the_same_schema(spark: Any, folder: Pa
 
 
 def test_only_plain_parquet_is_read_directly(tmp_path: Path, folder: Path, events: pa.Table) -> None:
-    from eventide.engines.spark.sources import can_read_directly
+    from eventide.engines.spark.sources import can_read_directly, find
 
-    assert can_read_directly(str(folder)) is None
-    assert can_read_directly(f"file://{folder}", local_master=False) is None
-    assert "executors" in str(can_read_directly(str(folder), local_master=False))
-    assert "no such file" in str(can_read_directly(str(tmp_path / "none")))
-    for name, reason in [("_spark_metadata", "streaming query"), ("_delta_log", "Delta"), ("user=1", "partition")]:
-        path = tmp_path / name.strip("_")
-        (path / name).mkdir(parents=True)
-        pq.write_table(events, path / "1.parquet")
-        assert reason in str(can_read_directly(str(path)))
-    iceberg = tmp_path / "iceberg"
-    (iceberg / "metadata").mkdir(parents=True)
-    (iceberg / "metadata" / "v1.metadata.json").write_text("{}")
-    assert "Iceberg" in str(can_read_directly(str(iceberg)))
+    def reason(path: Path) -> str:
+        return str(can_read_directly(find(str(path))))
+
+    assert can_read_directly(find(str(folder))) is None
+    assert can_read_directly(find(f"{folder}/*")) is None
+    assert can_read_directly(find(f"file://{folder}", local_master=False)) is None
+    assert "executors" in str(can_read_directly(find(str(folder), local_master=False)))
+    assert "executors" in str(can_read_directly(find("s3://bucket/events")))
+    (tmp_path / "delta" / "_delta_log").mkdir(parents=True)
+    assert "it is a Delta table" in reason(tmp_path / "delta")
+    (tmp_path / "hive" / "user=1").mkdir(parents=True)
+    pq.write_table(events, tmp_path / "hive" / "user=1" / "1.parquet")
+    assert "names of its folders" in reason(tmp_path / "hive")
     mixed = tmp_path / "mixed"
     mixed.mkdir()
     pq.write_table(events, mixed / "1.parquet")
     pq.write_table(events.drop_columns(["amount"]), mixed / "2.parquet")
-    assert "schema" in str(can_read_directly(str(mixed)))
+    assert "schema" in reason(mixed)
     pq.write_table(events, tmp_path / "old.parquet", use_deprecated_int96_timestamps=True)
-    assert "INT96" in str(can_read_directly(str(tmp_path / "old.parquet")))
+    assert "INT96" in reason(tmp_path / "old.parquet")
 
 
 @pytest.mark.parametrize(
@@ -163,6 +163,7 @@ def test_only_plain_parquet_is_read_directly(tmp_path: Path, folder: Path, event
         (pa.duration("us"), "column d is a duration"),
         (pa.list_(pa.struct({"inner": pa.duration("ms")})), "column d is a duration"),
         (pa.struct({"inner": pa.timestamp("ns")}), "column d has nanoseconds"),
+        (pa.timestamp("ns", "UTC"), None),
         (pa.list_(pa.uint8()), "column d is unsigned"),
         (pa.map_(pa.string(), pa.duration("s")), "column d is a duration"),
         (pa.list_(pa.struct({"inner": pa.int64()})), None),
@@ -172,10 +173,10 @@ def test_only_plain_parquet_is_read_directly(tmp_path: Path, folder: Path, event
 def test_types_that_spark_reads_differently_are_left_to_spark(
     tmp_path: Path, dtype: pa.DataType, reason: str | None
 ) -> None:
-    from eventide.engines.spark.sources import can_read_directly
+    from eventide.engines.spark.sources import can_read_directly, find
 
     pq.write_table(pa.table({"d": pa.array([None], dtype)}), tmp_path / "events.parquet")
-    found = can_read_directly(str(tmp_path / "events.parquet"))
+    found = can_read_directly(find(str(tmp_path / "events.parquet")))
     assert found is None if reason is None else str(found).startswith(reason)
 
 

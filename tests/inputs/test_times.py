@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -111,3 +113,50 @@ def test_windows_may_begin_at_the_first_event() -> None:
     assert ev.query(query, ts="at", ts_unit="s", origin="first").run(reader) == found
     empty = timed(pa.int32(), [3, 5, 10, 20]).slice(0, 0)
     assert ev.query(query, ts="at", ts_unit="s", origin="first").run(empty).num_rows == 0
+
+
+PANDAS = pd.DataFrame(
+    {
+        "ts": pd.to_datetime(
+            ["1960-01-01 00:00:00.000001", "2026-01-01 00:00:00.123456", "2026-01-01 00:00:05.000000"]
+        ),
+        "kind": ["A", "A", "B"],
+        "at": pd.to_datetime(["1900-01-01 00:00:00.000001", "2026-01-01 00:00:00.123456", None], utc=True),
+    }
+)
+NANOSECONDS = ev.query("PATTERN SEQ(A a, B b) RETURN a.ts, a.at, b.at", type="kind")
+
+
+@pytest.mark.spark
+def test_nanoseconds_as_pandas_writes_them_give_the_same_rows_on_spark(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "events.parquet"
+    PANDAS.to_parquet(path, index=False)
+    assert str(pq.read_schema(path).field("ts").type) == "timestamp[ns]"
+
+    def microseconds(table: pa.Table) -> list[tuple[int | None, ...]]:
+        columns = [table[name].cast(pa.timestamp("us")).cast(pa.int64()).to_pylist() for name in table.column_names]
+        return sorted(zip(*columns, strict=True), key=str)
+
+    own = microseconds(NANOSECONDS.run(path))
+    assert len(own) == 2
+    for few_rows in (10**9, 0):
+        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
+            assert microseconds(NANOSECONDS.run(path, engine="spark", spark=spark).toArrow()) == own
+            assert "Spark reads" not in NANOSECONDS.last_run.reason
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("column", ["ts", "at"])
+def test_times_between_two_microseconds_are_an_error_on_spark(spark: Any, tmp_path: Path, column: str) -> None:
+    finer = PANDAS.assign(**{column: PANDAS[column] + pd.Timedelta(1, "ns")})
+    finer.to_parquet(tmp_path / "events.parquet", index=False)
+    with pytest.raises(Exception, match=f"a time in '{column}' .* is no whole number of microseconds"):
+        NANOSECONDS.run(tmp_path / "events.parquet", engine="spark", spark=spark).collect()
+
+
+@pytest.mark.spark
+def test_where_spark_reads_nanoseconds_there_is_a_recipe(spark: Any, tmp_path: Path) -> None:
+    PANDAS.to_parquet(tmp_path / "events.parquet", index=False)
+    dropping = ev.query("PATTERN A a RETURN a.ts", type="kind", on_bad_event="drop")
+    with pytest.raises(ev.InputError, match=r"NANOS.*\nHint: .*coerce_timestamps=\"us\".*nanosAsLong"):
+        dropping.run(tmp_path / "events.parquet", engine="spark", spark=spark)

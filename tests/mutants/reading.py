@@ -5,10 +5,14 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 CODED = ("tests/inputs/test_coded_strings.py",)
+FOLDERS = ("tests/inputs/test_folder_columns.py",)
 MATCHER = ("tests/rows/test_matcher.py",)
+NAMES = ("tests/inputs/test_names.py",)
 PARTITIONS = ("tests/operators/test_partitions.py",)
 RAW = "engines/raw_columns.py"
+SINK = ("tests/inputs/test_sink_log.py",)
 SOURCES = "engines/local/sources.py"
+TABLES = ("tests/inputs/test_tables.py",)
 TIES = ("tests/rows/test_ties.py",)
 
 READING = (
@@ -43,9 +47,86 @@ READING = (
     Mutant(
         "reading: columns from the names of folders are not seen",
         SOURCES,
-        ' and not any("=" in file for file in files)',
+        "    if named.columns is not None:\n        attached = _with_columns",
+        "    if False:\n        attached = _with_columns",
+        FOLDERS,
+    ),
+    Mutant(
+        "reading: folders above the path are columns",
+        SOURCES,
+        '"hive_partitioning=false" if named.columns is None',
+        '"hive_partitioning=true" if named.columns is None',
+        FOLDERS,
+    ),
+    Mutant(
+        "reading: files beside folders with columns are left out",
+        "engines/folder_columns.py",
+        "    if plain is not None:",
+        "    if False:",
+        FOLDERS,
+    ),
+    Mutant(
+        "reading: doubles hold large whole numbers of folders",
+        "engines/folder_columns.py",
+        "kinds == {pa.int32(), pa.float64()}",
+        "pa.float64() in kinds and left != pa.string() and right != pa.string()",
+        FOLDERS,
+    ),
+    Mutant(
+        "reading: DuckDB expands the names of files again",
+        "engines/names.py",
+        "return glob.escape(file)",
+        "return file",
+        NAMES,
+    ),
+    Mutant(
+        "reading: a pattern finds a folder and its files",
+        "engines/names.py",
+        "any(above in folders for above in _parents(os.path.normpath(root)))",
+        "False",
+        NAMES,
+    ),
+    Mutant(
+        "reading: links lead into tables",
+        "engines/table_folders.py",
+        "dict.fromkeys((os.path.abspath(path), os.path.realpath(path)))",
+        "(os.path.abspath(path),)",
+        TABLES,
+    ),
+    Mutant(
+        "reading: a table among other files is read as files",
+        "engines/names.py",
+        "    refuse_tables(folder, [entry.name for entry in entries], root)\n",
         "",
-        CODED,
+        TABLES,
+    ),
+    Mutant(
+        "reading: versions of Iceberg are texts",
+        "engines/local/tables.py",
+        "numbers = {name: int(match[1]) if (match := _VERSION.fullmatch(name)) else -1 for name in names}",
+        "numbers = {name: name for name in names}",
+        TABLES,
+    ),
+    Mutant(
+        "reading: files that a stream's log deletes count",
+        "engines/sink_log.py",
+        "for path in files if path not in deleted",
+        "for path in files",
+        SINK,
+    ),
+    Mutant(
+        "reading: batches before a compact one count again",
+        "engines/sink_log.py",
+        "int(match[1]) > compact",
+        "True",
+        SINK,
+    ),
+    Mutant(
+        "reading: a file of the same size is the same",
+        "engines/file_versions.py",
+        "return found.st_size, found.st_mtime_ns, found.st_ino",
+        "return found.st_size, 0, 0",
+        ("tests/inputs/test_changed_files.py",),
     ),
     Mutant(
         "reading: the columns of the first file are those of all",

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from eventide.engines.table_folders import SINK, refuse_tables, table_at
 from eventide.errors import InputError, did_you_mean, hide_credentials
 
 FOLDER_FORMATS = ("parquet", "json", "csv")
@@ -65,6 +66,13 @@ def source_of(text: str, format: str | None = None) -> Topic | Folder:
             raise InputError(f"there is no folder '{text}'", hint="--from takes kafka://host:9092/topic or a folder")
         if not os.path.isdir(local(address.path)):
             raise InputError(f"'{text}' is a file", hint="a stream reads a folder: name the folder that it is in")
+        table = table_at(local(address.path))
+        if table is not None and table.kind is not SINK:
+            if format is not None:
+                raise InputError(
+                    f"--format {format} is for files, and '{text}' is {table.kind.name}", hint="leave it out"
+                )
+            return Folder(address.path, table.kind.spark_format)
     return Folder(address.path, format or _format_inside(address.path))
 
 
@@ -128,7 +136,7 @@ def check_servers(servers: object) -> str:
 
 def local(path: str) -> str:
     """A path on this machine, without its scheme."""
-    return path.removeprefix("file://")
+    return path.removeprefix("file://").removeprefix("file:")
 
 
 def _address(option: str, text: str) -> Topic | Folder:
@@ -169,6 +177,8 @@ def _format_inside(path: str) -> str | None:
         return None
     found: dict[str, str] = {}
     for folder, folders, names in os.walk(local(path)):
+        if folder != local(path):
+            refuse_tables(folder, folders, path)
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
         for name in names:
             if not name.startswith((".", "_")):

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from eventide.engines.intake import microseconds, take_in
 from eventide.engines.overlaps import most_slices
-from eventide.engines.parquet import Piece, group_times
+from eventide.engines.parquet import Piece, group_times, to_microseconds
 from eventide.engines.raw_columns import Place, raw_columns
 from eventide.errors import InputError
 from eventide.operators.block import TS, concatenate, within
@@ -282,7 +282,7 @@ def _sample(groups: Sequence[RowGroup], physical: Physical) -> pa.Table:
     path, group, _ = groups[len(groups) // 2].piece
     with pq.ParquetFile(path) as file:
         batches = file.iter_batches(SAMPLE_ROWS, row_groups=[group], columns=list(physical.reads))
-        table = pa.Table.from_batches([next(batches)])
+        table = to_microseconds(pa.Table.from_batches([next(batches)]))
     return _take_in(table, physical, ("UTC", 1))
 
 
@@ -293,7 +293,7 @@ def _read_between(
     tables = []
     for piece in (group.piece for group in groups if group.last_us >= from_us and group.first_us < until_us):
         with pq.ParquetFile(piece[0]) as file:
-            read = file.read_row_group(piece[1], columns=list(physical.reads))
+            read = to_microseconds(file.read_row_group(piece[1], columns=list(physical.reads)))
         tables.append(within(_take_in(read, physical, place), from_us, until_us))
     return concatenate(tables) if tables else pa.table({TS: pa.array([], pa.int64())})
 

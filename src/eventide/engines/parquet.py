@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from eventide.errors import InputError
+
 # A string itself takes more than four bytes; for a small column the dictionary outweighs the codes.
 _CODE_BYTES = 3
 _SMALL_BYTES = 1 << 16
@@ -58,6 +60,33 @@ def is_in_time_order(files: Sequence[str], name: str) -> bool:
     """Whether the footers tell that no event lies in a row group behind a later one."""
     times = group_times(files, name)
     return times is not None and all(first[1] <= second[0] for first, second in pairwise(times))
+
+
+def is_nanoseconds(kind: pa.DataType) -> bool:
+    """Whether a type of times is finer than microseconds."""
+    return bool(pa.types.is_timestamp(kind) and kind.unit == "ns")
+
+
+def in_microseconds(schema: pa.Schema) -> pa.Schema:
+    """The schema with columns of nanoseconds, as pandas writes them, in microseconds, as Spark has them."""
+    for i, field in enumerate(schema):
+        if is_nanoseconds(field.type):
+            schema = schema.set(i, field.with_type(pa.timestamp("us", field.type.tz)))
+    return schema
+
+
+def to_microseconds(table: pa.Table) -> pa.Table:
+    """The table with its times in microseconds; a time between two of them is an error."""
+    for i, field in enumerate(table.schema):
+        if is_nanoseconds(field.type):
+            try:
+                times = table.column(i).cast(pa.timestamp("us", field.type.tz))
+            except pa.ArrowInvalid as error:
+                what = f"a time in '{field.name}' ({field.type}) is no whole number of microseconds"
+                hint = "Spark has no finer times: round the column to microseconds"
+                raise InputError(what, hint=hint) from error
+            table = table.set_column(i, field.name, times)
+    return table
 
 
 Piece = tuple[str, int, int]  # path, first row group, row group after the last

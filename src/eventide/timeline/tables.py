@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.engines.local.sources import is_local, open_source, reason
+from eventide.engines.local.sources import is_local, open_source, plain_frame, reason
 from eventide.errors import InputError, did_you_mean
 from eventide.operators.times import UNIT_US
 from eventide.report import show
@@ -41,6 +41,7 @@ def column_names(table: Any) -> list[str]:
 
 def rows_of(table: Any, partition: Mapping[str, Any], what: str) -> pa.Table:
     """The rows of one partition, read where they are; of a table that holds no such row, none."""
+    table = plain_frame(table)
     names = column_names(table)
     wanted = {find_column(names, name, what): value for name, value in partition.items()}
     return _local_rows(table, wanted, what) if is_local(table) else spark_rows(table, wanted, what).toArrow()
@@ -52,6 +53,7 @@ def _local_rows(table: Any, wanted: Mapping[str, Any], what: str) -> pa.Table:
     try:
         text = f"SELECT * FROM {source.sql} WHERE {tests}"
         rows = source.connection.sql(text, params=list(wanted.values())).to_arrow_table()
+        source.check_unchanged()
     except duckdb.Error as error:
         asked = f" with {write_partition(wanted)}" if wanted else ""
         raise InputError(f"{what}{asked} cannot be read: {reason(error)}") from error
@@ -74,6 +76,7 @@ def spark_rows(frame: Any, wanted: Mapping[str, Any], what: str) -> Any:
 
 def some_partitions(events: Any, names: Sequence[str]) -> str:
     """A few of the partitions that there are, as a user writes them."""
+    events = plain_frame(events)
     if is_local(events):
         source = open_source(events)
         columns = ", ".join(map(_quoted, names))

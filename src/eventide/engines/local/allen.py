@@ -33,6 +33,7 @@ def relate_tables(left: Any, right: Any, plan: Plan) -> tuple[pa.Table, Run]:
         sum(n or 0 for n in counts) if None not in counts else None,
         pa.schema([(name, _given(sides[side], column)) for name, (side, column) in made.origins.items()]),
         once=any(side.once for side in sides.values()),
+        versions=sides["left"].versions + sides["right"].versions,
     )
     return run(made.physical, source)
 

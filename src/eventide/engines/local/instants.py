@@ -23,6 +23,7 @@ def instants_of_table(
     columns = instant_columns(source.schema, names, at)
     try:
         table = source.connection.sql(f"SELECT * FROM {source.sql}").to_arrow_table()
+        source.check_unchanged()
     except duckdb.Error as error:
         raise InputError(f"the intervals cannot be read: {reason(error)}") from error
     table = table.rename_columns(source.schema.names)

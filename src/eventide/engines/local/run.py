@@ -301,9 +301,10 @@ def _read(physical: Physical, source: Source, limit: int) -> Generator[pa.Table]
     try:
         if fits:
             yield source.connection.sql(sql).to_arrow_table()
-            return
-        for batch in source.connection.sql(sql).to_arrow_reader(ROWS_PER_READ):
-            yield pa.Table.from_batches([batch])
+        else:
+            for batch in source.connection.sql(sql).to_arrow_reader(ROWS_PER_READ):
+                yield pa.Table.from_batches([batch])
+        source.check_unchanged()
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error
 
@@ -316,6 +317,7 @@ def _read_files(physical: Physical, source: Source, coded: list[str], n_at_once:
             piece = (file, 0, pq.read_metadata(file).num_row_groups)
             for table in read_piece(piece, names, coded, n_at_once, use_threads=True):
                 yield raw_columns(table, physical, ("UTC", None))
+        source.check_unchanged()
     except (duckdb.Error, pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import glob
 import os
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from eventide.engines.database import connect
+from eventide.engines.file_versions import Version, check_versions, versions_of
+from eventide.engines.folder_columns import FILE
+from eventide.engines.local.tables import open_table
+from eventide.engines.names import Named, duckdb_names, look_up
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError
 from eventide.plan.expressions.types import canonical
@@ -35,6 +39,11 @@ class Source:
     given: pa.Schema | None = None  # as the user has it, where DuckDB's types differ
     once: bool = False  # a reader: what is read is gone
     files: tuple[str, ...] = ()  # Parquet files that all have the given schema
+    versions: tuple[Version, ...] = ()  # of all files that are read
+
+    def check_unchanged(self) -> None:
+        """Refuse what was read when a file has changed since the input was opened."""
+        check_versions(self.versions)
 
     def hold(self) -> None:
         """Keep the events of a reader, so that they can be read again."""
@@ -97,22 +106,32 @@ def open_sources(by_type: Mapping[str, Any]) -> Source:
     parts: list[str] = []
     schemas: dict[str, pa.Schema] = {}
     total: int | None = 0
+    versions: tuple[Version, ...] = ()
     for i, (name, events) in enumerate(by_type.items()):
         attached = attach(connection, f"events_{i}", events)
         sql, n_rows = attached.sql, attached.n_rows
         schemas[name] = source_schema(connection, sql, attached.given)
+        versions += attached.versions
         total = None if total is None or n_rows is None else total + n_rows
         literal = "'" + name.replace("'", "''") + "'"
         parts.append(f"SELECT {literal} AS {TYPE_COLUMN}, * FROM {sql}")
     check_together(schemas)
     sql = f"({' UNION ALL BY NAME '.join(parts)})"
-    return Source(
-        connection, sql, source_schema(connection, sql, None), total, once=any(map(_is_reader, by_type.values()))
-    )
+    once = any(map(_is_reader, by_type.values()))
+    return Source(connection, sql, source_schema(connection, sql, None), total, once=once, versions=versions)
 
 
 def _is_reader(events: Any) -> bool:
     return isinstance(events, pa.RecordBatchReader)
+
+
+def plain_frame(events: Any) -> Any:
+    """The Spark DataFrame of a pandas-on-Spark one, without its index, as pandas' is left out; all else as it is."""
+    if not type(events).__module__.startswith("pyspark.pandas.") or not hasattr(events, "to_spark"):
+        return events
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the index is lost
+        return events.to_spark()
 
 
 def is_local(events: Any) -> bool:
@@ -148,11 +167,12 @@ class Attached:
     given: pa.Schema | None
     once: bool = False
     files: tuple[str, ...] = ()
+    versions: tuple[Version, ...] = ()
 
     def source(self, connection: duckdb.DuckDBPyConnection) -> Source:
         """The input on the connection on which it is."""
         schema = source_schema(connection, self.sql, self.given)
-        return Source(connection, self.sql, schema, self.n_rows, self.given, self.once, self.files)
+        return Source(connection, self.sql, schema, self.n_rows, self.given, self.once, self.files, self.versions)
 
 
 def attach(connection: duckdb.DuckDBPyConnection, name: str, events: Any) -> Attached:
@@ -217,18 +237,35 @@ def _from_dicts(events: list[Any]) -> pa.Table:
 
 
 def _read_path(connection: duckdb.DuckDBPyConnection, name: str, path: str) -> Attached:
-    files = expand_path(path)
+    named = look_up(path)
+    if named.table is not None and not named.files:
+        connection.register(name, open_table(named.table))
+        return Attached(name, None, None)
+    versions = versions_of(named.files)
+    attached = _read_files(connection, name, named)
+    if named.columns is not None:
+        attached = _with_columns(connection, name, attached, named.columns)
+    return replace(attached, versions=versions)
+
+
+def _read_files(connection: duckdb.DuckDBPyConnection, name: str, named: Named) -> Attached:
+    """The rows of files, each with the name of its file where folders have columns for it."""
+    path, files = named.path, list(named.files)
     suffix = file_format(path, files)
     if suffix in ARROW:
         try:
-            table = pa.concat_tables([pa.ipc.open_file(pa.memory_map(file)).read_all() for file in files])
+            tables = [pa.ipc.open_file(pa.memory_map(file)).read_all() for file in files]
+            if named.columns is not None:
+                names = zip(tables, named.columns.column(FILE), strict=True)
+                tables = [table.append_column(FILE, pa.repeat(file, table.num_rows)) for table, file in names]
+            return _register(connection, name, pa.concat_tables(tables))
         except (pa.ArrowInvalid, OSError) as error:
             raise InputError(f"cannot read '{path}': {reason(error)}") from error
-        return _register(connection, name, table)
     if suffix != ".parquet" and not any(map(os.path.getsize, files)):
         raise no_columns(path)
-    names = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    sql = f"{_READERS[suffix]}([{names}])"
+    # DuckDB would take the folders above the path for columns, too.
+    options = "hive_partitioning=false" if named.columns is None else f"hive_partitioning=false, filename='{FILE}'"
+    sql = f"{_READERS[suffix]}({duckdb_names(files)}, {options})"
     try:
         connection.sql(f"SELECT * FROM {sql} LIMIT 0")
         return _parquet(sql, files) if suffix == ".parquet" else Attached(sql, None, None)
@@ -236,12 +273,34 @@ def _read_path(connection: duckdb.DuckDBPyConnection, name: str, path: str) -> A
         raise InputError(f"cannot read '{path}': {reason(error)}") from error
 
 
+def _with_columns(connection: duckdb.DuckDBPyConnection, name: str, rows: Attached, columns: pa.Table) -> Attached:
+    """Rows with the columns that the names of their folders hold, which go before columns of the files."""
+    of_folders = {field.name.lower(): field for field in columns.schema if field.name != FILE}
+    names = [column for column in connection.sql(f"SELECT * FROM {rows.sql}").columns if column != FILE]
+    fields = [None if rows.given is None else rows.given.field(i) for i in range(len(names))]
+    items = [f"rows.{_quoted(column)}" for column in names]
+    for column, field in of_folders.items():
+        places = [i for i, own in enumerate(names) if own.lower() == column]
+        place = places[0] if places else len(items)
+        items[place : place + 1], fields[place : place + 1] = [f"folders.{_quoted(field.name)}"], [field]
+    connection.register(f"{name}_folders", columns)
+    connection.execute(
+        f"CREATE OR REPLACE TEMP VIEW {name}_with_folders AS SELECT {', '.join(items)} "
+        f"FROM {rows.sql} AS rows JOIN {name}_folders AS folders USING ({FILE})"
+    )
+    return Attached(f"{name}_with_folders", rows.n_rows, None if rows.given is None else pa.schema(fields))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _parquet(sql: str, files: list[str]) -> Attached:
     """What the footers tell."""
     footers = [pq.read_metadata(file) for file in files]
     given, *others = (footer.schema.to_arrow_schema() for footer in footers)
-    # DuckDB takes columns from the names of folders, and those of the first file for all.
-    is_plain = all(schema.equals(given) for schema in others) and not any("=" in file for file in files)
+    # DuckDB takes the columns of the first file for those of all.
+    is_plain = all(schema.equals(given) for schema in others)
     n_rows = sum(footer.num_rows for footer in footers)
     return Attached(sql, n_rows, given, files=tuple(files) if is_plain else ())
 
@@ -256,32 +315,6 @@ def file_format(path: str, files: list[str]) -> str:
     if len(endings) > 1:
         raise InputError(f"'{path}' holds files of several formats: {', '.join(sorted(endings))}")
     return next(iter(endings))
-
-
-def expand_path(path: str) -> list[str]:
-    """The files behind a file, folder or pattern; what is hidden or begins with `_` in a folder is left out.
-
-    >>> expand_path("no/such/file.parquet")
-    Traceback (most recent call last):
-    ...
-    eventide.errors.InputError: there is no file 'no/such/file.parquet'
-    """
-    if os.path.isdir(path):
-        files = sorted(glob.glob(os.path.join(glob.escape(path), "**", "*"), recursive=True))
-        files = [file for file in files if os.path.isfile(file) and not _is_hidden(os.path.relpath(file, path))]
-        if not files:
-            raise InputError(f"the folder '{path}' holds no data files")
-        return files
-    if os.path.isfile(path):
-        return [path]
-    files = sorted(glob.glob(path, recursive=True))
-    if not files:
-        raise InputError(f"there is no file '{path}'")
-    return files
-
-
-def _is_hidden(file: str) -> bool:
-    return any(part.startswith(("_", ".")) for part in Path(file).parts)
 
 
 def no_columns(path: str) -> InputError:

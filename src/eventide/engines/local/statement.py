@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from eventide.engines.complaints import complain, unknown_table
 from eventide.engines.database import connect
+from eventide.engines.file_versions import check_versions
 from eventide.engines.filled import Filled
 from eventide.engines.local import run as local
 from eventide.engines.local.complaints import complaint_of, place_of
@@ -106,7 +107,11 @@ class _Statement(Filling):
         sql = (tree.limit(0) if is_dry else tree).sql("duckdb")
         try:
             relation = self.connection.sql(sql)
-            return _plain(relation.to_arrow_table(), [str(kind) for kind in relation.types])
+            rows = _plain(relation.to_arrow_table(), [str(kind) for kind in relation.types])
+            check_versions(
+                version for _, name in named if name in self.attached for version in self.attached[name].versions
+            )
+            return rows
         except duckdb.Error as error:
             complaint = complaint_of(error, {column for _, name in named for column in self._columns(name)})
             place = place_of(complaint, sql, filled, self.connection)

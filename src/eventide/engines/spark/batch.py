@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from eventide.engines.computed import add_computed
 from eventide.engines.parquet import Piece
-from eventide.engines.spark.exchange import Batches, Cutter, blocks_from_dataframe, reader
+from eventide.engines.spark.exchange import PLAIN, Batches, Cutter, Reading, blocks_from_dataframe, reader
 from eventide.engines.spark.parallelism import count_buckets, threads_of_one_task
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
@@ -40,16 +40,14 @@ def run_pieces(
     pieces: Sequence[Piece],
     physical: Physical,
     spark: SparkSession,
-    *,
-    coded: Sequence[str] = (),
-    time_zone: str = "UTC",
+    how: Reading = PLAIN,
 ) -> DataFrame:
     """The result rows of few events in Parquet files: one task reads and matches them, without an exchange."""
     ensure_shipped(spark)
     n_threads = threads_of_one_task(spark)
     match, schema = matcher(physical, n_threads)
     cutter = Cutter(physical.intake, n_buckets=1)
-    read = reader(physical, coded, time_zone, use_threads=n_threads > 1)
+    read = reader(physical, how, use_threads=n_threads > 1)
 
     def read_and_match(batches: Batches) -> Batches:
         # The one row that comes says nothing: the work need not wait until Spark has made it.

@@ -15,8 +15,9 @@ from pyspark.sql import functions as sf
 
 from eventide.engines.database import connect
 from eventide.engines.distribution import share_out
+from eventide.engines.file_versions import Version, check_versions
 from eventide.engines.intake import take_in
-from eventide.engines.parquet import Piece, read_piece
+from eventide.engines.parquet import Piece, read_piece, to_microseconds
 from eventide.engines.raw_columns import duckdb_text, raw_columns
 from eventide.engines.spark.workers import settled
 from eventide.operators.block import MASK, TS, cut, to_bytes
@@ -28,6 +29,18 @@ MAX_BLOCK_BYTES = 64 << 20
 
 Batches = Iterator[pa.RecordBatch]
 Blocks = Iterator[tuple[int, pa.Table]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How tasks read files: what they take as codes, their time zone, and the versions of the files that are meant."""
+
+    coded: tuple[str, ...] = ()
+    time_zone: str = "UTC"
+    versions: tuple[Version, ...] = ()
+
+
+PLAIN = Reading()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +124,13 @@ def blocks_from_paths(
     shares: Sequence[Sequence[Piece]],
     physical: Physical,
     n_buckets: int,
-    *,
-    coded: Sequence[str] = (),
-    time_zone: str = "UTC",
+    how: Reading = PLAIN,
 ) -> DataFrame:
     """The blocks of Parquet files, read by the tasks themselves; Spark distributes only the numbers of the tasks.
 
     Ask `can_read_directly` first. The tasks must agree on what is `coded`, as their blocks come together.
     """
-    cutter, read = Cutter(physical.intake, n_buckets), reader(physical, coded, time_zone)
+    cutter, read = Cutter(physical.intake, n_buckets), reader(physical, how)
 
     def make_blocks(batches: Batches) -> Batches:
         tasks = (task for batch in batches for task in batch.column(0).to_pylist())
@@ -130,15 +141,18 @@ def blocks_from_paths(
 
 
 def reader(
-    physical: Physical, coded: Sequence[str], time_zone: str, *, use_threads: bool = False
+    physical: Physical, how: Reading, *, use_threads: bool = False
 ) -> Callable[[Iterable[Piece]], Iterator[pa.Table]]:
     """For a task: the block's columns of pieces of files."""
-    names = list(physical.reads)
+    names, versions = list(physical.reads), dict(how.versions)
 
     def read(pieces: Iterable[Piece]) -> Iterator[pa.Table]:
-        evaluate = _evaluator(physical, time_zone)
+        evaluate = _evaluator(physical, how.time_zone)
         for piece in pieces:
-            yield from map(evaluate, read_piece(piece, names, coded, ROWS_PER_CUT, use_threads=use_threads))
+            for table in read_piece(piece, names, how.coded, ROWS_PER_CUT, use_threads=use_threads):
+                yield evaluate(to_microseconds(table))
+            if piece[0] in versions:
+                check_versions([(piece[0], versions[piece[0]])])
 
     return read
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,13 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
+from eventide.engines.addresses import Folder
+from eventide.engines.names import spark_name
 from eventide.engines.spark.counters import SOURCE, unique
 from eventide.engines.spark.restarts import reason_of
+from eventide.engines.spark.sources import local_path
+from eventide.engines.spark.tables import look_remotely, read_table
+from eventide.engines.table_folders import SINK, TableFolder, table_at
 from eventide.errors import InputError
 
 _BAD = "__eventide_bad"
@@ -25,6 +31,21 @@ class FolderSource:
     bad: DataFrame | None
 
 
+def open_folder(
+    spark: SparkSession, folder: Folder, ddl: str | None, files_per_batch: int | None = None
+) -> FolderSource:
+    """The stream of a folder of files, or of a table through its own source."""
+    path, format = folder.path, folder.format
+    local = local_path(path)
+    table = look_remotely(spark, path)[1] if local is None else table_at(local)
+    if table is not None and table.kind is not SINK:
+        return FolderSource(read_table(spark, TableFolder(table.kind, path), as_stream=True), None)
+    schema = schema_of(spark, path, format, ddl)
+    if format is None:
+        raise InputError(f"the folder '{path}' holds no files yet", hint="add --format parquet, json or csv")
+    return read_folder(spark, path, format, schema, files_per_batch)
+
+
 def schema_of(spark: SparkSession, path: str, format: str | None, ddl: str | None) -> StructType:
     """The events' columns: from DDL, or from the files that are there."""
     if ddl is not None:
@@ -36,7 +57,7 @@ def schema_of(spark: SparkSession, path: str, format: str | None, ddl: str | Non
         )
     reader: Any = spark.read.option("inferTimestamp", True).option("header", True).option("inferSchema", True)
     try:
-        schema: StructType = reader.format(format).load(path).schema
+        schema: StructType = reader.format(format).load(_name(path)).schema
     except Exception as error:
         raise InputError(f"cannot read '{path}': {reason_of(error)}", hint="--schema gives the columns") from error
     if not schema.fields:
@@ -61,23 +82,24 @@ def read_folder(
 ) -> FolderSource:
     """The stream; records that do not fit the schema are counted, and are in `bad`, not among the events."""
     reader: Any = spark.readStream.format(format)
+    name = _name(path)
     if files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_batch)
     if format == "parquet":
-        return FolderSource(reader.schema(schema).load(path), None)
+        return FolderSource(reader.schema(schema).load(name), None)
     # Whole records are looked at whatever the query reads, so that events and bad ones share them out.
     columns = StructType([*schema.fields, StructField(_BAD, StringType())])
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _BAD}
     names = [_quoted(name) for name in schema.names]
     if format == "json":
-        lines = reader.format("text").load(path).where("trim(value) <> ''")
+        lines = reader.format("text").load(name).where("trim(value) <> ''")
         raw = lines.select(sf.from_json("value", columns, options).alias("event"), _file()).select("event.*", _FILE)
     else:
         reader = reader.options(**options, header=True, enforceSchema=False)
         # A value is checked when its column is read. The comparison is always true, and never folded away.
         checked = sf.hash(*names) >= sf.lit(-(1 << 31))
         whole = sf.when(checked, sf.col(_BAD)).alias(_BAD)
-        raw = reader.schema(columns).load(path).select(*names, whole, _file())
+        raw = reader.schema(columns).load(name).select(*names, whole, _file())
     is_bad = sf.col(_BAD).isNotNull()
     counted = raw.observe(
         unique(SOURCE), sf.count_if(~is_bad).alias("events"), sf.count_if(is_bad).alias("bad_records")
@@ -85,6 +107,13 @@ def read_folder(
     read = sf.to_json(sf.struct(*names))
     bad = raw.where(is_bad).select(sf.col(_FILE).alias("file"), sf.col(_BAD).alias("record"), read.alias("read"))
     return FolderSource(counted.where(~is_bad).select(*names), bad)
+
+
+def _name(path: str) -> str:
+    """The folder as it is called, not as a pattern; Spark looks for the log of a stream under the plain name."""
+    local = local_path(path)
+    has_log = local is not None and os.path.isdir(os.path.join(local, SINK.marker))
+    return path if has_log else spark_name(path)
 
 
 def _file() -> Column:

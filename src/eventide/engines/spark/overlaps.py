@@ -18,7 +18,9 @@ from eventide.engines.parquet import Piece
 from eventide.engines.spark.batch import finisher, project, read_blocks
 from eventide.engines.spark.exchange import (
     BLOCK_SCHEMA,
+    PLAIN,
     Batches,
+    Reading,
     block_pieces,
     block_row,
     reader,
@@ -40,14 +42,12 @@ def run_paths(
     choice: Choice,
     shares: Sequence[Sequence[Piece]],
     physical: Physical,
-    *,
-    coded: Sequence[str] = (),
-    time_zone: str = "UTC",
+    how: Reading = PLAIN,
 ) -> DataFrame:
     """The result rows of Parquet files; `shares` are read where events are exchanged."""
     ensure_shipped(spark)
     parts, intake = choice.parts, physical.intake
-    read = reader(physical, coded, time_zone)
+    read = reader(physical, how)
     if not choice.shares:
 
         def make_blocks(batches: Batches) -> Batches:

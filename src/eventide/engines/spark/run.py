@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
-from glob import glob
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,16 +15,21 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
 from eventide.engines.distribution import FEW_ROWS, KEYS, OVERLAPS, choose_for_files
-from eventide.engines.local.sources import ARROW, expand_path, file_format, no_columns
+from eventide.engines.file_versions import Version, versions_of
+from eventide.engines.local.sources import ARROW, file_format, no_columns
+from eventide.engines.names import Named, absolute, spark_name
+from eventide.engines.parquet import in_microseconds
 from eventide.engines.raw_columns import coded_for
 from eventide.engines.spark import batch, overlaps, stream
 from eventide.engines.spark.counters import INTAKE, unique
-from eventide.engines.spark.exchange import blocks_from_paths, share_out_row_groups
+from eventide.engines.spark.exchange import Reading, blocks_from_paths, share_out_row_groups
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.slices import choose_for_frame, match_slices, slices_from_dataframe, slices_from_paths
-from eventide.engines.spark.sources import can_read_directly, local_path, parquet_files
+from eventide.engines.spark.sources import can_read_directly, find
+from eventide.engines.spark.tables import look_remotely, read_table
 from eventide.engines.spark.types import arrow_schema, input_schema, spark_schema
+from eventide.engines.table_folders import TableFolder
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError, UnsupportedError
 from eventide.operators.allen.spec import START
@@ -57,51 +61,63 @@ class Run:
 
 def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
     """Parquet that tasks can read themselves is read by them, anything else through `spark.read`."""
-    local = local_path(path)
-    if local is not None and is_local(spark) and not glob(local):
-        raise InputError(f"there is no file '{path}'")
-    reason = can_read_directly(path, local_master=is_local(spark))
-    suffix = ".parquet" if reason is None else _suffix(path, local, spark)
+    named = find(path, local_master=is_local(spark))
+    # Workers need not have the working folder of this process.
+    files = tuple(map(absolute, named.files)) if named is not None else ()
+    versions, reason = versions_of(files), can_read_directly(named)
     if reason is None:
-        files = parquet_files(path)
         # The footer tells what `spark.read` would, without a job.
-        physical = plan(arrow_schema(spark_schema(pq.read_schema(files[0]))))
+        physical = plan(arrow_schema(spark_schema(in_microseconds(pq.read_schema(files[0])))))
         reason = _needs_catalyst(physical)
         if reason is None:
             _warm(physical, spark)
-            return _run_files(files, physical, spark)
-    run = run_frame(_read(path, suffix, spark), plan)
+            return _run_files(files, physical, spark, versions)
+    run = run_frame(_frame(path, named, spark), plan)
     return Run(run.rows, f"Spark reads the files: {reason}", run.observation)
 
 
-def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession) -> Run:
+def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession, versions: tuple[Version, ...]) -> Run:
     time_zone = spark.conf.get("spark.sql.session.timeZone")
     shares, n_rows = share_out_row_groups(files, count_buckets(spark))
-    coded = coded_for(physical, files)
+    how = Reading(tuple(coded_for(physical, files)), time_zone, versions)
     if n_rows <= FEW_ROWS:
         pieces = [piece for share in shares for piece in share]
-        rows = batch.run_pieces(pieces, physical, spark, coded=coded, time_zone=time_zone)
-        return Run(rows, "one task reads the files and matches")
+        return Run(batch.run_pieces(pieces, physical, spark, how), "one task reads the files and matches")
     n_buckets = _count_buckets(physical, spark)
     choice = choose_for_files(files, physical, count_buckets(spark), time_zone=time_zone)
     if choice.way == KEYS:
-        blocks = blocks_from_paths(spark, shares, physical, n_buckets, coded=coded, time_zone=time_zone)
+        blocks = blocks_from_paths(spark, shares, physical, n_buckets, how)
         return Run(batch.run(blocks, physical, spark, n_buckets), "tasks read the files themselves")
     if choice.way == OVERLAPS:
-        rows = overlaps.run_paths(spark, choice, shares, physical, coded=coded, time_zone=time_zone)
+        rows = overlaps.run_paths(spark, choice, shares, physical, how)
         return Run(rows, f"tasks read the files themselves, by time: {choice.reason}")
     ensure_shipped(spark)
-    blocks = slices_from_paths(spark, choice, shares, physical, n_buckets, coded=coded, time_zone=time_zone)
+    blocks = slices_from_paths(spark, choice, shares, physical, n_buckets, how)
     rows = match_slices(blocks, choice, physical, n_buckets)
     return Run(rows, f"tasks read the files themselves, by time: {choice.reason}")
 
 
 def read_frame(path: str, spark: SparkSession) -> DataFrame:
-    """Files through Spark's own readers."""
-    local = local_path(path)
-    if local is not None and is_local(spark) and not glob(local):
-        raise InputError(f"there is no file '{path}'")
-    return _read(path, _suffix(path, local, spark), spark)
+    """Files and tables through Spark's own readers."""
+    return _frame(path, find(path, local_master=is_local(spark)), spark)
+
+
+def _frame(path: str, named: Named | None, spark: SparkSession) -> DataFrame:
+    if named is None:
+        name, table = look_remotely(spark, path)
+        return _read(spark.read, path, (name,), _ending(path)) if table is None else read_table(spark, table)
+    if named.table is not None and not named.files:
+        return read_table(spark, TableFolder(named.table.kind, absolute(named.table.path)))
+    suffix = file_format(path, list(named.files))
+    if named.table is None:
+        return _read(spark.read, path, _literal(named.roots), suffix)
+    # The files of a stream's folder, as its log has them wherever the folder is now.
+    reader = spark.read.option("basePath", absolute(named.roots[0]))
+    return _read(reader, path, _literal(named.files), suffix)
+
+
+def _literal(names: Sequence[str]) -> list[str]:
+    return [spark_name(absolute(name)) for name in names]
 
 
 def run_frame(frame: DataFrame, plan: Plan) -> Run:
@@ -167,37 +183,39 @@ def _needs_catalyst(physical: Physical) -> str | None:
     return None
 
 
-def _suffix(path: str, local: str | None, spark: SparkSession) -> str:
-    """The files' ending; of files that only Spark sees, the path's."""
-    if local is not None and is_local(spark):
-        return file_format(path, expand_path(local))
+def _ending(path: str) -> str:
     return Path(path.rstrip("/").removesuffix(".gz")).suffix.lower()
 
 
-def _read(path: str, suffix: str, spark: SparkSession) -> DataFrame:
-    """Through Spark's own readers."""
+def _read(reader: Any, path: str, names: Sequence[str], suffix: str) -> DataFrame:
+    """Through Spark's own readers; `names` are those of the files or folders that the path stands for."""
     try:
         if suffix in (".csv", ".tsv"):
             separator = "\t" if suffix == ".tsv" else ","
-            frame = spark.read.csv(path, header=True, inferSchema=True, sep=separator)
+            frame = reader.csv(list(names), header=True, inferSchema=True, sep=separator)
         elif suffix in (".json", ".jsonl", ".ndjson"):
-            frame = spark.read.option("inferTimestamp", True).json(path)
+            frame = reader.option("inferTimestamp", True).json(list(names))
         elif suffix in ARROW:
             raise InputError(f"Spark does not read '{suffix}' files", hint="write them as Parquet, or leave out engine")
         else:
-            frame = spark.read.parquet(path)
+            frame = reader.parquet(*names)
         if not frame.columns:
             raise no_columns(path)
-        return frame
+        return cast(DataFrame, frame)
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark", "py4j")):
             raise
         # A failure in a task comes wrapped: Spark's own words stand behind their error class.
         said = _ERROR_CLASS.search(str(error))
         reason = said.group(1) if said else str(error).strip().splitlines()[0]
-        raise InputError(f"cannot read '{path}': {reason}") from error
+        hint = _NANOSECONDS_HINT if "NANOS" in reason else None
+        raise InputError(f"cannot read '{path}': {reason}", hint=hint) from error
 
 
+_NANOSECONDS_HINT = (
+    'Spark does not read times in nanoseconds: write them with df.to_parquet(path, coerce_timestamps="us"), or read '
+    "them as whole numbers with spark.sql.legacy.parquet.nanosAsLong"
+)
 _ERROR_CLASS = re.compile(r"\[[A-Z_.]+\] (.+?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
 
 

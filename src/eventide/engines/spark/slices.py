@@ -17,7 +17,7 @@ from pyspark.sql import functions as sf
 from eventide.engines.distribution import KEYS, OVERLAPS, RANGES, Choice, Range, hot, top_share
 from eventide.engines.intake import microseconds, take_in
 from eventide.engines.spark import batch
-from eventide.engines.spark.exchange import BLOCK_SCHEMA, Batches, block_row, reader, select_events
+from eventide.engines.spark.exchange import BLOCK_SCHEMA, PLAIN, Batches, Reading, block_row, reader, select_events
 from eventide.engines.spark.parallelism import count_buckets
 from eventide.engines.spark.workers import settled
 from eventide.operators.block import TS, concatenate, cut, from_bytes, numpy_int64, to_bytes
@@ -118,12 +118,10 @@ def slices_from_paths(
     shares: Sequence[Sequence[tuple[str, int, int]]],
     physical: Physical,
     n_buckets: int,
-    *,
-    coded: Sequence[str] = (),
-    time_zone: str = "UTC",
+    how: Reading = PLAIN,
 ) -> DataFrame:
     """The blocks of Parquet files, read by the tasks themselves; `shares` are read where events are exchanged."""
-    combine, read = _combiner(physical, n_buckets, choice), reader(physical, coded, time_zone)
+    combine, read = _combiner(physical, n_buckets, choice), reader(physical, how)
     if choice.way == RANGES:
         return _combine_exchanged(_exchange(spark, choice.bounds, shares, physical, read), choice, combine)
 

@@ -3,49 +3,43 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
-from urllib.parse import unquote, urlparse
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from eventide.engines.names import Named, look_up
+from eventide.engines.parquet import is_nanoseconds
+
 _LEGACY_KEYS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 
 
-def parquet_files(path: str) -> list[str]:
-    """The Parquet files at a local path, in order of their names; hidden ones are left out, as Spark does.
+def find(path: str, *, local_master: bool = True) -> Named | None:
+    """What a path names; None where only Spark sees it.
 
-    >>> parquet_files("/no/such/folder")
-    []
+    Without a scheme, a path on a cluster means Spark's default file system, so only `file:` is looked up there.
     """
     local = local_path(path)
-    if local is None:
-        return []
-    if os.path.isfile(local):
-        return [local]
-    found: list[str] = []
-    for folder, folders, names in os.walk(local):
-        folders[:] = sorted(name for name in folders if not _hidden(name))
-        found.extend(os.path.join(folder, name) for name in sorted(names) if not _hidden(name))
-    return found
+    if local is None or not (local_master or (path.startswith("file:") and os.path.exists(local))):
+        return None
+    return look_up(local)
 
 
-def can_read_directly(path: str, *, local_master: bool = True) -> str | None:
-    """The reason why tasks cannot read this path with PyArrow; None when they can.
+def can_read_directly(named: Named | None) -> str | None:
+    """The reason why tasks cannot read these files with PyArrow; None when they can.
 
-    Without a scheme, a path on a cluster means Spark's default file system, so only `file:` is taken there.
-
-    >>> can_read_directly("s3://bucket/events")
-    "'s3' is not a local file system"
+    >>> can_read_directly(None)
+    'the executors may not see the files of this machine, nor PyArrow those of another file system'
     """
-    local = local_path(path)
-    if local is None:
-        return f"'{urlparse(path).scheme}' is not a local file system"
-    if not local_master and not path.startswith("file:"):
-        return "the executors may not see the driver's files"
-    if not os.path.exists(local):
-        return "there is no such file or folder"
-    return _folder_reason(local) or _files_reason(parquet_files(path))
+    if named is None:
+        return "the executors may not see the files of this machine, nor PyArrow those of another file system"
+    if named.table is not None and not named.files:
+        return f"it is {named.table.kind.name}"
+    if named.columns is not None:
+        return "the names of its folders are columns"
+    return _files_reason(list(named.files))
 
 
 def local_path(path: str) -> str | None:
@@ -54,39 +48,19 @@ def local_path(path: str) -> str | None:
     >>> local_path("file:///data/events")
     '/data/events'
     """
-    parsed = urlparse(path)
-    if parsed.scheme in ("", "file"):
-        return unquote(parsed.path) if parsed.scheme else path
-    return None
-
-
-def _hidden(name: str) -> bool:
-    return name.startswith((".", "_"))
-
-
-def _folder_reason(local: str) -> str | None:
-    if any(character in local for character in "*?["):
-        return "the path is a pattern"
-    if os.path.isfile(local):
+    scheme = _SCHEME.match(path)
+    if scheme is None or os.path.exists(path):
+        return path
+    if scheme[1] != "file":
         return None
-    for folder, folders, names in os.walk(local):
-        if "_spark_metadata" in folders:
-            return "a streaming query wrote it, and its log says which files count"
-        if "_delta_log" in folders:
-            return "it is a Delta table"
-        if ".hoodie" in folders:
-            return "it is a Hudi table"
-        if any(name.endswith(".metadata.json") for name in names):
-            return "it is an Iceberg table"
-        if any("=" in name for name in folders):
-            return f"{os.path.relpath(folder, local)} has partition folders"
-        folders[:] = [name for name in folders if not _hidden(name) or name == "metadata"]
-    return None
+    plain = path[scheme.end() :]
+    return plain if os.path.exists(plain) else unquote(plain)
+
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://[^/]*)?")
 
 
 def _files_reason(files: list[str]) -> str | None:
-    if not files:
-        return "the folder has no files"
     schema: pa.Schema | None = None
     for file in files:
         try:
@@ -112,8 +86,8 @@ def _types_reason(footer: pq.FileMetaData) -> str | None:
             return f"column {footer.schema.column(i).name} is an INT96 timestamp"
     for field in footer.schema.to_arrow_schema():
         for kind in _plain_types(field.type):
-            if pa.types.is_timestamp(kind) and kind.unit == "ns":
-                return f"column {field.name} has nanoseconds"
+            if is_nanoseconds(kind) and pa.types.is_nested(field.type):
+                return f"column {field.name} has nanoseconds inside"
             if pa.types.is_unsigned_integer(kind):
                 return f"column {field.name} is unsigned"
             if pa.types.is_duration(kind):

@@ -48,6 +48,7 @@ def diagnose_pattern(tree: EventPattern, options: DetectionOptions, source: Sour
     by = dict.fromkeys(name for name in (physical.intake.ts_column, options.sequence, *plain) if name)
     order = ", ".join(f"{quote_duckdb(name)} ASC NULLS FIRST" for name in by)
     table = source.connection.sql(f"SELECT * FROM {source.sql} ORDER BY {order}").to_arrow_table()
+    source.check_unchanged()
     table = pa.table(dict(zip(source.schema.names, table.columns, strict=True)))
     return _PatternDiagnosis(tree, options, physical, table).diagnosis(partitions)
 

@@ -67,6 +67,7 @@ def _read(plan: Bound, physical: Physical, columns: list[SqlColumn], source: Sou
         raw = source.connection.sql(
             f"SELECT * FROM (SELECT {items} FROM {source.sql}) ORDER BY {order}"
         ).to_arrow_table()
+        source.check_unchanged()
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error
     # Events that no step wants are looked at, too.

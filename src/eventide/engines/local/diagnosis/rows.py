@@ -69,6 +69,7 @@ def diagnose_rows(clause: RowQuery, options: Options, source: Source, partitions
     asked = clause if clause.measures else replace(clause, rows=Rows.ALL)
     physical = prepare_rows(asked, source.schema, engine="local", options=options)
     table = source.connection.sql(f"SELECT * FROM {source.sql}").to_arrow_table()
+    source.check_unchanged()
     table = pa.table(dict(zip(source.schema.names, table.columns, strict=True)))
     return _RowDiagnosis(clause, replace(options, match_id=False), physical, table).diagnosis(partitions, source)
 

@@ -44,6 +44,20 @@ def tighter(own: int | None, most: int | None) -> int | None:
     return min(own, most)
 
 
+def limit_text(most: int | None) -> str:
+    """What `explain` says of a spec's limit.
+
+    >>> limit_text(5)
+    '5 matches in a partition, as max_matches_per_partition says'
+    """
+    if most is None:
+        each = f"{MATCHES:,} matches in a partition, {MATCHES_PER_EVENT:,} for each event where that is more"
+        return f"{each}; max_matches_per_partition sets another"
+    if most == UNLIMITED:
+        return "none, as max_matches_per_partition says"
+    return f"{most:,} matches in a partition, as max_matches_per_partition says"
+
+
 class TooManyMatchesError(Exception):
     """A partition, given by its number, has more matches than its limit."""
 

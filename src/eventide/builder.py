@@ -12,8 +12,8 @@ from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
 from eventide.engines.local.sources import open_source
 from eventide.errors import EventideError, QueryError
 from eventide.lang.durations import parse_length
-from eventide.plan.arguments import names_of
 from eventide.operators.limit import limit_text
+from eventide.plan.arguments import names_of
 from eventide.plan.detection.automaton import compile_pattern
 from eventide.plan.detection.growth import warnings_of
 from eventide.plan.detection.lower import DetectionOptions

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from eventide.engines.local.sources import is_local, open_source
-from eventide.engines.rule_files import Rules, make_reader
+from eventide.engines.rule_files import Rules, check_endings, make_reader
 from eventide.engines.rule_rows import typed_rows
 from eventide.engines.rules import Rule, Shared, plan_rule, share
 from eventide.engines.rules_run import check_rules, run_source
@@ -21,9 +21,9 @@ _OPTIONS = ("ts", "ts_unit", "sequence", "type", "partition_by", "allowed_latene
 class RuleSet:
     """Queries from a folder or a table, run together over one input.
 
-    In a folder every file NAME.query (or NAME.sql, for MATCH_RECOGNIZE) is a rule, and NAME.json beside it its options;
-    a table has the columns name, query and options, JSON text. The options here are those of every rule; `partition_by`
-    says which events are kept together, so the partition columns of every rule include them.
+    In a folder every file NAME.evq or NAME.query (or NAME.sql, for MATCH_RECOGNIZE) is a rule, and NAME.json beside it
+    its options; a table has the columns name, query and options, JSON text. The options here are those of every rule;
+    `partition_by` says which events are kept together, so the partition columns of every rule include them.
 
     >>> import eventide as ev, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -134,6 +134,7 @@ class RuleSet:
         assert self._folder is not None
         if not os.path.isdir(self._folder):
             raise InputError(f"there is no folder '{self._folder}'", hint="make it: it may be empty at first")
+        check_endings(self._folder)
         return make_reader()(self._folder, {})
 
     def _path(self) -> str:

@@ -117,7 +117,5 @@ def test_slices_of_time_go_on_under_the_default_limit() -> None:
 
     schema = pa.schema([("ts", pa.int64()), ("kind", pa.string())])
     for most, is_cut in ((None, True), ("unlimited", True), (5, False)):
-        query = ev.query(
-            "PATTERN SEQ(A, B) WITHIN 9 seconds", ts_unit="s", type="kind", max_matches_per_partition=most
-        )
+        query = ev.query("PATTERN SEQ(A, B) WITHIN 9 seconds", ts_unit="s", type="kind", max_matches_per_partition=most)
         assert (overlap_us(query.plan(schema).spec) is not None) == is_cut

@@ -96,7 +96,8 @@ def test_without_events_the_pattern_alone_warns_of_too_many_matches(text: str, l
 def test_the_limit_of_matches_is_named_as_it_is() -> None:
     for most, said in (("7", "7 matches in a partition, as"), ("unlimited", "none, as")):
         for pattern in ("A+", "SEQ(A, B)"):
-            query = ev.query(f"PATTERN {pattern} OPTIONS (max_matches_per_partition = {most}, type = kind, ts_unit = s)")
+            text = f"PATTERN {pattern} OPTIONS (max_matches_per_partition = {most})"
+            query = ev.query(text, type="kind", ts_unit="s")
             told = query.explain([{"ts": 1, "kind": "A"}])
             assert f"  limit       {said} max_matches_per_partition says" in told.splitlines()
 

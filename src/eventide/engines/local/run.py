@@ -23,6 +23,7 @@ from eventide.engines.database import connect
 from eventide.engines.intake import microseconds, no_time, take_in
 from eventide.engines.lengths import as_type
 from eventide.engines.local.ahead import read_ahead
+from eventide.engines.local.memory import collect
 from eventide.engines.local.sources import Source, reason
 from eventide.engines.overlaps import local_parts, run_parts
 from eventide.engines.parquet import is_in_time_order, read_piece
@@ -73,9 +74,9 @@ class Run:
 
 
 def run(physical: Physical, source: Source, memory_limit_bytes: int | None = None) -> tuple[pa.Table, Run]:
-    """All rows as one table."""
+    """All rows as one table, or an error where they do not fit into memory."""
     seen = Run(events=source.n_rows)
-    batches = list(run_batches(physical, source, seen, memory_limit_bytes))
+    batches = collect(run_batches(physical, source, seen, memory_limit_bytes))
     schema = result_schema(physical, source)
     return pa.Table.from_batches(batches, schema), seen
 

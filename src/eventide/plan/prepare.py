@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from eventide.lang.deadline import check_deadline
 from eventide.lang.tree import AnyQuery, EventQuery, SituationQuery, Span
 from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
@@ -25,7 +26,10 @@ def prepare(query: AnyQuery, options: Options, schema: pa.Schema, *, engine: str
         made = prepare_situations(query, options, schema, engine=engine)
     else:
         _check_options(query, options)
-        made = lower(rewrite(bind(query, options, schema)), engine)
+        plan = rewrite(bind(query, options, schema))
+        check_deadline()
+        made = lower(plan, engine)
+    check_deadline()
     told = {
         "counts": None if options.counts == "exact" else options.counts,
         "state_ttl": options.state_ttl,

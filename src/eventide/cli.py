@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ from rich.console import Console
 
 from eventide import api, recognition
 from eventide.cli_stream import stream
-from eventide.errors import EventideError, InputError, StreamFailedError
+from eventide.errors import EventideError, EventideWarning, InputError, StreamFailedError
 from eventide.generate import generate as generate_events
 from eventide.report import as_table, check_output, json_lines, write_rows
 
@@ -145,6 +146,8 @@ def generate(
 
 def main() -> None:
     """The entry point: turns errors into messages and exit codes."""
+    warnings.simplefilter("always", EventideWarning)
+    warnings.showwarning = _show_warning
     try:
         app(standalone_mode=False)
     except EventideError as error:
@@ -165,6 +168,17 @@ def main() -> None:
         if hasattr(error, "format_message"):  # a mistake in the command's own words
             _fail(error.format_message())
         raise
+
+
+_show_other = warnings.showwarning
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """One of ours is a line, without the place in the program."""
+    if issubclass(category, EventideWarning):
+        _say(f"Warning: {message}")
+    else:
+        _show_other(message, category, *place, **more)
 
 
 def _fail(message: str, code: int = 2) -> NoReturn:

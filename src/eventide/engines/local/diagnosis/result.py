@@ -39,7 +39,8 @@ class Diagnosis:
     has), `missing` (how many more it needs at least), `events` (their times), `symbols`, and where there is no match
     `symbol`, `reason`, `predicate`, `values`, `event` (the time of the event that failed) and `hint`. `searched` is
     false where the search was stopped before it had seen all: then a longer partial match may exist. `summary` counts
-    the partitions by symbol, reason and predicate, the most frequent first.
+    the partitions by symbol, reason and predicate, the most frequent first. `absent` says which event types no event
+    has.
 
     >>> table = pa.table({"user": ["ann"], "matched": [True], "events": [[1, 2]], "symbols": [["a", "b"]]})
     >>> print(Diagnosis(table, ("user",)))
@@ -52,6 +53,7 @@ class Diagnosis:
     table: pa.Table
     partition: tuple[str, ...] = ()
     n_detailed: int = 0  # partitions without a match that were looked at in detail
+    absent: tuple[str, ...] = ()  # what is said of event types that no event has
 
     @property
     def summary(self) -> pa.Table:
@@ -102,7 +104,7 @@ class Diagnosis:
             )
         if len(causes) > _SHOWN_CAUSES:
             lines.append(f"  and {len(causes) - _SHOWN_CAUSES:,} more kinds in .summary")
-        return lines
+        return [*lines, *(f"  note: {text}" for text in self.absent)]
 
     def _paragraph(self, row: dict[str, Any]) -> list[str]:
         name = ", ".join(f"{column} = {shown(row[column])}" for column in self.partition)

@@ -79,6 +79,16 @@ TO = ["--to", "out"]
         (["query.txt", "--from", "kafka://a:1/t", *TO, "--registry-header"], "--registry-header is for Avro records"),
         (["query.txt", "--rules", "odd", "--from", "events", *TO], "a query and --rules are both given"),
         (["--rules", "none", "--from", "events", *TO], "there is no folder 'none'"),
+        (
+            ["query.txt", "--from", "events", *TO, "--memory-limit", "1GB"],
+            "--planning-limit are for --rules",
+        ),
+        (["--rules", "mixed", "--from", "events", *TO, "--memory-limit", "all"], "memory_limit='all' is not a size"),
+        (
+            ["--rules", "mixed", "--from", "events", *TO, "--planning-limit", "9"],
+            "is not a duration",
+        ),
+        (["--rules", "mixed", "--from", "events", *TO, "--max-matches-per-partition", "no"], "a number from 1 on"),
         (["query.txt", "--from", "events", *TO, "--type", "kind"], "option 'type' is given twice"),
         (["rows.sql", "--from", "events", *TO, "--type", "kind"], "--type is for queries"),
         (["wrong.txt", "--from", "events", *TO], "                 ^\nHint: add the missing ')'"),

@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import warnings
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -20,7 +21,7 @@ import typer
 
 from eventide.cli_queries import check, diagnose, progress, run, run_sql, say, timeline
 from eventide.cli_stream import stream
-from eventide.errors import EventideError, InputError, OutputError, StreamFailedError
+from eventide.errors import EventideError, EventideWarning, InputError, OutputError, StreamFailedError
 from eventide.generate import generate as generate_events
 from eventide.warm import warm
 
@@ -80,6 +81,8 @@ def main() -> None:
     # What is half written is removed on the way out, as after any error.
     with suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
+    warnings.simplefilter("always", EventideWarning)
+    warnings.showwarning = _show_warning
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -112,6 +115,17 @@ def main() -> None:
 def _drop_standard_output() -> None:
     """Nothing more can be written, not even at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+_show_other = warnings.showwarning
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """One of ours is a line, without the place in the program."""
+    if issubclass(category, EventideWarning):
+        say(f"Warning: {message}")
+    else:
+        _show_other(message, category, *place, **more)
 
 
 def _fail(message: str, code: int = 2) -> NoReturn:

@@ -51,6 +51,15 @@ def stream(
     allowed_lateness: Annotated[
         str | None, typer.Option(help="How much later than others an event may come: '10 seconds'.")
     ] = None,
+    max_matches_per_partition: Annotated[
+        str | None, typer.Option(help="The most matches in one partition and batch, of every rule too; or unlimited.")
+    ] = None,
+    memory_limit: Annotated[
+        str | None, typer.Option(help="With --rules: what one rule may hold in one bucket: '512MB'.")
+    ] = None,
+    planning_limit: Annotated[
+        str | None, typer.Option(help="With --rules: how long one rule may take to plan and compile: '5 seconds'.")
+    ] = None,
     trigger: Annotated[str | None, typer.Option(help="How often a batch begins: '2 seconds'.")] = None,
     once: Annotated[bool, typer.Option("--once", help="Process what is there, and stop.")] = False,
     starting: Annotated[str, typer.Option(help="Where a new stream begins in Kafka: earliest or latest.")] = "earliest",
@@ -83,8 +92,13 @@ def stream(
         "type": type_column,
         "partition_by": partition_by,
         "allowed_lateness": allowed_lateness,
+        "max_matches_per_partition": max_matches_per_partition,
+        "memory_limit": memory_limit,
+        "planning_limit": planning_limit,
     }
     given = {name: value for name, value in options.items() if value is not None}
+    if rules is None and not given.keys().isdisjoint(("memory_limit", "planning_limit")):
+        raise InputError("--memory-limit and --planning-limit are for --rules", hint="leave them out")
     if rules is not None:
         make_rows, time_column = _rules(rules, query_file is not None or inline is not None, given), ts
         title = str(rules)
@@ -176,7 +190,8 @@ def _rules(folder: Path, has_query: bool, given: dict[str, Any]) -> Any:
         raise InputError(f"there is no folder '{folder}'", hint="--rules takes a folder with a query in each file")
     import eventide as ev
 
-    return lambda events, spark: ev.RuleSet(str(folder), **given).run(events)
+    rules = ev.RuleSet(str(folder), **given)
+    return lambda events, spark: rules.run(events)
 
 
 def _schema(given: str | None) -> str | None:

@@ -56,7 +56,7 @@ def detect(
     on_bad_event: str = "error",
     state_ttl: Any = None,
     allowed_lateness: Any = None,
-    max_matches_per_partition: int | None = None,
+    max_matches_per_partition: int | str | None = None,
 ) -> Detection:
     """The matches of a builder pattern: pyarrow Tables, or Spark DataFrames where the events are one.
 
@@ -66,7 +66,8 @@ def detect(
 
     A streaming DataFrame gives streaming DataFrames; each that is started runs the pattern on its own. A stream needs
     `within`, or `state_ttl`, which bounds every match as `within` does; `allowed_lateness` is how much later than
-    others an event may come. More matches in one partition than `max_matches_per_partition` are an error.
+    others an event may come. More matches in one partition than `max_matches_per_partition` are an error; by default a
+    million, or 10,000 for each of its events where that is more, and "unlimited" lifts it.
 
     >>> import eventide as ev
     >>> unpaid = ev.Pattern.begin("order", "kind = 'order'").not_followed_by("pay", "kind = 'pay'").within("15 minutes")

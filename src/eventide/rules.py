@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from eventide.engines.local.sources import is_local, open_source, plain_frame
-from eventide.engines.rule_files import Rules, make_reader
+from eventide.engines.rule_files import Rules, check_endings, make_reader
+from eventide.engines.rule_limits import Limits, seconds_of
 from eventide.engines.rule_rows import typed_rows
 from eventide.engines.rules import Rule, Shared, plan_rule, share
 from eventide.engines.rules_run import check_rules, run_source
@@ -21,9 +22,13 @@ _OPTIONS = ("ts", "ts_unit", "sequence", "type", "partition_by", "allowed_latene
 class RuleSet:
     """Queries from a folder or a table, run together over one input.
 
-    In a folder every file NAME.query (or NAME.sql, for MATCH_RECOGNIZE) is a rule, and NAME.json beside it its options;
-    a table has the columns name, query and options, JSON text. The options here are those of every rule; `partition_by`
-    says which events are kept together, so the partition columns of every rule include them.
+    In a folder every file NAME.evq or NAME.query (or NAME.sql, for MATCH_RECOGNIZE) is a rule, and NAME.json beside it
+    its options; a table has the columns name, query and options, JSON text. The options here are those of every rule;
+    `partition_by` says which events are kept together, so the partition columns of every rule include them.
+
+    Limits that hold for every rule, whatever its own options say: `max_matches_per_partition`; `memory_limit`, what a
+    rule may hold in one bucket, or what its rows take without Spark; `planning_limit`, how long a rule may take from
+    text to compiled code. A rule that exceeds one is switched off with a problem, and the others go on.
 
     >>> import eventide as ev, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -47,6 +52,9 @@ class RuleSet:
         spark: Any = None,
         poll: Any = "10 seconds",
         n_buckets: int | None = None,
+        max_matches_per_partition: int | str | None = None,
+        memory_limit: int | str | None = None,
+        planning_limit: Any = None,
         **options: Any,
     ) -> None:
         if (folder is None) == (table is None):
@@ -63,7 +71,8 @@ class RuleSet:
         self._options = {name: value for name, value in options.items() if value is not None}
         self._folder = None if folder is None else os.path.abspath(os.fspath(folder))
         self._table, self._spark = table, spark
-        self._poll_seconds = _seconds(poll)
+        self._poll_seconds = seconds_of("poll", poll)
+        self._limits = Limits.of(max_matches_per_partition, memory_limit, planning_limit)
         self._n_buckets = n_buckets
         self._shared: Shared | None = None
         self._mirror: Any = None
@@ -78,12 +87,12 @@ class RuleSet:
         events = plain_frame(events)
         if is_local(events):
             source = open_source(events)
-            self._shared = share(source.schema, self._options)
+            self._shared = share(source.schema, self._options, self._limits)
             return run_source(source, self._read(), self._shared)
         from eventide.engines.spark.rules_stream import run_batch, run_stream, warm_rules
         from eventide.engines.spark.types import input_schema
 
-        self._shared = share(input_schema(events), self._options)
+        self._shared = share(input_schema(events), self._options, self._limits)
         rules = self._read()
         warm_rules(self._runnable(rules, self._shared), events.sparkSession)
         if not events.isStreaming:
@@ -118,7 +127,7 @@ class RuleSet:
         >>> print(problems["all"].splitlines()[0])
         a stream cannot run this query: without a WITHIN clause every event stays relevant for ever
         """
-        return check_rules(self._read(), share(_schema(events), self._options))
+        return check_rules(self._read(), share(_schema(events), self._options, self._limits))
 
     def stop(self) -> None:
         """End the thread that looks for changes in a table; a folder has none."""
@@ -135,6 +144,7 @@ class RuleSet:
         assert self._folder is not None
         if not os.path.isdir(self._folder):
             raise InputError(f"there is no folder '{self._folder}'", hint="make it: it may be empty at first")
+        check_endings(self._folder)
         return make_reader()(self._folder, {})
 
     def _path(self) -> str:
@@ -154,13 +164,6 @@ class RuleSet:
     def _runnable(self, rules: Rules, shared: Shared) -> dict[str, Rule]:
         wrong = check_rules(rules, shared)
         return {name: plan_rule(written, shared) for name, written in rules.items() if name not in wrong}
-
-
-def _seconds(poll: Any) -> float:
-    try:
-        return (Options.of(state_ttl=poll).state_ttl or 0) / 1e6
-    except EventideError:
-        raise EventideError(f"poll={poll!r} is not a duration", hint="for example '10 seconds'") from None
 
 
 def _schema(events: Any) -> pa.Schema:

@@ -35,7 +35,7 @@ OVERLAPS = (
         "spec.window_us",
         TESTS,
     ),
-    Mutant("overlaps: a limit on matches counts by slice", LOOK_BACK, " or spec.max_matches is not None:", ":", TESTS),
+    Mutant("overlaps: a limit on matches counts by slice", LOOK_BACK, " or is_exact(spec.max_matches):", ":", TESTS),
     Mutant(
         "overlaps: slices that mostly overlap are made",
         THREADS,

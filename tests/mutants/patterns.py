@@ -167,14 +167,14 @@ PATTERNS = (
     Mutant(
         "patterns: the limit of matches is one lower",
         "operators/limit.py",
-        "if total > self._limit:",
-        "if total >= self._limit:",
+        "if total > self.limit_of(number):",
+        "if total >= self.limit_of(number):",
         LIMIT,
     ),
     Mutant(
         "patterns: the limit of matches forgets those of the batch before",
         "operators/limit.py",
-        "            self._counts[number] = total\n",
+        "        self._counts[number] = total\n",
         "",
         LIMITS,
     ),
@@ -188,8 +188,8 @@ PATTERNS = (
     Mutant(
         "patterns: a match of SEQ counts once for all windows",
         "operators/sequence.py",
-        "if spec.max_matches is not None:",
-        "if spec.max_matches is not None and window_start is None:",
+        "        tally.add_rows(matches[:, 0])\n",
+        "        if window_start is None:\n            tally.add_rows(matches[:, 0])\n",
         LIMITS,
     ),
     Mutant(

@@ -29,6 +29,10 @@ def test_without_events_the_query_as_understood() -> None:
     )
 
 
+LIMIT = (
+    "limit       1,000,000 matches in a partition, 10,000 for each event where that is more; "
+    "max_matches_per_partition sets another"
+)
 UNBOUNDED = "warning     nothing bounds n: add WITHIN, or "
 TIES = "ties        events tied for the earliest each extend a match: k at each of n times have up to k^n matches; "
 
@@ -85,7 +89,17 @@ TIES = "ties        events tied for the earliest each extend a match: k at each 
 )
 def test_without_events_the_pattern_alone_warns_of_too_many_matches(text: str, lines: list[str]) -> None:
     told = ev.query(f"PATTERN {text}").explain().split("\nOperator\n")[1:]
-    assert told == ([] if not lines else ["\n".join(f"  {line}" for line in lines) + f"\nPlan\n  {NO_COLUMNS}"])
+    said = "\n".join(f"  {line}" for line in [*lines, LIMIT])
+    assert told == ([] if not lines else [f"{said}\nPlan\n  {NO_COLUMNS}"])
+
+
+def test_the_limit_of_matches_is_named_as_it_is() -> None:
+    for most, said in (("7", "7 matches in a partition, as"), ("unlimited", "none, as")):
+        for pattern in ("A+", "SEQ(A, B)"):
+            text = f"PATTERN {pattern} OPTIONS (max_matches_per_partition = {most})"
+            query = ev.query(text, type="kind", ts_unit="s")
+            told = query.explain([{"ts": 1, "kind": "A"}])
+            assert f"  limit       {said} max_matches_per_partition says" in told.splitlines()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import eventide as ev
 from eventide.engines.rule_files import Rules, make_differ, make_marker, make_reader
 
 
@@ -20,6 +21,7 @@ def test_files_by_their_endings_with_options_beside_them(tmp_path: Path) -> None
     for name, text in {
         "b.query": "PATTERN A",
         "a.sql": "SELECT 1",
+        "c.evq": "PATTERN C",
         "a.json": '{"state_ttl": "1 day"}',
         ".hidden.query": "x",
         "_half.query": "x",
@@ -29,7 +31,8 @@ def test_files_by_their_endings_with_options_beside_them(tmp_path: Path) -> None
         (tmp_path / name).write_text(text)
     (tmp_path / "folder.query.d").mkdir()
     found = read(tmp_path)
-    assert list(found) == ["a", "b"]
+    assert list(found) == ["a", "b", "c"]
+    assert found["c"] == {"query": "PATTERN C", "options": None}
     assert found["a"] == {"query": "SELECT 1", "options": '{"state_ttl": "1 day"}'}
     assert found["b"] == {"query": "PATTERN A", "options": None}
 
@@ -53,6 +56,23 @@ def test_a_file_that_cannot_be_read_is_a_rule_with_a_problem(tmp_path: Path) -> 
     found = read(tmp_path)
     assert "UnicodeDecodeError" in found["a"]["unreadable"]
     assert found["b"]["unreadable"] == "there are b.query and b.sql"
+    (tmp_path / "b.evq").write_text("PATTERN B")
+    assert read(tmp_path)["b"]["unreadable"] == "there are b.evq and b.query and b.sql"
+
+
+def test_a_folder_whose_files_are_no_rules_is_an_error_and_an_empty_one_is_not(tmp_path: Path) -> None:
+    rules = ev.RuleSet(tmp_path, ts_unit="s", type="kind")
+    events = [{"ts": 1, "kind": "A"}]
+    assert rules.check(events) == {} and rules.run(events).num_rows == 0
+    (tmp_path / "_draft.evq").write_text("PATTERN A")
+    assert rules.run(events).num_rows == 0
+    (tmp_path / "rise.txt").write_text("PATTERN A")
+    for call in (rules.check, rules.run):
+        with pytest.raises(ev.InputError, match=r"for example rise\.txt is none") as caught:
+            call(events)
+        assert ".evq, .query or .sql" in str(caught.value.hint)
+    (tmp_path / "rise.evq").write_text("PATTERN A")
+    assert rules.run(events)["rule"].to_pylist() == ["rise"]
 
 
 def test_one_file_holds_all_rules_of_a_table(tmp_path: Path) -> None:

@@ -143,6 +143,17 @@ def test_rules_change_while_a_stream_runs_and_across_a_crash(spark: Any, tmp_pat
     assert typed.where("x IS NULL OR y <> detected_at").count() == 0 < typed.count()
 
 
+def test_limits_of_the_set_hold_in_every_task_of_a_batch(spark: Any, tmp_path: Path) -> None:
+    many = "PATTERN A a+ WITHIN 1 hour RETURN a.amount OPTIONS (max_matches_per_partition = unlimited)"
+    write_rules(tmp_path / "rules", {"ab": AB, "many": many})
+    events = pa.concat_tables([table([(i, "A") for i in range(12)] + [(13, "B")], user) for user in "uv"])
+    rules = ev.RuleSet(tmp_path / "rules", n_buckets=2, max_matches_per_partition=500, **OPTIONS)
+    found = rules.run(spark.createDataFrame(events)).collect()
+    assert sum(row["rule"] == "ab" for row in found) == 24
+    problems = [row["problem"] for row in found if row["problem"] is not None]
+    assert problems and all("has more than 500 matches" in problem for problem in problems)
+
+
 def test_a_rule_that_fails_in_one_bucket_is_off_in_all_from_the_next_batch_on_and_said_once(
     spark: Any, tmp_path: Path
 ) -> None:

@@ -5,12 +5,16 @@ Spark reads them in a worker beside the driver that may not have this package: t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
+
+from eventide.errors import InputError
 
 # query, options as JSON text or None, `unreadable`: why it could not be read, and `failed`: what went wrong in a run
 Written = dict[str, Any]
 Rules = dict[str, Written]  # by name
+ENDINGS = (".evq", ".query", ".sql")  # of the files that are rules
 
 
 def make_reader() -> Callable[[str, Rules], Rules]:
@@ -23,6 +27,8 @@ def make_reader() -> Callable[[str, Rules], Rules]:
     >>> make_reader()(str(folder), {})
     {'rise': {'query': 'PATTERN SEQ(A a, B b)', 'options': None}}
     """
+
+    endings = ENDINGS
 
     def read_rules(path: str, before: Rules) -> Rules:
         import json
@@ -39,10 +45,11 @@ def make_reader() -> Callable[[str, Rules], Rules]:
         found: Rules = {}
         for file_name in files:
             name, ending = os.path.splitext(file_name)
-            if ending not in (".query", ".sql") or file_name.startswith((".", "_")):
+            if ending not in endings or file_name.startswith((".", "_")):
                 continue
-            if name in found:
-                found[name] = {"query": "", "options": None, "unreadable": f"there are {name}.query and {name}.sql"}
+            same = [name + other for other in endings if name + other in files]
+            if len(same) > 1:
+                found[name] = {"query": "", "options": None, "unreadable": f"there are {' and '.join(same)}"}
                 continue
             try:
                 with open(os.path.join(path, file_name), encoding="utf-8") as file:
@@ -63,6 +70,24 @@ def make_reader() -> Callable[[str, Rules], Rules]:
         return dict(sorted(found.items()))
 
     return read_rules
+
+
+def check_endings(path: str) -> None:
+    """An error where a folder holds files and none of them could be a rule; it may be empty at first.
+
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rise.txt").write_text("PATTERN SEQ(A a, B b)")
+    >>> check_endings(str(folder))
+    Traceback (most recent call last):
+    ...
+    eventide.errors.InputError: no file in '...' is a rule, for example rise.txt is none
+    Hint: a rule is a file that ends in .evq, .query or .sql
+    """
+    names = sorted(entry.name for entry in os.scandir(path) if not entry.name.startswith((".", "_")))
+    if names and not any(os.path.splitext(name)[1] in ENDINGS for name in names):
+        hint = f"a rule is a file that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        raise InputError(f"no file in '{path}' is a rule, for example {names[0]} is none", hint=hint)
 
 
 def make_differ() -> Callable[[Rules, Rules], dict[str, Written | None]]:

@@ -67,6 +67,8 @@ def problem_row(name: str, problem: str, schema: pa.Schema) -> pa.RecordBatch:
 
 def problem_of(error: Exception) -> str:
     """What a user reads about a failure; what is not our own message is named by its kind."""
+    if isinstance(error, MemoryError):
+        return "the rule needs more memory than there is"
     return str(error) if isinstance(error, EventideError) else f"{type(error).__name__}: {error}"
 
 

@@ -20,13 +20,16 @@ from eventide.engines.filled import Filled
 from eventide.engines.local.run import result_schema
 from eventide.engines.local.sources import Source, open_source
 from eventide.engines.rule_files import Written
+from eventide.engines.rule_limits import NO_LIMITS, Limits
 from eventide.engines.statements import parse_sql, without_subqueries
 from eventide.errors import EventideError, InputError, QueryError, UnsupportedError
 from eventide.lang import SituationQuery, parse
+from eventide.lang.deadline import planning_within
 from eventide.lang.rows import parse_statement
 from eventide.lang.rows.tree import RowQuery
 from eventide.lang.tokens import tokenize
 from eventide.lang.tree import Span
+from eventide.operators.factory import warm_operator
 from eventide.operators.situations.spec import SituationSpec
 from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.options import Options
@@ -53,6 +56,7 @@ class Shared:
     partition_by: tuple[str, ...]
     given: tuple[tuple[str, Any], ...]  # options of the set, which are those of a rule that does not say otherwise
     base: Physical  # of a query that takes every event
+    limits: Limits = NO_LIMITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ class Rule:
         return mine == others and self.columns == other.columns
 
 
-def share(schema: pa.Schema, options: Mapping[str, Any]) -> Shared:
+def share(schema: pa.Schema, options: Mapping[str, Any], limits: Limits = NO_LIMITS) -> Shared:
     """What rules over such events share; an error where the events do not have it."""
     # As the embedded engine has them: DuckDB evaluates what rules say about one event.
     schema = open_source(schema.empty_table()).schema
@@ -88,7 +92,7 @@ def share(schema: pa.Schema, options: Mapping[str, Any]) -> Shared:
     names = dict(base.intake.names)
     partition_by = tuple(names[column] for column in base.intake.layout.partition)
     given = tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in options.items())
-    return Shared(schema, base.intake.ts_column, partition_by, given, base)
+    return Shared(schema, base.intake.ts_column, partition_by, given, base, limits)
 
 
 def plan_rule(written: Written, shared: Shared) -> Rule:
@@ -96,7 +100,8 @@ def plan_rule(written: Written, shared: Shared) -> Rule:
     if written.get("unreadable"):
         raise InputError(f"the rule cannot be read: {written['unreadable']}")
     try:
-        return _plan(written["query"], written.get("options"), shared)
+        with planning_within(shared.limits.planning_seconds):
+            return _plan(written["query"], written.get("options"), shared)
     except QueryError as error:
         if not error.message.startswith(_NOT_LOCAL):
             raise
@@ -122,7 +127,12 @@ def _plan(text: str, options: str | None, shared: Shared) -> Rule:
         own = (DETECTED_AT, MATCH_ID)
         columns = tuple((column.name, column.name) for column in physical.project if column.name not in own)
     _check(physical, shared)
-    return Rule(for_stream(physical), source, columns, has_id, has_time)
+    # Of many rules some wait for types that come another day.
+    physical = replace(shared.limits.applied(for_stream(physical)), types=())
+    if shared.limits.planning_seconds is not None:
+        # Compiling is part of the limit, and only what has been compiled can be measured.
+        warm_operator(physical.spec)
+    return Rule(physical, source, columns, has_id, has_time)
 
 
 def _options(text: str | None) -> dict[str, Any]:

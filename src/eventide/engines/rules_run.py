@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from eventide.engines.computed import add_computed
 from eventide.engines.intake import take_in
-from eventide.engines.local.run import run
+from eventide.engines.local.memory import collect
+from eventide.engines.local.run import Run, run_batches
 from eventide.engines.local.sources import Source, reason
 from eventide.engines.raw_columns import wanted_columns
 from eventide.engines.rule_files import Rules
@@ -30,9 +31,9 @@ def run_bounded(events: pa.Table, rules: Rules, shared: Shared) -> Iterator[pa.R
             operator = make_operator(rule.physical.spec, compute=add_computed)
             for results in (operator.process(block, MIN_US), operator.finish()):
                 for matches in results:
+                    shared.limits.check_memory(operator, matches)
                     yield found_rows(name, rule, matches, schema)
-        except MemoryError:
-            raise
+                shared.limits.check_memory(operator)
         except Exception as error:
             yield problem_row(name, problem_of(error), schema)
 
@@ -59,16 +60,14 @@ def check_rules(rules: Rules, shared: Shared) -> dict[str, str]:
 
 def run_source(source: Source, rules: Rules, shared: Shared) -> pa.Table:
     """What the rules find in an input of the embedded engine, each in memory that the engine bounds."""
-    schema = found_schema(shared)
+    schema, most_bytes = found_schema(shared), shared.limits.memory_bytes
     found: list[pa.RecordBatch] = []
     source.hold()
     for name, written in rules.items():
         try:
             rule = plan_rule(written, shared)
-            rows, _ = run(rule.physical, source)
-            found += [to_found(name, rule, batch, schema) for batch in rows.to_batches()]
-        except MemoryError:
-            raise
+            rows = run_batches(rule.physical, source, Run(events=source.n_rows), most_bytes)
+            found += collect((to_found(name, rule, batch, schema) for batch in rows), most_bytes)
         except Exception as error:
             found.append(problem_row(name, problem_of(error), schema))
     return pa.Table.from_batches(found, schema)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from eventide.errors import QueryError
+from eventide.lang.deadline import check_deadline
 from eventide.lang.keywords import misplaced_hint
 from eventide.lang.tokens import Kind, Token
 from eventide.lang.tree import Name, Span
@@ -38,6 +39,7 @@ class Cursor:
         return self.tokens[min(self._idx + ahead, len(self.tokens) - 1)]
 
     def take(self) -> Token:
+        check_deadline()
         token = self.next
         if not self.ended:
             self._idx += 1

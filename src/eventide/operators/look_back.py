@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from eventide.operators.block import MAX_US, MIN_US, TS, within
 from eventide.operators.holding import WatermarkOperator
+from eventide.operators.limit import is_exact
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.protocol import Operator, Results
 from eventide.operators.sequence import SequenceSpec
@@ -54,9 +55,9 @@ def slices(bounds: Sequence[int], back_us: int) -> list[Slice]:
 def look_back_us(spec: object) -> int | None:
     """How long before a slice the events lie that its matches may need; None where all matches depend on each other.
 
-    A limit on matches counts those of all slices together.
+    A limit on matches that is asked for counts those of all slices together; the default one counts slice by slice.
     """
-    if not isinstance(spec, SequenceSpec | PatternSpec) or spec.window_us is None or spec.max_matches is not None:
+    if not isinstance(spec, SequenceSpec | PatternSpec) or spec.window_us is None or is_exact(spec.max_matches):
         return None
     return spec.kept_us if isinstance(spec, PatternSpec) else spec.window_us
 

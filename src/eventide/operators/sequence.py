@@ -109,16 +109,15 @@ class SequenceOperator(WatermarkOperator):
         hashes = None if self.spec.identity is None else hash_rows(block, self.spec.identity)
         slide = self.spec.slide
         n_at_once = MATCHES_PER_BATCH if slide is None else max(1, MATCHES_PER_BATCH // slide.n_overlapping)
-        tally = Tally(self.spec.max_matches)
+        tally = Tally(self.spec.max_matches, ordered.offsets)
         try:
             for matches in self._match(block, ordered, newer_than_us):
                 for start in range(0, len(matches), n_at_once):
                     yield self._rows(block, ordered, hashes, matches[start : start + n_at_once], tally)
         except TooManyMatchesError as error:
             row = int(ordered.order[ordered.offsets[error.partition]])
-            names, limit = self.spec.layout.partition, self.spec.max_matches
-            hint = "WITHIN, a stricter WHERE or SEMANTICS next"
-            raise too_many(block, names, row, limit, "matches", hint) from None
+            hint = "WITHIN, a stricter WHERE or SEMANTICS next, count them with RETURN COUNT(*)"
+            raise too_many(block, self.spec.layout.partition, row, error.limit, "matches", hint) from None
 
     def _match(self, block: pa.Table, ordered: Ordered, newer_than_us: int) -> Iterator[IntArray]:
         """Matches as arrays (n_matches, n_steps) of positions in `ordered`, a bounded number at a time."""
@@ -167,8 +166,7 @@ class SequenceOperator(WatermarkOperator):
         if spec.slide is not None:
             index, window_start = spread_over_windows(first_us, last_us, spec.slide)
             matches, last_us = matches[index], last_us[index]
-        if spec.max_matches is not None:
-            tally.add(np.searchsorted(ordered.offsets, matches[:, 0], side="right") - 1)
+        tally.add_rows(matches[:, 0])
         rows = ordered.order[matches]
         columns: dict[str, pa.Array] = {}
         first = pa.array(rows[:, 0])

@@ -130,7 +130,7 @@ def mask_column(plan: Bound, steps: Sequence[Step], parts: Split, columns: Colum
     # Bits of different steps never carry into each other, so a sum is the union.
     joined = None if duckdb is None else f"CAST({' + '.join(duckdb)} AS BIGINT)"
     addends = None if duckdb is None else addends_of(conditions, duckdb)
-    return SqlColumn(MASK, " + ".join(spark), joined, addends=addends)
+    return SqlColumn(MASK, " + ".join(spark), joined, addends=addends, n_bits=len(conditions))
 
 
 def conditions_of(plan: Bound, steps: Sequence[Step], parts: Split) -> list[list[EventValue]]:

@@ -12,6 +12,7 @@ from sqlglot import exp
 from eventide.lang import write
 from eventide.lang.durations import write_length
 from eventide.lang.tree import EventQuery, Length, SituationQuery, Span, Strategy
+from eventide.operators.limit import limit_text
 from eventide.operators.sequence import SequenceSpec
 from eventide.operators.situations.program import Program
 from eventide.operators.situations.spec import SituationSpec
@@ -213,6 +214,7 @@ def _operator(plan: Bound, physical: Physical) -> list[str]:
     if spec.strategy == "any" and spec.n_steps > 1:
         bound = "WITHIN bounds it" if spec.window_us is not None else "add WITHIN to bound it"
         lines.append(f"results     up to the product of the steps' events in one window; {bound}")
+        lines.append(f"limit       {limit_text(spec.max_matches)}")
     if not physical.intake.keep_all:
         lines.append("filter      events that no step wants are left out before anything else")
     return lines

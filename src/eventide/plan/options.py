@@ -12,6 +12,7 @@ from eventide.errors import EventideError, QueryError, did_you_mean
 from eventide.lang.durations import parse_length
 from eventide.lang.tree import AnyQuery
 from eventide.operators.block import MAX_US
+from eventide.operators.limit import UNLIMITED
 from eventide.plan.places import clause_span, error_at
 
 _CHOICES = {
@@ -127,8 +128,11 @@ def _check(name: str, value: Any) -> Any:
 
 def _count(name: str, value: Any) -> int:
     text = value if isinstance(value, str) else str(value) if type(value) is int else ""
+    if text.lower() == "unlimited":
+        return UNLIMITED
     if not _INTEGER.fullmatch(text) or int(text) < 1:
-        raise EventideError(f"{name} takes a number from 1 on, found {value!r}", hint="for example 1000000")
+        hint = "for example 1000000, or 'unlimited'"
+        raise EventideError(f"{name} takes a number from 1 on, found {value!r}", hint=hint)
     return int(text)
 
 

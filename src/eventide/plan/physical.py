@@ -30,6 +30,7 @@ class SqlColumn:
     origin: str | None = None  # the user's column that it is a copy of, or whose type it has
     dtype: pa.DataType | None = None  # of a computed column, where it is known
     addends: tuple[Addend, ...] | None = None  # of a whole number, never NULL: what it is the sum of, of none 0
+    n_bits: int = 0  # of a mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,15 @@ class Intake:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedType:
+    """An event type of the pattern that is a value of a column, not a condition of its own."""
+
+    column: str
+    name: str
+    negated: bool  # under NOT
+
+
+@dataclass(frozen=True, slots=True)
 class Physical:
     """An executable query over one input schema."""
 
@@ -87,4 +97,5 @@ class Physical:
     passes_over: bool = False  # it leaves out events that no step wants, at less cost than a filter
     output_schema: pa.Schema | None = field(default=None, compare=False)  # of the operator's rows
     computed: tuple[Computed, ...] = ()  # columns that `project` may read besides the operator's
+    types: tuple[NamedType, ...] = ()
     stream_refusal: str | None = None  # what a stream would miss, for `explain`

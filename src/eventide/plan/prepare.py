@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 
+from eventide.lang.deadline import check_deadline
 from eventide.lang.tree import AnyQuery, EventQuery, SituationQuery, Span
 from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
@@ -11,7 +14,7 @@ from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.options import Options
 from eventide.plan.patterns.lengths import most_events
 from eventide.plan.patterns.lower import lower_pattern
-from eventide.plan.physical import Physical
+from eventide.plan.physical import NamedType, Physical
 from eventide.plan.places import clause_span, error_at, option_error
 from eventide.plan.rules import rewrite
 from eventide.plan.sequence import lower_sequence, sequence_steps
@@ -25,13 +28,29 @@ def prepare(query: AnyQuery, options: Options, schema: pa.Schema, *, engine: str
         made = prepare_situations(query, options, schema, engine=engine)
     else:
         _check_options(query, options)
-        made = lower(rewrite(bind(query, options, schema)), engine)
+        plan = rewrite(bind(query, options, schema))
+        check_deadline()
+        made = replace(lower(plan, engine), types=named_types(plan))
+    check_deadline()
     told = {
         "counts": None if options.counts == "exact" else options.counts,
         "state_ttl": options.state_ttl,
         "match_id": options.match_id,
     }
     return with_facts(made, read_columns(made, schema), told)
+
+
+def named_types(plan: Bound) -> tuple[NamedType, ...]:
+    """The types without a definition: each is what the type column of an event must say."""
+    defined = {definition.name.text for definition in plan.query.define}
+    found: dict[str, NamedType] = {}
+    for symbol in plan.symbols.values():
+        if symbol.type not in defined:
+            column = plan.conditions[symbol.type].tree.this.name
+            before = found.get(symbol.type)
+            negated = symbol.negated or (before is not None and before.negated)
+            found[symbol.type] = NamedType(column, symbol.type, negated)
+    return tuple(found.values())
 
 
 def _check_options(query: EventQuery, options: Options) -> None:

@@ -22,8 +22,10 @@ from eventide.engines.computed import add_computed
 from eventide.engines.database import connect
 from eventide.engines.intake import microseconds, no_time, take_in
 from eventide.engines.lengths import as_type
+from eventide.engines.local.absent_types import seen_bits, warn_of_absent
 from eventide.engines.local.added_names import added_names
 from eventide.engines.local.ahead import read_ahead
+from eventide.engines.local.memory import collect
 from eventide.engines.local.sources import Source, reason
 from eventide.engines.overlaps import local_parts, run_parts
 from eventide.engines.parquet import is_in_time_order, read_piece
@@ -54,10 +56,11 @@ class Run:
     spilled_bytes: int = 0
     overflows: int | None = None  # only aggregates over trends have some
     program: Program | None = None  # of a situation query, with what it has learned
+    bits: int = 0  # the steps that some event was wanted for
 
     def metrics(self) -> dict[str, int]:
         """The counters by name."""
-        counters = [name for name in self.__slots__ if name != "program"]
+        counters = [name for name in self.__slots__ if name not in ("program", "bits")]
         return {name: value for name in counters if (value := getattr(self, name)) is not None}
 
     def count(self, operator: Operator) -> None:
@@ -74,9 +77,9 @@ class Run:
 
 
 def run(physical: Physical, source: Source, memory_limit_bytes: int | None = None) -> tuple[pa.Table, Run]:
-    """All rows as one table."""
+    """All rows as one table, or an error where they do not fit into memory."""
     seen = Run(events=source.n_rows)
-    batches = list(run_batches(physical, source, seen, memory_limit_bytes))
+    batches = collect(run_batches(physical, source, seen, memory_limit_bytes))
     schema = result_schema(physical, source)
     return pa.Table.from_batches(batches, schema), seen
 
@@ -153,6 +156,7 @@ def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: lis
         if block.num_rows:
             # Events with the newest time may go on in the next piece.
             yield from results(operator.process(block, pc.max(block.column(TS)).as_py() - 1))
+    warn_of_absent(physical, source, seen.bits)
     yield from results(operator.finish())
     seen.count(operator)
 
@@ -163,6 +167,8 @@ def _take_in(raw: pa.Table, physical: Physical, seen: Run) -> pa.Table:
     block, n_bad = take_in(raw, intake)
     seen.dropped_events += n_bad
     seen.relevant_events += block.num_rows
+    if physical.types:
+        seen.bits |= seen_bits(block)
     if physical.passes_over and not physical.intake.keep_all:
         seen.relevant_events -= pc.sum(pc.equal(block.column(MASK), 0)).as_py() or 0
     return block
@@ -224,6 +230,7 @@ def _blocks(physical: Physical, source: Source, seen: Run, limit: int) -> Iterat
                 spill = spill or _Spill(Path(folder), physical, int(n_buckets))
                 _write_down(spill, held)
                 held, held_bytes = [], 0
+        warn_of_absent(physical, source, seen.bits)
         if spill is None:
             if held:
                 yield concatenate(held)

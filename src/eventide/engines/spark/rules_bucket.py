@@ -31,6 +31,7 @@ from eventide.engines.spark.rules_failures import Tell
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.engines.spark.workers import settle
 from eventide.errors import EventideError, InputError, StateError
+from eventide.lang.deadline import PlanningTimeError
 from eventide.operators.block import MIN_US, concatenate, from_bytes
 from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator, Snapshot
@@ -136,8 +137,7 @@ class RuleBucket:
         watermark_us = watermark_us_of(timer_values.getCurrentWatermarkInMs())
         events = concatenate(tables) if tables else None
         for name in sorted(self._entries):
-            self._run(name, events, watermark_us)
-            yield from self._frames()
+            yield from self._run(name, events, watermark_us)
         self._save(expired_ms)
         if self._counters:
             yield to_frame(counter_rows(self._counters, self._out_schema, watermark_us))
@@ -171,7 +171,7 @@ class RuleBucket:
                 plan_rule(json.loads(text), self._shared)
             except EventideError as error:
                 if not entry.off:
-                    self._switch_off(name, text, problem_of(error), says=self._label == FIRST)
+                    self._refuse(name, text, error)
 
     def _tell_again(self) -> None:
         """A crash may have come before the driver could log what failed here."""
@@ -221,13 +221,13 @@ class RuleBucket:
                 self._rules.removeKey((name,))
             return
         text = json.dumps(written)
+        if written.get("failed") is not None:
+            self._switch_off(name, text, written["failed"], says=self._label == FIRST)
+            return
         try:
             rule = plan_rule(written, self._shared)
-            failed = written.get("failed")
         except EventideError as error:
-            failed = problem_of(error)
-        if failed is not None:
-            self._switch_off(name, text, failed, says=self._label == FIRST)
+            self._refuse(name, text, error)
             return
         if before is not None and not before.off:
             saved = self._kept(name)
@@ -237,6 +237,14 @@ class RuleBucket:
         self._forget(name)
         self._entries[name] = Entry()
         self._put(name, text, b"")
+
+    def _refuse(self, name: str, text: str, error: EventideError) -> None:
+        """The rule cannot be planned."""
+        is_slow = isinstance(error, PlanningTimeError)
+        self._switch_off(name, text, problem_of(error), says=self._label == FIRST and not is_slow)
+        if is_slow:
+            # How long it takes may differ from bucket to bucket: as after a failure, all of them hear of it.
+            self._entries[name].off = problem_of(error)
 
     def _switch_off(self, name: str, text: str, problem: str, *, says: bool) -> None:
         self._forget(name)
@@ -272,7 +280,8 @@ class RuleBucket:
 
     # --- one rule -------------------------------------------------------------------------------------------
 
-    def _run(self, name: str, events: pa.Table | None, watermark_us: int) -> None:
+    def _run(self, name: str, events: pa.Table | None, watermark_us: int) -> Frames:
+        """What one rule finds, as it comes: nothing but its state is held, however much that is."""
         entry = self._entries[name]
         next_us = max(watermark_us, self._next_watermark_us(events))
         is_due = entry.pending_us is not None and entry.pending_us <= next_us
@@ -290,15 +299,19 @@ class RuleBucket:
                 operator.restore(Snapshot(head, self._held(name, entry), self._place(name)))
             late_before = operator.late_events()
             for rows in run.matches(operator, block, watermark_us, next_us):
+                self._shared.limits.check_memory(operator, rows)
                 self._found.append(found_rows(name, rule, rows, self._schema))
+                yield from self._frames()
+            self._shared.limits.check_memory(operator)
             snapshot = operator.snapshot()
             pending_us = operator.pending_us()
-        except (MemoryError, StateError):
+        except StateError:
             raise
         except Exception as error:
             # The other rules go on, and so does this one in other buckets until the micro-batch ends.
             self._fail(name, text, problem_of(error))
             self._counters.append(run.counters_of_failure())
+            yield from self._frames()
             return
         self._keep(name, text, head, entry, snapshot)
         entry.pending_us = pending_us

@@ -12,6 +12,7 @@ from eventide.operators.borders import NextRows, Reach
 from eventide.operators.detection.partial import PartialMatches, make_progress
 from eventide.operators.detection.spec import DetectionSpec
 from eventide.operators.detection.walk import Search, Walk, load_kernel
+from eventide.operators.limit import is_exact
 from eventide.operators.marked import Held
 from eventide.operators.rows.order import order_rows
 
@@ -21,7 +22,7 @@ _ALONE = ("no_skip", "next")  # each match depends on its own events only
 
 def reach_of(spec: DetectionSpec) -> Reach | None:
     """What a match may look at; None where a match depends on more than where matching goes on."""
-    if spec.window_us is None or spec.gap_us is not None or spec.layout.partition or spec.max_matches is not None:
+    if spec.window_us is None or spec.gap_us is not None or spec.layout.partition or is_exact(spec.max_matches):
         return None
     # A match without the event to skip to skips nothing: then several begin at one event.
     return Reach(spec.window_us) if spec.skip in (*_ALONE, "past_last") else None

@@ -104,14 +104,13 @@ class DetectionOperator(WatermarkOperator):
         spec = self.spec
         rows = Rows(spec, block, ordered)
         try:
-            yield from map(rows.batch, self._found(walks))
+            yield from map(rows.batch, self._found(walks, Tally(spec.max_matches, ordered.offsets)))
         except TooManyMatchesError as error:
             row = int(ordered.order[ordered.offsets[error.partition]])
             hint = "within(...), stricter conditions or skip="
-            raise too_many(block, spec.layout.partition, row, spec.max_matches, "matches", hint) from None
+            raise too_many(block, spec.layout.partition, row, error.limit, "matches", hint) from None
 
-    def _found(self, walks: list[Walk]) -> Iterator[Found]:
-        tally = Tally(self.spec.max_matches)
+    def _found(self, walks: list[Walk], tally: Tally) -> Iterator[Found]:
         with ThreadPoolExecutor(max_workers=len(walks) or 1) as pool:
             while walks:
                 list(pool.map(self._step, walks))

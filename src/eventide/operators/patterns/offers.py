@@ -13,6 +13,7 @@ import numpy as np
 
 from eventide.kernels import pattern_places as places
 from eventide.kernels.arrays import IntArray
+from eventide.operators.limit import TooManyMatchesError
 from eventide.operators.patterns.program import PatternProgram
 from eventide.operators.patterns.walk import Setting, Walk, too_wide
 from eventide.operators.patterns.ways import Ways
@@ -21,12 +22,8 @@ PAIRS_AT_ONCE = 1 << 16
 _FIRST_ROOM = 1 << 10
 
 
-class TooManyWaysError(Exception):
+class TooManyWaysError(TooManyMatchesError):
     """One side of an AND has more ways to match in a partition than any result would need."""
-
-    def __init__(self, partition: int) -> None:
-        super().__init__(partition)
-        self.partition = partition
 
 
 def no_offers() -> tuple[IntArray, ...]:
@@ -227,7 +224,7 @@ def _ways(setting: Setting, branches: tuple[int, ...]) -> Ways:
         found.append(Ways.of(some.scope, np.zeros_like(some.scope), some.ends, entries, some.gap_ends, some.gaps))
         n += some.scope.size
         if n > setting.max_ways:
-            raise TooManyWaysError(int(setting.scopes[some.scope[-1], places.PARTITION]))
+            raise TooManyWaysError(int(setting.scopes[some.scope[-1], places.PARTITION]), setting.max_ways)
     return Ways.joined(found).distinct()
 
 

@@ -23,13 +23,13 @@ from eventide.operators.encode import encode_columns
 from eventide.operators.generated import load_module
 from eventide.operators.hashes import hash_rows
 from eventide.operators.holding import WatermarkOperator
-from eventide.operators.limit import Tally, TooManyMatchesError, too_many
+from eventide.operators.limit import Tally, TooManyMatchesError, default_most, too_many
 from eventide.operators.ordered import Ordered, order_events
 from eventide.operators.patterns.matches import make_rows
 from eventide.operators.patterns.offers import TooManyWaysError, no_offers
 from eventide.operators.patterns.program import PatternProgram
 from eventide.operators.patterns.scopes import make_scopes, share_scopes
-from eventide.operators.patterns.search import Some, find_matches
+from eventide.operators.patterns.search import ROWS_PER_PIECE, Some, find_matches
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.patterns.walk import Setting, Walk
 from eventide.operators.protocol import Results
@@ -95,12 +95,10 @@ class PatternOperator(WatermarkOperator):
         setting = self._setting(block, ordered, newer_than_us)
         hashes = None if self.spec.identity is None else hash_rows(block, self.spec.identity)
         try:
-            for scopes, found in self._found(setting):
+            for scopes, found in self._found(setting, Tally(self.spec.max_matches, ordered.offsets)):
                 yield make_rows(self.spec, block, ordered, hashes, scopes, found)
         except TooManyMatchesError as error:
-            raise self._too_many(block, ordered, error.partition, "matches") from None
-        except TooManyWaysError as error:
-            raise self._too_many(block, ordered, error.partition, "matches of one side of AND") from None
+            raise self._too_many(block, ordered, error) from None
 
     def _setting(self, block: pa.Table, ordered: Ordered, newer_than_us: int) -> Setting:
         spec = self.spec
@@ -123,12 +121,11 @@ class PatternOperator(WatermarkOperator):
             newer_than_us=newer_than_us,
             up_to_us=self._watermark_us,
             min_length=spec.min_length,
-            max_ways=MAX_US if spec.max_matches is None else _WAYS_PER_MATCH * spec.max_matches,
+            max_ways=_most_ways(spec.max_matches, ordered.ts_us.size),
         )
 
-    def _found(self, setting: Setting) -> Iterator[Some]:
+    def _found(self, setting: Setting, tally: Tally) -> Iterator[Some]:
         """Matches, a bounded number at a time; each thread has a share of the partitions."""
-        tally = Tally(self.spec.max_matches)
         shares = share_scopes(setting.scopes, self._n_threads)
         searches = [find_matches(replace(setting, scopes=scopes), tally) for scopes in shares]
         with ThreadPoolExecutor(max_workers=len(searches) or 1) as pool:
@@ -142,16 +139,18 @@ class PatternOperator(WatermarkOperator):
                         yield some
                 searches = [search for search, some in zip(searches, found, strict=True) if some is not None]
 
-    def _too_many(self, block: pa.Table, ordered: Ordered, partition: int, what: str) -> InputError:
-        row = int(ordered.order[ordered.offsets[partition]])
-        return too_many(
-            block,
-            self.spec.layout.partition,
-            row,
-            self.spec.max_matches,
-            what,
-            "WITHIN, a stricter WHERE or SEMANTICS next",
-        )
+    def _too_many(self, block: pa.Table, ordered: Ordered, error: TooManyMatchesError) -> InputError:
+        row = int(ordered.order[ordered.offsets[error.partition]])
+        what = "matches of one side of AND" if isinstance(error, TooManyWaysError) else "matches"
+        hint = "WITHIN, a stricter WHERE or SEMANTICS next, count them with RETURN COUNT(*)"
+        return too_many(block, self.spec.layout.partition, row, self.spec.max_matches or error.limit, what, hint)
+
+
+def _most_ways(most: int | None, n_events: int) -> int:
+    """Of one side of an AND, in the events that are looked at together."""
+    if most is None:
+        return default_most(min(n_events, ROWS_PER_PIECE))
+    return min(MAX_US, _WAYS_PER_MATCH * most)
 
 
 def _completions(

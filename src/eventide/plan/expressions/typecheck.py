@@ -14,6 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import did_you_mean
+from eventide.lang.deadline import check_deadline
 from eventide.lang.tree import Span
 from eventide.plan.expressions import arithmetic
 from eventide.plan.expressions.arrays import bind_array, common_arrays
@@ -118,6 +119,7 @@ class _Binder:
         self.source = source
 
     def bind(self, node: exp.Expression) -> Typed:
+        check_deadline()
         found = literal(node, self.source)
         if found is not None:
             return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from eventide.lang.deadline import check_deadline
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Span, Step
 from eventide.operators.patterns.program import Branch, Conjunction, Edge, Ending, Negation, PatternProgram, Position
 
@@ -195,6 +196,7 @@ class _Compiler:
     def _position(self, item: Step | And, strategy: str) -> _Piece:
         if isinstance(item, And):
             self._conjunction(item, strategy)
+        check_deadline()
         if len(self._items) >= MAX_POSITIONS:
             raise TooLargeError(item.span)
         place = (len(self._items), _NOTHING)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
+from eventide.operators.limit import limit_text
 from eventide.operators.patterns.offers import is_alone
 from eventide.operators.patterns.program import PatternProgram
 from eventide.operators.patterns.spec import PatternSpec
@@ -65,7 +66,7 @@ def _decided(spec: PatternSpec) -> str:
 
 
 def _growth(plan: Bound, program: PatternProgram) -> list[str]:
-    return growth_lines(
+    lines = growth_lines(
         program,
         plan.pattern,
         within=plan.query.window is not None,
@@ -73,6 +74,7 @@ def _growth(plan: Bound, program: PatternProgram) -> list[str]:
         types={symbol.name: symbol.type for symbol in plan.symbols.values()},
         defined={definition.name.text for definition in plan.query.define},
     )
+    return [*lines, f"limit       {limit_text(plan.options.max_matches_per_partition)}"] if lines else []
 
 
 def pattern_lines(plan: Bound) -> tuple[list[str], list[str]]:

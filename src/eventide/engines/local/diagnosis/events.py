@@ -10,10 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.engines.intake import take_in
+from eventide.engines.local.absent_types import absent_types
 from eventide.engines.local.diagnosis.columns import failure_columns
 from eventide.engines.local.diagnosis.failure import Investigator, Question
 from eventide.engines.local.diagnosis.result import Diagnosis, Failure
 from eventide.engines.local.sources import Source, reason
+from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import InputError
 from eventide.lang.tree import EventQuery
 from eventide.operators.block import MASK, TS
@@ -26,7 +28,7 @@ from eventide.plan.diagnosis.progress import measure_progress
 from eventide.plan.options import Options
 from eventide.plan.patterns.lower import lower_pattern, split_conjuncts
 from eventide.plan.physical import Physical, SqlColumn
-from eventide.plan.prepare import lower
+from eventide.plan.prepare import lower, named_types
 from eventide.plan.references import is_orderable
 from eventide.plan.rules import rewrite
 from eventide.plan.sequence import with_origin
@@ -53,7 +55,8 @@ def diagnose_events(
     searched = LongestOperator(spec, os.cpu_count() or 1).search(block, progress.ranks, max_steps)
     names = {name: column.name for name, column in columns.items()}
     question = Question(plan, spec, parts, values, closing, checks, bits, names, progress)
-    return _diagnosis(question, block, searched, partitions, source)
+    absent = tuple(absent_types(named_types(plan), source)) if options.type != TYPE_COLUMN else ()
+    return replace(_diagnosis(question, block, searched, partitions, source), absent=absent)
 
 
 def _read(plan: Bound, physical: Physical, columns: list[SqlColumn], source: Source) -> pa.Table:

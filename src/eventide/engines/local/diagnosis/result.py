@@ -41,7 +41,8 @@ class Diagnosis:
     `symbol`, `reason`, `predicate`, `values`, `event` (the time of the event that failed) and `hint`. `searched` is
     false where the search was stopped before it had seen all: then a longer partial match may exist. Where a partition
     column has one of these names, the other column is called `diagnosis_symbol`, `diagnosis_event` and so on. `summary`
-    counts the partitions by symbol, reason and predicate, the most frequent first.
+    counts the partitions by symbol, reason and predicate, the most frequent first. `absent` says which event types no
+    event has.
 
     >>> details = pa.table({"matched": [True], "events": [[1, 2]], "symbols": [["a", "b"]]})
     >>> Diagnosis(pa.table({"user": ["ann"]}), details)
@@ -54,6 +55,7 @@ class Diagnosis:
     partitions: pa.Table  # the partition columns
     details: pa.Table
     n_detailed: int = 0  # partitions without a match that were looked at in detail
+    absent: tuple[str, ...] = ()  # what is said of event types that no event has
 
     @property
     def table(self) -> pa.Table:
@@ -117,7 +119,7 @@ class Diagnosis:
             )
         if len(causes) > _SHOWN_CAUSES:
             lines.append(f"  and {len(causes) - _SHOWN_CAUSES:,} more kinds in .summary")
-        return lines
+        return [*lines, *(f"  note: {text}" for text in self.absent)]
 
 
 def _paragraph(key: dict[str, Any], row: dict[str, Any]) -> list[str]:

@@ -75,6 +75,7 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
 
 
 def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession) -> Run:
+    ensure_shipped(spark)
     time_zone = spark.conf.get("spark.sql.session.timeZone")
     shares, n_rows = share_out_row_groups(files, count_buckets(spark))
     coded = coded_for(physical, files)
@@ -90,7 +91,6 @@ def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession) ->
     if choice.way == OVERLAPS:
         rows = overlaps.run_paths(spark, choice, shares, physical, coded=coded, time_zone=time_zone)
         return Run(rows, f"tasks read the files themselves, by time: {choice.reason}")
-    ensure_shipped(spark)
     blocks = slices_from_paths(spark, choice, shares, physical, n_buckets, coded=coded, time_zone=time_zone)
     rows = match_slices(blocks, choice, physical, n_buckets)
     return Run(rows, f"tasks read the files themselves, by time: {choice.reason}")
@@ -107,6 +107,7 @@ def read_frame(path: str, spark: SparkSession) -> DataFrame:
 def run_frame(frame: DataFrame, plan: Plan) -> Run:
     """A batch or streaming DataFrame."""
     physical = plan(input_schema(frame))
+    ensure_shipped(frame.sparkSession)
     if physical.align_to_first:
         physical = _aligned(frame, physical)
     observation = None
@@ -122,7 +123,6 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
         return Run(by_time, f"DataFrame, by time: {choice.reason}", observation)
     if choice.way in (KEYS, OVERLAPS):
         return Run(batch.run_dataframe(frame, physical, n_buckets), "DataFrame", observation)
-    ensure_shipped(frame.sparkSession)
     blocks = slices_from_dataframe(frame, choice, physical, n_buckets)
     rows = match_slices(blocks, choice, physical, n_buckets)
     return Run(rows, f"DataFrame, by time: {choice.reason}", observation)

@@ -158,10 +158,10 @@ def test_a_worker_that_cannot_import_eventide_is_told_in_one_message() -> None:
 
 @pytest.mark.spark
 def test_tasks_of_a_local_session_run_with_the_python_that_runs_now(
-    spark: Any, monkeypatch: pytest.MonkeyPatch
+    spark: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     import eventide as ev
-    from eventide.engines.spark import ship
+    from eventide.engines.spark import run, ship
 
     def where(batches: Any) -> Any:
         import sys as of_worker
@@ -171,9 +171,25 @@ def test_tasks_of_a_local_session_run_with_the_python_that_runs_now(
         for _ in batches:
             yield arrow.RecordBatch.from_pydict({"python": [of_worker.executable]})
 
+    def as_if_new() -> None:
+        monkeypatch.setattr(ship, "_shipped", set())
+        monkeypatch.setattr(spark.sparkContext, "pythonExec", "python3")
+
+    def blocks(*given: Any, **named: Any) -> Any:
+        taken.append(spark.sparkContext.pythonExec)
+        return cut(*given, **named)
+
+    taken: list[str] = []
+    cut = run.blocks_from_paths
+    query = ev.query("PATTERN A a", ts_unit="s", type="kind")
     monkeypatch.delenv("PYSPARK_PYTHON")
-    monkeypatch.setattr(spark.sparkContext, "pythonExec", "python3")
-    monkeypatch.setattr(ship, "_shipped", set())
-    frame = spark.createDataFrame([(1, "A")], "ts long, kind string")
-    assert ev.query("PATTERN A a", ts_unit="s", type="kind").run(frame).count() == 1
+    monkeypatch.setattr(run, "FEW_ROWS", 0)
+    monkeypatch.setattr(run, "blocks_from_paths", blocks)
+    pq.write_table(pa.table({"ts": [1], "kind": ["A"], "key": ["a"]}), tmp_path / "e.parquet")
+    as_if_new()
+    keyed = ev.query("PATTERN A a WHERE [key]", ts_unit="s", type="kind")
+    assert keyed.run(f"{tmp_path}/e.parquet", engine="spark", spark=spark).count() == 1
+    assert taken == [sys.executable], "before the first function is sent"
+    as_if_new()
+    assert query.run(spark.createDataFrame([(1, "A")], "ts long, kind string")).count() == 1
     assert spark.range(1).mapInArrow(where, "python string").first().python == sys.executable

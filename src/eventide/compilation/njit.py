@@ -7,7 +7,6 @@ from typing import Any
 
 import numba
 from numba.core import event, typeinfer
-from numba.core.dispatcher import Dispatcher
 
 from eventide.compilation.cache import CodeCache
 from eventide.compilation.notice import Notice
@@ -26,8 +25,8 @@ def njit(signature: Any = None, *, cache: bool = False, **options: Any) -> Calla
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        compiled = numba.njit(**options)(function)
-        if not isinstance(compiled, Dispatcher):  # NUMBA_DISABLE_JIT
+        compiled: Any = numba.njit(**options)(function)
+        if compiled is function:  # NUMBA_DISABLE_JIT
             return compiled
         if cache:
             compiled._cache = CodeCache(function)

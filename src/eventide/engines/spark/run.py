@@ -77,6 +77,7 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
 
 
 def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession, versions: tuple[Version, ...]) -> Run:
+    ensure_shipped(spark)
     time_zone = spark.conf.get("spark.sql.session.timeZone")
     shares, n_rows = share_out_row_groups(files, count_buckets(spark))
     how = Reading(tuple(coded_for(physical, files)), time_zone, versions)
@@ -91,7 +92,6 @@ def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession, ve
     if choice.way == OVERLAPS:
         rows = overlaps.run_paths(spark, choice, shares, physical, how)
         return Run(rows, f"tasks read the files themselves, by time: {choice.reason}")
-    ensure_shipped(spark)
     blocks = slices_from_paths(spark, choice, shares, physical, n_buckets, how)
     rows = match_slices(blocks, choice, physical, n_buckets)
     return Run(rows, f"tasks read the files themselves, by time: {choice.reason}")
@@ -123,6 +123,7 @@ def _literal(names: Sequence[str]) -> list[str]:
 def run_frame(frame: DataFrame, plan: Plan) -> Run:
     """A batch or streaming DataFrame."""
     physical = plan(input_schema(frame))
+    ensure_shipped(frame.sparkSession)
     if physical.align_to_first:
         physical = _aligned(frame, physical)
     observation = None
@@ -138,7 +139,6 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
         return Run(by_time, f"DataFrame, by time: {choice.reason}", observation)
     if choice.way in (KEYS, OVERLAPS):
         return Run(batch.run_dataframe(frame, physical, n_buckets), "DataFrame", observation)
-    ensure_shipped(frame.sparkSession)
     blocks = slices_from_dataframe(frame, choice, physical, n_buckets)
     rows = match_slices(blocks, choice, physical, n_buckets)
     return Run(rows, f"DataFrame, by time: {choice.reason}", observation)

@@ -153,9 +153,10 @@ class MarkedBuffer(EventBuffer):
         """What `written_marks` gave, once the segments are there."""
         self._marks = {int(n): read_array(text, np.uint8) for n, text in written["marks"].items()}
         self._numbers = {int(n): read_array(text, np.int64) for n, text in written["numbers"].items()}
-        for number, values in (*self._marks.items(), *self._numbers.items()):
-            if values.size != self._segments[number].block.num_rows:
-                raise ValueError(f"{values.size} marks for {self._segments[number].block.num_rows} events")
+        sizes = [(number, marks.size) for number, marks in self._marks.items()]
+        for number, size in (*sizes, *((number, counted.size) for number, counted in self._numbers.items())):
+            if size != self._segments[number].block.num_rows:
+                raise ValueError(f"{size} marks for {self._segments[number].block.num_rows} events")
 
 
 def write_array(array: NDArray[Any]) -> str:

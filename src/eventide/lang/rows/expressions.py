@@ -27,6 +27,7 @@ SCOPES = frozenset({"RUNNING", "FINAL"})
 _CALLS = NAVIGATION | {"CLASSIFIER", "MATCH_NUMBER"}
 _OPERATORS = frozenset({"AND", "OR", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "NOT", "DIV", "AS"})
 _SUBQUERY = frozenset({"SELECT", "WITH", "VALUES"})
+_MOST_ROWS = 2**31 - 1
 
 
 def read_expression(
@@ -160,6 +161,9 @@ def _check_node(text: str, node: exp.Expr, whole: Span) -> None:
         if n_arguments == 2 and not (offset.is_int and isinstance(offset, exp.Literal)):
             message = f"the offset of {name} must be a whole number from 0 up"
             fail_at(text, offset, span_of(node, whole), message, f"write {name}(A.price, 2)")
+        if n_arguments == 2 and int(offset.name) > _MOST_ROWS:
+            message = f"the offset of {name} is more than any partition has rows"
+            fail_at(text, offset, span_of(node, whole), message, f"at most {_MOST_ROWS}")
 
 
 def _call_name(node: object) -> str:

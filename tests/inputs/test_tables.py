@@ -16,7 +16,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.datasource import DataSource
 
 import eventide as ev
 from eventide.engines.addresses import source_of
@@ -123,6 +123,16 @@ def test_no_way_leads_past_the_log_of_a_table(tmp_path: Path, make: Callable[[Pa
         assert str(tmp_path / "t") in str(caught.value), path
 
 
+@pytest.mark.parametrize("make", [make_delta, make_iceberg, make_hudi], ids=["Delta", "Iceberg", "Hudi"])
+def test_a_folder_that_holds_a_table_is_refused(tmp_path: Path, make: Callable[[Path], Path]) -> None:
+    folder = make(tmp_path / "lake" / "deep" / "t")
+    pq.write_table(events(9), tmp_path / "lake" / "a.parquet")
+    for path in (tmp_path / "lake", f"{tmp_path}/lake/*", f"{tmp_path}/lake/**"):
+        with pytest.raises(ev.InputError, match=r"holds (a Delta|an Iceberg|a Hudi) table") as caught:
+            QUERY.run(path)
+        assert f"name '{folder}' by itself" in str(caught.value)
+
+
 def test_a_folder_called_metadata_makes_no_table(tmp_path: Path) -> None:
     (tmp_path / "t" / "metadata").mkdir(parents=True)
     (tmp_path / "t" / "metadata" / "notes.parquet").touch()
@@ -221,32 +231,22 @@ def test_spark_without_the_source_refuses_a_table(
 
 
 class FakeDelta(DataSource):
-    """Stands for the source of Delta Lake, which there is none of for every version of Spark."""
+    """Stands for the source of Delta Lake, which there is not for every version of Spark."""
 
     @classmethod
     def name(cls) -> str:
         return "delta"
 
     def schema(self) -> str:
+        assert self.options["path"].startswith("/") and self.options["path"].endswith("/t")
         return "ts long, kind string, x long, day long"
-
-    def reader(self, schema: Any) -> DataSourceReader:
-        return _FakeReader(self.options["path"])
-
-
-class _FakeReader(DataSourceReader):
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def read(self, partition: Any) -> Any:
-        yield (7, "A", len(self.path), 1)
 
 
 @pytest.mark.spark
 def test_spark_reads_a_table_through_its_source(spark: SparkSession, tmp_path: Path) -> None:
-    path = make_delta(tmp_path / "t")
     # Sources belong to a session.
     with_source = spark.newSession()
     with_source.dataSource.register(FakeDelta)
-    found = QUERY.run(path, engine="spark", spark=with_source).toArrow().to_pylist()
-    assert [(row["a_ts"], row["a_x"]) for row in found] == [(7, len(str(path)))]
+    rows = QUERY.run(make_delta(tmp_path / "t"), engine="spark", spark=with_source)
+    assert rows.columns == ["a_ts", "a_x", "a_day", "detected_at"]
+    assert QUERY.last_run.reason == "Spark reads the files: it is a Delta table"

@@ -88,3 +88,5 @@ class Physical:
     output_schema: pa.Schema | None = field(default=None, compare=False)  # of the operator's rows
     computed: tuple[Computed, ...] = ()  # columns that `project` may read besides the operator's
     stream_refusal: str | None = None  # what a stream would miss, for `explain`
+    needs_end: bool = False  # the latest time of the whole input decides what is over: see `plan.ending`
+    closes_at_end: bool = False  # the end of the input is the end of time

@@ -28,9 +28,10 @@ from eventide.operators.detection.spec import TIMED_OUT
 from eventide.operators.partitions import encode_partitions
 from eventide.plan.detection.beginnings import Beginning, Needed, beginnings
 from eventide.plan.detection.conditions import Names
-from eventide.plan.detection.lower import DetectionOptions, bounded, prepare_detection, with_end
+from eventide.plan.detection.lower import DetectionOptions, bounded, prepare_detection
 from eventide.plan.detection.tree import EventPattern, Link, Step, walk_steps
 from eventide.plan.diagnosis.checks import read_parts
+from eventide.plan.ending import with_end
 from eventide.plan.expressions.write_sql import quote_duckdb
 from eventide.plan.physical import Physical
 from eventide.plan.references import is_orderable

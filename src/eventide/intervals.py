@@ -45,6 +45,8 @@ def homogeneous(
     event begins another. Successive events are less than `within` apart. With `type`, a column, all events of a run
     have one type, and the result has it. `value` is an expression over the run, or several by name.
 
+    A run that is open when the input ends is not returned, unless `close_at_end=True`: another event might continue it.
+
     Options: `partition_by`, `ts`, `ts_unit`, `sequence`, `on_bad_event`, `allowed_lateness`; `engine="spark"` with
     `spark=` lets Spark tasks read the files of a path themselves. With `detected_at=True` rows say when they were
     decided, which a stream's always do; with `explain=True` a text says what would run, and where; with `late=True` the
@@ -218,7 +220,7 @@ def _values(value: object) -> tuple[tuple[str, str], ...]:
 
 # --- running ------------------------------------------------------------------------------------------------
 
-_OPTIONS = ("partition_by", "ts", "ts_unit", "sequence", "on_bad_event", "allowed_lateness")
+_OPTIONS = ("partition_by", "ts", "ts_unit", "sequence", "on_bad_event", "allowed_lateness", "close_at_end")
 _HOW = ("engine", "spark", "detected_at", "explain", "late")
 _OF_RUNS = ("occurrences", "within", "type")
 DROPPED = b"eventide.dropped_events"
@@ -248,6 +250,9 @@ def _run(
     if unknown:
         raise _no_option(unknown[0], deriving)
     options = Options.of(type=one_type, **given)
+    if options.close_at_end and isinstance(deriving.form, Spans):
+        message = "close_at_end closes runs of events: a start whose end has not come has no interval to return"
+        raise EventideError(message, hint="leave it out")
     if engine not in (None, "local", "spark"):
         raise InputError(f"there is no engine '{engine}'", hint="local or spark")
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import eventide as ev
 from eventide.detection import _skip
 from eventide.errors import UnsupportedError
-from eventide.plan.detection.lower import DetectionOptions, check_stream, prepare_detection, with_end
+from eventide.plan.detection.lower import DetectionOptions, check_stream, prepare_detection
+from eventide.plan.ending import with_end
 from tests.detection.cases import SCHEMA, Case, cases, found
 from tests.micro_batches import SECOND_US, Stream
 

@@ -59,7 +59,7 @@ ENDS = {
 
 DESCENT = (
     ev.Pattern.begin("first")
-    .next("down", "altitude < COALESCE(down.altitude, first.altitude)")
+    .next("down", "altitude < COALESCE(last(down.altitude, 1), first.altitude)")
     .one_or_more()
     .consecutive()
 )

@@ -160,7 +160,7 @@ class _Lowering:
             try:
                 # In a part of a pattern a step may stand twice, and its events be there.
                 later = not_before(self.pattern.steps, step) if self.whole else ()
-                names = replace(self.names, later=later)
+                names = replace(self.names, later=later, own=step.name or None)
                 local, others = split_condition(number, text, names, self.schema)
                 TestCode(others, len(self.names.steps), self.schema).write([""] * 64)
                 bits.append(len(alone) // BITS_PER_MASK * 64 + len(alone) % BITS_PER_MASK if local else -1)

@@ -328,9 +328,8 @@ class _PatternDiagnosis:
     def _conjuncts(self, step: Step, before: tuple[Step, ...]) -> list[_Conjunct]:
         if step.condition is None:
             return []
-        scalar, _ = Names(tuple(dict.fromkeys((*_taking(before), step.name)))).read(
-            step.condition, self._table.schema, "the condition"
-        )
+        names = Names(tuple(dict.fromkeys((*_taking(before), step.name))), own=step.name)
+        scalar, _ = names.read(step.condition, self._table.schema, "the condition")
         return [self._conjunct(tree, step.condition, scalar) for tree in conjuncts(scalar.tree)]
 
     def _conjunct(self, tree: exp.Expression, text: str, whole: Scalar) -> _Conjunct:

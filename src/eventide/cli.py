@@ -22,6 +22,7 @@ from eventide import api, recognition
 from eventide.cli_stream import stream
 from eventide.errors import EventideError, InputError, StreamFailedError
 from eventide.generate import generate as generate_events
+from eventide.plan.arguments import engine_of
 from eventide.report import as_table, check_output, json_lines, write_rows
 
 app = typer.Typer(
@@ -41,7 +42,10 @@ InputPath = Annotated[
 Ts = Annotated[str | None, typer.Option("--ts", help="The time column.")]
 TsUnit = Annotated[str | None, typer.Option("--ts-unit", help="Unit of an integer time column: s, ms or us.")]
 TypeColumn = Annotated[str | None, typer.Option("--type", help="The column that holds the event type.")]
-Engine = Annotated[str, typer.Option(help="local or spark.")]
+Engine = Annotated[str, typer.Option(help="local (also called embedded) or spark.")]
+CloseAtEnd = Annotated[
+    bool, typer.Option("--close-at-end", help="Return what is open when the events end, as if all time were over.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the rows as JSON, one a line.")]
 Output = Annotated[Path | None, typer.Option("--output", help="Write the rows here (.parquet, .csv or .jsonl).")]
 
@@ -56,11 +60,14 @@ def run(
     engine: Engine = "local",
     output: Output = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the plan before running.")] = False,
+    close_at_end: CloseAtEnd = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a query over files and print or write its rows."""
-    _check_run(engine, output)
-    query = api.query(_read_query(query_file), ts=ts, ts_unit=ts_unit, type=type_column)
+    engine = _check_run(engine, output)
+    # A query may say so itself: only what is asked for here is passed on.
+    closing = {"close_at_end": True} if close_at_end else {}
+    query = api.query(_read_query(query_file), ts=ts, ts_unit=ts_unit, type=type_column, **closing)
     if explain:
         # Beside machine-readable rows, the plan goes where the messages go.
         print(query.explain(input_path, engine=engine), file=sys.stderr if as_json else sys.stdout)
@@ -82,7 +89,7 @@ def run_sql(
     as_json: AsJson = False,
 ) -> None:
     """Run a SQL statement with MATCH_RECOGNIZE over files and print or write its rows."""
-    _check_run(engine, output)
+    engine = _check_run(engine, output)
     paths = dict(_named_path(text) for text in table or [])
     text = _read_query(statement_file)
     started = time.perf_counter()
@@ -94,11 +101,11 @@ def run_sql(
 app.command()(stream)
 
 
-def _check_run(engine: str, output: Path | None) -> None:
-    if engine not in ("local", "spark"):
-        raise InputError(f"there is no engine '{engine}'", hint="local or spark")
+def _check_run(engine: str, output: Path | None) -> str:
+    """The engine that is meant."""
     if output is not None:
         check_output(output)
+    return engine_of(engine) or "local"
 
 
 def _give_out(table: pa.Table, output: Path | None, as_json: bool, seconds: float) -> None:

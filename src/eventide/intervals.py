@@ -17,7 +17,7 @@ from eventide.engines.local import run as local
 from eventide.engines.local.sources import is_local, open_source
 from eventide.errors import EventideError, InputError, did_you_mean
 from eventide.lang.durations import parse_time
-from eventide.plan.arguments import check_dict, names_of, wrong_argument
+from eventide.plan.arguments import check_dict, engine_of, names_of, wrong_argument
 from eventide.plan.intervals.explanation import LOCAL, SPARK, STREAM, explain_intervals
 from eventide.plan.intervals.lower import Deriving, Runs, Spans, about, prepare_intervals
 from eventide.plan.options import Options
@@ -253,9 +253,7 @@ def _run(
     if options.close_at_end and isinstance(deriving.form, Spans):
         message = "close_at_end closes runs of events: a start whose end has not come has no interval to return"
         raise EventideError(message, hint="leave it out")
-    if engine not in (None, "local", "spark"):
-        raise InputError(f"there is no engine '{engine}'", hint="local or spark")
-
+    engine = engine_of(engine)
     for name, flag in (("detected_at", detected_at), ("explain", explain), ("late", late)):
         if not isinstance(flag, bool | None):
             raise wrong_argument(name, "True or False", flag, f"{name}=True")

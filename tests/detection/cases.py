@@ -166,9 +166,9 @@ def _about_own(name: str) -> dict[str, oracle.Condition]:
         f"x >= first({name}.x)": as_first,
         f"first({name}.x, 1) IS NULL OR x = first({name}.x, 1)": as_second,
         f"coalesce(sum({name}.x), 0) < 4": lambda e, b: sum(s["x"] or 0 for s in b[name]) < 4,
-        f"count({name}.*) + count({name}.x) <= 3": lambda e, b: len(b[name])
-        + sum(s["x"] is not None for s in b[name])
-        <= 3,
+        f"count({name}.*) + count({name}.x) <= 3": lambda e, b: (
+            len(b[name]) + sum(s["x"] is not None for s in b[name]) <= 3
+        ),
         f"{name}.x = min({name}.x)": is_least,
     }
 

@@ -138,6 +138,16 @@ def test_a_rule_alone_cannot_say_what_the_end_means(tmp_path: Path) -> None:
     assert "a rule has no close_at_end of its own" in problems["absent"]
 
 
+def test_a_diagnosis_tells_that_a_window_is_not_over() -> None:
+    given = events("a0", "z4")
+    query, closing = (ev.query(ABSENT, type="kind", close_at_end=closes, **OPTIONS) for closes in (False, True))
+    why = query.diagnose(given)
+    assert why.table["matched"].to_pylist() == [False]
+    assert "the events end before that time" in str(why) and "close_at_end=True" in str(why)
+    assert closing.diagnose(given).table["matched"].to_pylist() == [True]
+    assert query.diagnose(events("a0", "z5")).table["matched"].to_pylist() == [True]
+
+
 # --- on Spark ---------------------------------------------------------------------------------------------------
 
 
@@ -174,7 +184,8 @@ def test_the_rules_of_a_set_are_judged_alike_on_spark(spark: Any, tmp_path: Path
 @pytest.mark.spark
 def test_a_stream_has_no_end_that_could_close_anything(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "absent.query").write_text(ABSENT)
-    stream = spark.readStream.format("rate").load().selectExpr("timestamp AS ts", "'A' AS kind", "'x' AS g", "value AS id")
+    rate = spark.readStream.format("rate").load()
+    stream = rate.selectExpr("timestamp AS ts", "'A' AS kind", "'x' AS g", "value AS id")
     closing: dict[str, Any] = {"ts": "ts", "close_at_end": True}
     starts = [
         lambda: ev.query(ABSENT, type="kind", **closing).run(stream),

@@ -19,7 +19,16 @@ from eventide.plan.intervals.lower import Deriving, Runs, Spans, prepare_interva
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from tests.drawn import drawn_rows
-from tests.oracle.intervals import Conjunct, Event, detected_at, heterogeneous, homogeneous, is_over, ordered, partitions
+from tests.oracle.intervals import (
+    Conjunct,
+    Event,
+    detected_at,
+    heterogeneous,
+    homogeneous,
+    is_over,
+    ordered,
+    partitions,
+)
 
 SCHEMA = pa.schema(
     [

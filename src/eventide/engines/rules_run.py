@@ -21,9 +21,7 @@ from eventide.operators.factory import make_operator
 from eventide.plan.ending import with_end
 
 
-def run_bounded(
-    events: pa.Table, rules: Rules, shared: Shared, end_us: int | None = None
-) -> Iterator[pa.RecordBatch]:
+def run_bounded(events: pa.Table, rules: Rules, shared: Shared, end_us: int | None = None) -> Iterator[pa.RecordBatch]:
     """What the rules find in all events of a bucket; one that fails is a problem, and the others go on.
 
     `end_us` is the time of the latest event of all buckets, where a rule asks for it.

@@ -14,6 +14,11 @@ from eventide.operators.patterns.spec import PatternSpec
 from eventide.plan.physical import Physical
 
 
+def at_the_end(closes: bool) -> str:
+    """What `explain` says of what is open when the input ends."""
+    return "all time is over: close_at_end" if closes else "what is still open when the input ends is not returned"
+
+
 def with_end(physical: Physical, end_us: int) -> Physical:
     """The same plan, with time that has come so far when the input ends."""
     assert isinstance(physical.spec, PatternSpec | DetectionSpec | IntervalSpec)

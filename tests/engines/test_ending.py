@@ -138,6 +138,12 @@ def test_a_rule_alone_cannot_say_what_the_end_means(tmp_path: Path) -> None:
     assert "a rule has no close_at_end of its own" in problems["absent"]
 
 
+def test_match_recognize_leaves_nothing_open() -> None:
+    text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES count(*) AS n PATTERN (A) DEFINE A AS ts > 0)"
+    with pytest.raises(ev.EventideError, match="the end leaves nothing open"):
+        ev.sql(text, t=events("a1"), close_at_end=True)
+
+
 def test_a_diagnosis_tells_that_a_window_is_not_over() -> None:
     given = events("a0", "z4")
     query, closing = (ev.query(ABSENT, type="kind", close_at_end=closes, **OPTIONS) for closes in (False, True))

@@ -54,7 +54,7 @@ def homogeneous(
 
     >>> import eventide as ev
     >>> temps = [{"ts": i, "temp": temp} for i, temp in enumerate([20, 36, 38, 30, 40])]
-    >>> ev.intervals.homogeneous(temps, "temp >= 35", value="avg(temp)", ts_unit="s").to_pylist()
+    >>> ev.intervals.homogeneous(temps, "temp >= 35", value="avg(temp)", ts_unit="s", close_at_end=True).to_pylist()
     [{'interval_start': 1, 'interval_end': 2, 'count': 2, 'value': 37.0}, \
 {'interval_start': 4, 'interval_end': 4, 'count': 1, 'value': 40.0}]
     """
@@ -78,7 +78,7 @@ def aggregate(events: Any, condition: str, **options: Any) -> Any:
     """As long as a condition on aggregates of the interval holds; the options are those of `homogeneous`.
 
     >>> import eventide as ev
-    >>> cars = [{"ts": i, "speed": speed} for i, speed in enumerate([40, 70, 68, 60, 90])]
+    >>> cars = [{"ts": i, "speed": speed} for i, speed in enumerate([40, 70, 68, 60, 90, 20])]
     >>> ev.intervals.aggregate(cars, "avg(speed) >= 67", value="avg(speed)", ts_unit="s").to_pylist()
     [{'interval_start': 1, 'interval_end': 2, 'count': 2, 'value': 69.0}, \
 {'interval_start': 4, 'interval_end': 4, 'count': 1, 'value': 90.0}]
@@ -105,7 +105,7 @@ def boundary(events: Any, expression: str, width: float, **options: Any) -> Any:
     """As long as the value stays between the same two multiples of `width`; the options are those of `homogeneous`.
 
     >>> import eventide as ev
-    >>> cars = [{"ts": i, "speed": speed} for i, speed in enumerate([41, 49, 50, 58, 61])]
+    >>> cars = [{"ts": i, "speed": speed} for i, speed in enumerate([41, 49, 50, 58, 61, 75])]
     >>> ev.intervals.boundary(cars, "speed", 10, value="floor(first(speed) / 10) * 10", ts_unit="s").to_pylist()
     [{'interval_start': 0, 'interval_end': 1, 'count': 2, 'value': 40}, \
 {'interval_start': 2, 'interval_end': 3, 'count': 2, 'value': 50}, \

@@ -103,9 +103,10 @@ app.command()(stream)
 
 def _check_run(engine: str, output: Path | None) -> str:
     """The engine that is meant."""
+    meant = engine_of(engine) or "local"
     if output is not None:
         check_output(output)
-    return engine_of(engine) or "local"
+    return meant
 
 
 def _give_out(table: pa.Table, output: Path | None, as_json: bool, seconds: float) -> None:

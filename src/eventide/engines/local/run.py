@@ -96,7 +96,7 @@ def run_batches(
     if physical.align_to_first:
         source.hold()
         physical = with_origin(physical, _extreme_us("min", physical, source) or 0)
-    physical = until_latest(physical, source)
+    physical = _until_latest(physical, source)
     files = source.files_for(physical.reads)
     if files and physical.windows_close and is_in_time_order(files, physical.intake.ts_column):
         yield from _run_in_time_order(physical, source, seen, coded_for(physical, files))
@@ -111,7 +111,7 @@ def run_batches(
             yield project_rows(source, physical, add_computed(matches, physical.computed))
 
 
-def until_latest(physical: Physical, source: Source) -> Physical:
+def _until_latest(physical: Physical, source: Source) -> Physical:
     """The plan with the time of the latest event as the end of time, where it asks for that."""
     if not physical.needs_end:
         return physical

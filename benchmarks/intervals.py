@@ -113,7 +113,8 @@ def _numba_kernel(which: int, path: Path, context: Context) -> Run:
 
 
 def _options(text: str, value: str) -> dict[str, Any]:
-    return {"condition": text, "value": value, "occurrences": (2, None), "partition_by": "car_id", "ts": "ts"}
+    runs = {"condition": text, "value": value, "occurrences": (2, None), "partition_by": "car_id", "ts": "ts"}
+    return {**runs, "close_at_end": True}
 
 
 def _local(text: str, value: str, path: Path, context: Context) -> Run:

@@ -149,6 +149,7 @@ def speed_falls(events: pa.Table) -> pa.Table:
         value={"from_speed": "first(speed)", "to_speed": "last(speed)"},
         partition_by=["icao24", "leg"],
         ts="timestamp",
+        close_at_end=True,
     )
     return found.filter(pc.greater_equal(pc.subtract(found["from_speed"], found["to_speed"]), 30))
 

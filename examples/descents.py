@@ -59,7 +59,7 @@ ENDS = {
 
 DESCENT = (
     ev.Pattern.begin("first")
-    .next("down", "altitude < COALESCE(down.altitude, first.altitude)")
+    .next("down", "altitude < COALESCE(last(down.altitude, 1), first.altitude)")
     .one_or_more()
     .consecutive()
 )
@@ -88,7 +88,7 @@ def with_queries(reports: Any) -> pa.Table:
             text = QUERY.format(
                 begin=begin, end=end, not_higher_before=not_higher_before, not_lower_after=not_lower_after
             )
-            rows = ev.query(text, ts="timestamp", ties="sequence").run(reports)
+            rows = ev.query(text, ts="timestamp", ties="sequence", close_at_end=True).run(reports)
             found += [_of_run(row["icao24"], row["times"], row["altitudes"]) for row in rows.to_pylist()]
     return _table(found)
 

@@ -66,6 +66,22 @@ def test_rows_as_a_table(folder: Path, eventide: Command) -> None:
     assert err == "running on the local engine ...\n"
 
 
+def test_what_is_open_at_the_end_is_returned_on_request(folder: Path, eventide: Command) -> None:
+    text = "PATTERN SEQ(Buy b, NOT Login l) WHERE [user] WITHIN 20 seconds RETURN b.amount OPTIONS (type = 'kind')"
+    (folder / "query.txt").write_text(text)
+    words = ("run", "query.txt", "--input", "events.parquet", "--json")
+    for flags, amounts in (((), [5, 30]), (("--close-at-end",), [5, 7, 30])):
+        code, out, _ = eventide(*words, *flags)
+        assert code == 0
+        assert sorted(json.loads(line)["b_amount"] for line in out.splitlines()) == amounts
+
+
+def test_the_embedded_engine_has_two_names(folder: Path, eventide: Command) -> None:
+    code, out, err = eventide("run", "query.txt", "--input", "events.parquet", "--json", "--engine", "embedded")
+    assert code == 0 and len(out.splitlines()) == 2
+    assert err == "running on the local engine ...\n"
+
+
 def test_a_long_result_is_cut_and_says_so(folder: Path, eventide: Command) -> None:
     (folder / "query.txt").write_text("PATTERN A DEFINE A AS n >= 0 RETURN A.n")
     pq.write_table(pa.table({"ts": pa.array(range(2_500), pa.timestamp("s")), "n": range(2_500)}), "many.parquet")

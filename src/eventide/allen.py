@@ -24,7 +24,7 @@ from eventide.plan.allen.lower import (
     prepare_allen,
 )
 from eventide.plan.allen.relations import parse_relations
-from eventide.plan.arguments import names_of, wrong_argument
+from eventide.plan.arguments import engine_of, names_of, wrong_argument
 from eventide.plan.intervals.explanation import LOCAL, SPARK, STREAM, explain_allen
 from eventide.plan.intervals.lower import about
 from eventide.plan.options import Options
@@ -138,8 +138,7 @@ def _relate_on_spark(left: Any, right: Any, options: AllenOptions, spark: Any, e
 
 def _runs_on_spark(left: Any, right: Any, engine: str | None) -> bool:
     """Whether Spark holds the intervals, or shall read them; both sides must be in one place."""
-    if engine not in (None, "local", "spark"):
-        raise InputError(f"there is no engine '{engine}'", hint="local or spark")
+    engine = engine_of(engine)
     frames = [not is_local(side) for side in (left, right)]
     if engine == "local" and any(frames):
         raise InputError("engine='local' does not read Spark DataFrames", hint="leave out engine, or pass df.toArrow()")

@@ -20,6 +20,7 @@ from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
 from eventide.lang import AnyQuery, SituationQuery, parse, write
 from eventide.metrics import of as metrics_of
+from eventide.plan.arguments import engine_of
 from eventide.plan.explain import explain, explain_situations
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
@@ -70,6 +71,7 @@ class Query:
         engine holds.
         """
         limit_bytes = None if memory_limit is None else local.size_bytes(memory_limit)
+        engine = engine_of(engine)
         events, inputs = plain_frame(events), {name: plain_frame(value) for name, value in inputs.items()}
         self._check_inputs(events, inputs, engine)
         if engine == "spark" or not all(is_local(value) for value in (events, *inputs.values())):
@@ -96,6 +98,7 @@ class Query:
 
     def explain(self, events: Any = None, *, engine: str | None = None, **inputs: Any) -> str:
         """The query as understood, the plan, the chosen operator and distribution, and why."""
+        engine = engine_of(engine)
         if events is None and not inputs:
             return self._explain(self.options, None, engine or "local")
         events, inputs = plain_frame(events), {name: plain_frame(value) for name, value in inputs.items()}
@@ -252,8 +255,6 @@ class Query:
         return open_source(events), self.options
 
     def _check_inputs(self, events: Any, inputs: dict[str, Any], engine: str | None) -> None:
-        if engine not in (None, "local", "spark"):
-            raise InputError(f"there is no engine '{engine}'", hint="local or spark")
         if (events is None) == (not inputs):
             raise InputError(
                 "run takes one input, or one per event type",

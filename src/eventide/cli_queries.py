@@ -16,6 +16,7 @@ from rich.console import Console
 from eventide import api, recognition
 from eventide.cli_texts import Inline, QueryFile, Text, read_query
 from eventide.errors import InputError
+from eventide.plan.arguments import engine_of
 from eventide.report import WRITERS, as_table, json_lines, write_rows
 from eventide.timeline import timeline as draw_timeline
 from eventide.whole_files import check_place
@@ -35,7 +36,10 @@ TsUnit = Annotated[str | None, typer.Option("--ts-unit", help="Unit of an intege
 TypeColumn = Annotated[str | None, typer.Option("--type", help="The column that holds the event type.")]
 PartitionBy = Annotated[str | None, typer.Option("--partition-by", help="The partition columns, with commas between.")]
 Sequence = Annotated[str | None, typer.Option("--sequence", help="The column that orders events of one time.")]
-Engine = Annotated[str, typer.Option(help="local or spark.")]
+CloseAtEnd = Annotated[
+    bool, typer.Option("--close-at-end", help="Return what is open when the events end, as if all time were over.")
+]
+Engine = Annotated[str, typer.Option(help="local (also called embedded) or spark.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the rows as JSON, one a line.")]
 Output = Annotated[Path | None, typer.Option("--output", help="Write the rows here (.parquet, .csv or .jsonl).")]
 Explain = Annotated[bool, typer.Option("--explain", help="Print the plan before running.")]
@@ -52,18 +56,19 @@ def run(
     type_column: TypeColumn = None,
     partition_by: PartitionBy = None,
     sequence: Sequence = None,
+    close_at_end: CloseAtEnd = False,
     engine: Engine = "local",
     output: Output = None,
     explain: Explain = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a query over files and print or write its rows."""
-    _check_run(engine, output)
+    engine = _check_run(engine, output)
     given = read_query(query_file, inline)
     if given.is_sql:
         hint = f"eventide sql {_shown(query_file)} --table {_EVENTS}={input_path}"
         raise InputError(f"{given.name} is SQL, and run takes a query", hint=hint)
-    query = api.query(given.text, **_options(ts, ts_unit, type_column, partition_by, sequence))
+    query = api.query(given.text, **_options(ts, ts_unit, type_column, partition_by, sequence, close_at_end))
     if explain:
         # Beside machine-readable rows, the plan goes where the messages go.
         print(query.explain(input_path, engine=engine), file=sys.stderr if as_json else sys.stdout)
@@ -85,7 +90,7 @@ def run_sql(
     as_json: AsJson = False,
 ) -> None:
     """Run a SQL statement with MATCH_RECOGNIZE over files and print or write its rows."""
-    _check_run(engine, output)
+    engine = _check_run(engine, output)
     paths = _named_paths(table)
     given = read_query(statement_file, inline)
     if explain:
@@ -108,15 +113,16 @@ def check(
     type_column: TypeColumn = None,
     partition_by: PartitionBy = None,
     sequence: Sequence = None,
+    close_at_end: CloseAtEnd = False,
     engine: Engine = "local",
 ) -> None:
     """Parse and plan a query or a SQL statement, and print the plan; nothing runs.
 
     Without events only the text is checked.
     """
-    _check_run(engine, None)
+    engine = _check_run(engine, None)
     given = read_query(query_file, inline)
-    options = _options(ts, ts_unit, type_column, partition_by, sequence)
+    options = _options(ts, ts_unit, type_column, partition_by, sequence, close_at_end)
     if not given.is_sql:
         if table:
             raise InputError("--table is for SQL statements", hint="--input names the events of a query")
@@ -136,6 +142,7 @@ def diagnose(
     type_column: TypeColumn = None,
     partition_by: PartitionBy = None,
     sequence: Sequence = None,
+    close_at_end: CloseAtEnd = False,
     partitions: Annotated[int, typer.Option(min=1, help="How many partitions to tell about.")] = 5,
 ) -> None:
     """Say why there is no match: per partition how far its events lead, and what failed.
@@ -143,7 +150,7 @@ def diagnose(
     A SQL statement must have one MATCH_RECOGNIZE over the table that --input stands for.
     """
     given = read_query(query_file, inline)
-    options = _options(ts, ts_unit, type_column, partition_by, sequence)
+    options = _options(ts, ts_unit, type_column, partition_by, sequence, close_at_end)
     with progress("looking for the longest partial matches"):
         if given.is_sql:
             _tables(given, input_path, None, options)
@@ -170,12 +177,13 @@ def timeline(
     type_column: TypeColumn = None,
     partition_by: PartitionBy = None,
     sequence: Sequence = None,
+    close_at_end: CloseAtEnd = False,
 ) -> None:
     """Draw the situations and matches of one partition as a page."""
     given = read_query(query_file, inline)
     if given.is_sql:
         raise InputError(f"{given.name} is SQL, and a timeline shows a query", hint="PATTERN ... in a query file")
-    query = api.query(given.text, **_options(ts, ts_unit, type_column, partition_by, sequence))
+    query = api.query(given.text, **_options(ts, ts_unit, type_column, partition_by, sequence, close_at_end))
     chosen = dict(_named(text, "--partition takes column=value", "--partition car_id=7") for text in partition or [])
     with progress("drawing"):
         draw_timeline(query=query, events=input_path, partition=chosen or None, values=values or [], path=output)
@@ -200,19 +208,26 @@ def progress(what: str) -> Iterator[None]:
 
 
 def _options(
-    ts: str | None, ts_unit: str | None, type_column: str | None, partition_by: str | None, sequence: str | None
+    ts: str | None,
+    ts_unit: str | None,
+    type_column: str | None,
+    partition_by: str | None,
+    sequence: str | None,
+    close_at_end: bool,
 ) -> dict[str, Any]:
-    """The options that were given."""
+    """The options that were given; a query may say so itself, so only what is asked for here is passed on."""
     columns = None if partition_by is None else [name.strip() for name in partition_by.split(",")]
     named = {"ts": ts, "ts_unit": ts_unit, "type": type_column, "partition_by": columns, "sequence": sequence}
+    named["close_at_end"] = True if close_at_end else None
     return {name: value for name, value in named.items() if value is not None}
 
 
-def _check_run(engine: str, output: Path | None) -> None:
-    if engine not in ("local", "spark"):
-        raise InputError(f"there is no engine '{engine}'", hint="local or spark")
+def _check_run(engine: str, output: Path | None) -> str:
+    """The engine that is meant."""
+    meant = engine_of(engine) or "local"
     if output is not None:
         check_place(output, tuple(WRITERS))
+    return meant
 
 
 def _shown(path: Path | None) -> str:

@@ -10,19 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.builder import Pattern, checked
-from eventide.engines.intake import microseconds
 from eventide.engines.local import run as local
 from eventide.engines.local.sources import is_local, open_source, plain_frame
-from eventide.errors import EventideError, UnsupportedError
+from eventide.errors import EventideError
 from eventide.operators.detection.spec import LAST_STEP, TIMED_OUT
 from eventide.plan.arguments import check_dict, names_of
-from eventide.plan.detection.lower import (
-    DetectionOptions,
-    check_stream,
-    is_bounded,
-    prepare_detection,
-    with_end,
-)
+from eventide.plan.detection.lower import DetectionOptions, check_stream, prepare_detection
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 
@@ -86,6 +79,7 @@ def detect(
         state_ttl=state_ttl,
         allowed_lateness=allowed_lateness,
         max_matches_per_partition=max_matches_per_partition,
+        close_at_end=close_at_end,
     )
     tree = checked(pattern, given.state_ttl).tree
     options = DetectionOptions(
@@ -100,18 +94,13 @@ def detect(
         state_ttl=given.state_ttl,
         allowed_lateness=given.allowed_lateness,
         max_matches=given.max_matches_per_partition,
+        close_at_end=given.close_at_end,
     )
     events = plain_frame(events)
     if not is_local(events):
-        return _detect_on_spark(events, pattern, options, close_at_end)
+        return _detect_on_spark(events, pattern, options)
     source = open_source(events)
-    source.hold()
-    physical = prepare_detection(tree, source.schema, options, engine="local")
-    if is_bounded(tree, options) and not close_at_end:
-        name = physical.intake.ts_column.replace('"', '""')
-        latest = source.connection.sql(f'SELECT max("{name}") AS ts FROM {source.sql}').to_arrow_table()
-        physical = _until(physical, latest.column(0))
-    rows = local.run(physical, source)[0]
+    rows = local.run(prepare_detection(tree, source.schema, options, engine="local"), source)[0]
     timed_out = rows.column(TIMED_OUT)
     return Detection(
         rows.filter(pc.invert(timed_out)).drop_columns([LAST_STEP, TIMED_OUT]),
@@ -120,21 +109,14 @@ def detect(
     )
 
 
-def _detect_on_spark(frame: Any, pattern: Pattern, options: DetectionOptions, close_at_end: bool) -> Detection:
+def _detect_on_spark(frame: Any, pattern: Pattern, options: DetectionOptions) -> Detection:
     from eventide.engines.spark.run import run_frame, run_late
-
-    if frame.isStreaming and close_at_end:
-        raise UnsupportedError("close_at_end needs an end, and a stream has none", hint="leave it out")
 
     def plan(schema: pa.Schema) -> Physical:
         physical = prepare_detection(pattern.tree, schema, options, engine="spark")
         if frame.isStreaming:
             check_stream(physical)
-            return physical
-        if not is_bounded(pattern.tree, options) or close_at_end:
-            return physical
-        name = physical.intake.ts_column.replace("`", "``")
-        return _until(physical, frame.selectExpr(f"max(`{name}`) AS ts").toArrow().column(0))
+        return physical
 
     rows = run_frame(frame, plan).rows
     return Detection(
@@ -142,12 +124,6 @@ def _detect_on_spark(frame: Any, pattern: Pattern, options: DetectionOptions, cl
         rows.where(TIMED_OUT).drop(TIMED_OUT),
         run_late(frame, plan) if frame.isStreaming else frame.limit(0),
     )
-
-
-def _until(physical: Physical, latest: pa.ChunkedArray) -> Physical:
-    """The plan with the time of the latest event as the end of time."""
-    end = microseconds(latest, physical.intake)[0].as_py() if len(latest) else None
-    return physical if end is None else with_end(physical, end)
 
 
 def _skip(skip: Any) -> tuple[str, str | None]:

@@ -17,7 +17,7 @@ from eventide.engines.local import run as local
 from eventide.engines.local.sources import is_local, open_source, plain_frame
 from eventide.errors import EventideError, InputError, did_you_mean
 from eventide.lang.durations import parse_time
-from eventide.plan.arguments import check_dict, names_of, wrong_argument
+from eventide.plan.arguments import check_dict, engine_of, names_of, wrong_argument
 from eventide.plan.intervals.explanation import LOCAL, SPARK, STREAM, explain_intervals
 from eventide.plan.intervals.lower import Deriving, Runs, Spans, about, prepare_intervals
 from eventide.plan.options import Options
@@ -45,6 +45,8 @@ def homogeneous(
     event begins another. Successive events are less than `within` apart. With `type`, a column, all events of a run
     have one type, and the result has it. `value` is an expression over the run, or several by name.
 
+    A run that is open when the input ends is not returned, unless `close_at_end=True`: another event might continue it.
+
     Options: `partition_by`, `ts`, `ts_unit`, `sequence`, `on_bad_event`, `allowed_lateness`; `engine="spark"` with
     `spark=` lets Spark tasks read the files of a path themselves. With `detected_at=True` rows say when they were
     decided, which a stream's always do; with `explain=True` a text says what would run, and where; with `late=True` the
@@ -52,7 +54,7 @@ def homogeneous(
 
     >>> import eventide as ev
     >>> temps = [{"ts": i, "temp": temp} for i, temp in enumerate([20, 36, 38, 30, 40])]
-    >>> ev.intervals.homogeneous(temps, "temp >= 35", value="avg(temp)", ts_unit="s").to_pylist()
+    >>> ev.intervals.homogeneous(temps, "temp >= 35", value="avg(temp)", ts_unit="s", close_at_end=True).to_pylist()
     [{'interval_start': 1, 'interval_end': 2, 'count': 2, 'value': 37.0}, \
 {'interval_start': 4, 'interval_end': 4, 'count': 1, 'value': 40.0}]
     """
@@ -76,7 +78,7 @@ def aggregate(events: Any, condition: str, **options: Any) -> Any:
     """As long as a condition on aggregates of the interval holds; the options are those of `homogeneous`.
 
     >>> import eventide as ev
-    >>> cars = [{"ts": i, "speed": speed} for i, speed in enumerate([40, 70, 68, 60, 90])]
+    >>> cars = [{"ts": i, "speed": speed} for i, speed in enumerate([40, 70, 68, 60, 90, 20])]
     >>> ev.intervals.aggregate(cars, "avg(speed) >= 67", value="avg(speed)", ts_unit="s").to_pylist()
     [{'interval_start': 1, 'interval_end': 2, 'count': 2, 'value': 69.0}, \
 {'interval_start': 4, 'interval_end': 4, 'count': 1, 'value': 90.0}]
@@ -103,7 +105,7 @@ def boundary(events: Any, expression: str, width: float, **options: Any) -> Any:
     """As long as the value stays between the same two multiples of `width`; the options are those of `homogeneous`.
 
     >>> import eventide as ev
-    >>> cars = [{"ts": i, "speed": speed} for i, speed in enumerate([41, 49, 50, 58, 61])]
+    >>> cars = [{"ts": i, "speed": speed} for i, speed in enumerate([41, 49, 50, 58, 61, 75])]
     >>> ev.intervals.boundary(cars, "speed", 10, value="floor(first(speed) / 10) * 10", ts_unit="s").to_pylist()
     [{'interval_start': 0, 'interval_end': 1, 'count': 2, 'value': 40}, \
 {'interval_start': 2, 'interval_end': 3, 'count': 2, 'value': 50}, \
@@ -218,7 +220,7 @@ def _values(value: object) -> tuple[tuple[str, str], ...]:
 
 # --- running ------------------------------------------------------------------------------------------------
 
-_OPTIONS = ("partition_by", "ts", "ts_unit", "sequence", "on_bad_event", "allowed_lateness")
+_OPTIONS = ("partition_by", "ts", "ts_unit", "sequence", "on_bad_event", "allowed_lateness", "close_at_end")
 _HOW = ("engine", "spark", "detected_at", "explain", "late")
 _OF_RUNS = ("occurrences", "within", "type")
 DROPPED = b"eventide.dropped_events"
@@ -248,9 +250,10 @@ def _run(
     if unknown:
         raise _no_option(unknown[0], deriving)
     options = Options.of(type=one_type, **given)
-    if engine not in (None, "local", "spark"):
-        raise InputError(f"there is no engine '{engine}'", hint="local or spark")
-
+    if options.close_at_end and isinstance(deriving.form, Spans):
+        message = "close_at_end closes runs of events: a start whose end has not come has no interval to return"
+        raise EventideError(message, hint="leave it out")
+    engine = engine_of(engine)
     for name, flag in (("detected_at", detected_at), ("explain", explain), ("late", late)):
         if not isinstance(flag, bool | None):
             raise wrong_argument(name, "True or False", flag, f"{name}=True")

@@ -145,6 +145,9 @@ def _statement(text: str, tables: Mapping[str, Any]) -> Statement:
     if not isinstance(text, str):
         raise EventideError(f"a statement is text, found {type(text).__name__}")
     for name, table in tables.items():
+        if name == "close_at_end" and isinstance(table, bool):
+            message = "MATCH_RECOGNIZE has no close_at_end: a match is made of rows, so the end leaves nothing open"
+            raise EventideError(message, hint="leave it out")
         if isinstance(table, bool | int | float):
             hint = f"{', '.join(_OPTIONS)} are options; all other names are tables"
             raise EventideError(f"ev.sql has no option '{name}'", hint=hint)

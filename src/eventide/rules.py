@@ -15,8 +15,9 @@ from eventide.engines.rules import Rule, Shared, plan_rule, share
 from eventide.engines.rules_run import check_rules, run_source
 from eventide.errors import EventideError, InputError, did_you_mean
 from eventide.plan.options import Options
+from eventide.plan.streams import no_end
 
-_OPTIONS = ("ts", "ts_unit", "sequence", "type", "partition_by", "allowed_lateness", "on_bad_event")
+_OPTIONS = ("ts", "ts_unit", "sequence", "type", "partition_by", "allowed_lateness", "on_bad_event", "close_at_end")
 
 
 class RuleSet:
@@ -92,6 +93,8 @@ class RuleSet:
         from eventide.engines.spark.rules_stream import run_batch, run_stream, warm_rules
         from eventide.engines.spark.types import input_schema
 
+        if events.isStreaming and Options.of(**self._options).close_at_end:
+            raise no_end()
         self._shared = share(input_schema(events), self._options, self._limits)
         rules = self._read()
         warm_rules(self._runnable(rules, self._shared), events.sparkSession)

@@ -181,7 +181,7 @@ def test_derived_intervals_are_related_as_they_come() -> None:
     events = [{"ts": i, "room": 1, "temp": temp, "smoke": smoke} for i, (temp, smoke) in enumerate(readings)]
     options = {"ts_unit": "s", "partition_by": "room"}
     hot = ev.intervals.homogeneous(events, "temp >= 35", **options)
-    smoke = ev.intervals.homogeneous(events, "smoke > 0", **options)
+    smoke = ev.intervals.homogeneous(events, "smoke > 0", close_at_end=True, **options)
     (row,) = ev.allen(hot, smoke, "overlaps | during", **options).to_pylist()
     assert row == {
         "room": 1,

@@ -37,6 +37,7 @@ class Case:
     steps: oracle.Pattern
     events: tuple[dict[str, Any], ...]
     skip: str | tuple[str, str] = "no_skip"
+    closes: bool = False  # the end of the events is the end of time
     features: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
@@ -47,12 +48,15 @@ class Case:
         return pa.Table.from_pylist(list(reversed(self.events)), schema=SCHEMA)
 
     def detect(self, events: Any) -> ev.Detection:
-        return ev.detect(events, self.built, partition_by="key", sequence="seq", ts="ts", ts_unit="s", skip=self.skip)
+        options: dict[str, Any] = {"partition_by": "key", "sequence": "seq", "ts": "ts", "ts_unit": "s"}
+        if self.closes:
+            options["close_at_end"] = True
+        return ev.detect(events, self.built, skip=self.skip, **options)
 
     def expected(self) -> tuple[Found, Found]:
         """Matches and timeouts, by the numbers of their events."""
         skip, step = (self.skip, None) if isinstance(self.skip, str) else self.skip
-        end_time = max((event["ts"] for event in self.events), default=0)
+        end_time = 10**9 if self.closes else max((event["ts"] for event in self.events), default=0)
         totals: tuple[Found, Found] = (Counter(), Counter())
         for key in sorted({event["key"] for event in self.events}):
             mine = [event for event in self.events if event["key"] == key]
@@ -137,10 +141,44 @@ class _Names:
         return f"s{len(self.taking)}"
 
 
-def _condition(draw: st.DrawFn, names: _Names) -> tuple[str, oracle.Condition]:
+def _about_own(name: str) -> dict[str, oracle.Condition]:
+    """Conditions of a step that name itself: the event that is tested is the last of its events."""
+
+    def rises(e: oracle.Event, b: oracle.Bound) -> bool:
+        before = _last(b[name][:-1])
+        return before is None or (e["x"] is not None and e["x"] > before)
+
+    def as_first(e: oracle.Event, b: oracle.Bound) -> bool:
+        first = b[name][0]["x"]
+        return e["x"] is not None and first is not None and e["x"] >= first
+
+    def as_second(e: oracle.Event, b: oracle.Bound) -> bool:
+        second = b[name][1]["x"] if len(b[name]) > 1 else None
+        return second is None or e["x"] == second
+
+    def is_least(e: oracle.Event, b: oracle.Bound) -> bool:
+        return e["x"] is not None and e["x"] == min(s["x"] for s in b[name] if s["x"] is not None)
+
+    return {
+        f"{name}.kind = 'a'": CONDITIONS["kind = 'a'"],
+        f"{name}.x > 1 AND last({name}.kind) <> 'b'": lambda e, b: bool(e["x"] and e["x"] > 1) and e["kind"] != "b",
+        f"last({name}.x, 1) IS NULL OR {name}.x > last({name}.x, 1)": rises,
+        f"x >= first({name}.x)": as_first,
+        f"first({name}.x, 1) IS NULL OR x = first({name}.x, 1)": as_second,
+        f"coalesce(sum({name}.x), 0) < 4": lambda e, b: sum(s["x"] or 0 for s in b[name]) < 4,
+        f"count({name}.*) + count({name}.x) <= 3": lambda e, b: (
+            len(b[name]) + sum(s["x"] is not None for s in b[name]) <= 3
+        ),
+        f"{name}.x = min({name}.x)": is_least,
+    }
+
+
+def _condition(draw: st.DrawFn, names: _Names, own: str) -> tuple[str, oracle.Condition]:
     known = dict(CONDITIONS)
     if names.taking and draw(st.integers(0, 5)) == 0:
         known = _about(draw(st.sampled_from(names.taking)))
+    elif draw(st.integers(0, 4)) == 0:
+        known = _about_own(own)
     text = draw(st.sampled_from(list(known)))
     return text, known[text]
 
@@ -152,8 +190,9 @@ def _draw_steps(draw: st.DrawFn, names: _Names, depth: int) -> _Both:
             break
         link = "begin" if not both.steps else draw(st.sampled_from(LINKS))
         if link.startswith("not"):
-            text, holds = _condition(draw, names)
-            both.add(link, (f"n{depth}{names.left}{i}", text), oracle.Step("", link, holds))
+            absent = f"n{depth}{names.left}{i}"
+            text, holds = _condition(draw, names, absent)
+            both.add(link, (absent, text), oracle.Step(absent, link, holds))
             names.left -= 1
             continue
         is_added = False
@@ -165,8 +204,8 @@ def _draw_steps(draw: st.DrawFn, names: _Names, depth: int) -> _Both:
                 is_added = both.add(link, (inner.built,), oracle.Step("", link, group=tuple(inner.steps)))
             names.taking = names.taking if is_added else known
         if not is_added:
-            text, holds = _condition(draw, names)
             name = names.new()
+            text, holds = _condition(draw, names, name)
             both.add(link, (name, text), oracle.Step(name, link, holds))
             names.taking.append(name)
         _draw_modifiers(draw, both)
@@ -194,8 +233,10 @@ def _draw_modifiers(draw: st.DrawFn, both: _Both) -> None:
     if draw(st.integers(0, 2)) == 0:
         both.modify("greedy", greedy=True)
     if draw(st.integers(0, 3)) == 0:
-        until = draw(st.sampled_from(UNTIL))
-        both.modify("until", until, until=CONDITIONS[until])
+        own = both.steps[-1].name
+        known = CONDITIONS | (_about_own(own) if own else {})
+        until = draw(st.sampled_from([*UNTIL, *([f"coalesce(sum({own}.x), 0) < 4"] if own else [])]))
+        both.modify("until", until, until=known[until])
 
 
 def _features(steps: tuple[oracle.Step, ...], depth: int = 0) -> Iterator[str]:
@@ -230,4 +271,5 @@ def cases(draw: st.DrawFn, *, most: int = 7) -> Case:
     features = [*_features(steps), skip if isinstance(skip, str) else skip[0]]
     features += ["within"] if window is not None else []
     features += ["within events"] if gap is not None else []
-    return Case(built, oracle.Pattern(steps, window, gap), draw(events(most)), skip, tuple(features))
+    closes = draw(st.integers(0, 3)) == 0
+    return Case(built, oracle.Pattern(steps, window, gap), draw(events(most)), skip, closes, tuple(features))

@@ -55,7 +55,8 @@ def test_a_match_has_the_same_id_in_every_run_and_another_one_for_other_events()
 
 
 def test_measures_stand_instead_of_the_steps() -> None:
-    pattern = begin("down", "down.price IS NULL OR price < down.price").one_or_more().consecutive().next("up")
+    falls = "last(down.price, 1) IS NULL OR price < last(down.price, 1)"
+    pattern = begin("down", falls).one_or_more().consecutive().next("up")
     select = {"n": "count(down.*)", "low": "min(down.price)", "rise": "up.price - last(down.price)", "all": "count(*)"}
     rows = ev.detect(ticks(5, 4, 2, 9), pattern, ts_unit="s", skip="past_last", select=select).matches.to_pylist()
     assert [{name: row[name] for name in select} for row in rows] == [
@@ -113,9 +114,11 @@ _BOUND: dict[str, oracle.Condition] = {
     "price > a.price OR (price > avg(a.price) AND count(a.*) > 2)": lambda e, b: (
         e["price"] > _last(b["a"]) or (e["price"] > sum(x["price"] for x in b["a"]) / len(b["a"]) and len(b["a"]) > 2)
     ),
-    "price = last(a.price, 1) OR upper(kind) = first(a.kind) AND coalesce(b.price, 5) = sum(a.price)": lambda e, b: (
-        e["price"] == _last(b["a"], 1)
-        or (e["kind"].upper() == b["a"][0]["kind"] and sum(x["price"] for x in b["a"]) == 5)
+    "price = last(a.price, 1) OR upper(kind) = first(a.kind) AND coalesce(last(b.price, 1), 5) = sum(a.price)": (
+        lambda e, b: (
+            e["price"] == _last(b["a"], 1)
+            or (e["kind"].upper() == b["a"][0]["kind"] and sum(x["price"] for x in b["a"]) == 5)
+        )
     ),
     "price = first(a.price, 1)": lambda e, b: len(b["a"]) > 1 and e["price"] == b["a"][1]["price"],
 }
@@ -133,6 +136,51 @@ def test_conditions_look_at_the_events_so_far(condition: str) -> None:
     wanted = [{name: [events[i]["price"] for step, i in match if step == name] for name in "ab"} for match in matches]
     assert sorted(map(str, taken(rows))) == sorted(map(str, wanted))
     assert wanted
+
+
+@pytest.mark.parametrize(
+    ("condition", "falls"),
+    [
+        ("fall.price < 5", [[3, 4, 1], [4, 1], [1]]),
+        ("last(fall.price, 1) IS NULL OR fall.price < last(fall.price, 1)", [[5, 3, 1], [3, 1], [4, 1], [1]]),
+        ("fall.price <= first(fall.price)", [[5, 3, 4, 1], [3, 1], [4, 1], [1]]),
+        ("sum(fall.price) <= 8 AND fall.price < 9", [[3, 4, 1], [4, 1], [1]]),
+        ("count(fall.*) <= 2 AND price < 9", [[4, 1], [1]]),
+        ("fall.price = min(fall.price) AND price < 9", [[5, 3, 1], [3, 1], [4, 1], [1]]),
+    ],
+)
+def test_a_steps_own_name_is_the_event_that_is_tested(condition: str, falls: list[list[int]]) -> None:
+    pattern = begin("fall", condition).one_or_more().greedy().next("rise", "rise.price = 9")
+    rows = ev.detect(ticks(5, 3, 4, 1, 9), pattern, ts_unit="s").matches
+    assert [row["fall"] for row in taken(rows)] == falls
+
+
+def test_a_single_step_may_be_written_as_in_match_recognize() -> None:
+    events = [{"ts": 0, "kind": "A", "x": 1}, {"ts": 1, "kind": "B", "x": 5}]
+    pattern = begin("a", "a.kind = 'A'").followed_by("b", "b.kind = 'B' AND b.x > a.x")
+    assert ev.detect(events, pattern, ts_unit="s").matches.num_rows == 1
+    assert pattern.diagnose(events, ts_unit="s").table["matched"].to_pylist() == [True]
+    rows = ev.sql(
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES count(*) AS n PATTERN (A B) "
+        "DEFINE A AS A.kind = 'A', B AS B.kind = 'B' AND B.x > A.x)",
+        t=events,
+    )
+    assert rows.num_rows == 1
+
+
+def test_a_step_that_must_not_occur_may_name_the_event_that_is_tested() -> None:
+    for name in ("x", '"no_more"'):
+        absent = begin("a", "price = 1").not_followed_by(name.strip('"'), f"{name}.price > a.price")
+        pattern = absent.followed_by("b", "price = 0")
+        assert ev.detect(ticks(1, 2, 0), pattern, ts_unit="s").matches.num_rows == 0
+        assert ev.detect(ticks(1, 1, 0), pattern, ts_unit="s").matches.num_rows == 2
+
+
+def test_until_is_a_condition_of_its_step() -> None:
+    pattern = begin("a", "price < 9").one_or_more().consecutive().until("sum(a.price) > 6").next("b", "b.price = 9")
+    for prices, loops in (((3, 2, 1, 9), [[3, 2, 1], [2, 1], [1]]), ((5, 2, 9), [[2]])):
+        rows = ev.detect(ticks(*prices), pattern, ts_unit="s").matches
+        assert [row["a"] for row in taken(rows)] == loops
 
 
 @pytest.mark.parametrize("case", cases()[::4], ids=[case["id"] for case in cases()[::4]])

@@ -73,7 +73,7 @@ def diagnosed(pattern: ev.Pattern, letters: str) -> dict[str, Any]:
             "abbcb",
             (3, "b", "contiguity", "next('b')", 4),
         ),
-        (begin.next("b", "kind = 'a' AND x > b.x + 5").times(2), "aaa", (1, "b", "condition", "x > b.x + 5", 1)),
+        (begin.next("b", "b.x > 5").times(2), "aaa", (1, "b", "condition", "b.x > 5", 1)),
         # groups
         (
             begin.next(ev.Pattern.begin("b", "kind = 'a'").next("c", "x > 100")),

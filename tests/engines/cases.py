@@ -146,7 +146,8 @@ def cases(draw: st.DrawFn, *, max_per_group: int = 10, groups: list[Any] | None 
     within = draw(st.sampled_from([9, 5, 3, 2, 1] if stream else [None, 9, 5, 3, 2, 1]))
     slide = draw(st.sampled_from([None, None, 1, 2, 3])) if within is not None else None
     slide = min(slide, within) if slide is not None and within is not None else None
-    ties = draw(st.sampled_from(["strict", "strict", "sequence"]))
+    said = draw(st.sampled_from(["strict", "strict", "sequence", None]))
+    ties = said or "sequence"  # naming a sequence says so
     defined = draw(st.booleans())
     where: list[str] = []
     predicates: list[Any] = []
@@ -187,7 +188,9 @@ def cases(draw: st.DrawFn, *, max_per_group: int = 10, groups: list[Any] | None 
     returned = [*(f"{name}.id" for name in names), f"{names[0]}.x + {names[-1]}.x AS total"]
     lines.append("RETURN " + ", ".join(returned))
     integer_time = draw(st.booleans())
-    options: dict[str, Any] = {"ts": "ts", "ties": ties, "sequence": "id"}
+    options: dict[str, Any] = {"ts": "ts", "sequence": "id"}
+    if said is not None:
+        options["ties"] = said
     if integer_time:
         options["ts_unit"] = "s"
     if not defined:

@@ -224,8 +224,10 @@ def pattern_cases(
     within = draw(st.sampled_from([9, 5, 3, 2] if bounded else [None, 9, 5, 3, 2, 1]))
     slide = draw(st.sampled_from([None, None, 1, 2, 3])) if within is not None else None
     slide = None if slide is None or within is None else min(slide, within)
-    ties = draw(st.sampled_from(["strict", "strict", "sequence"]))
+    said = draw(st.sampled_from(["strict", "strict", "sequence", None]))
+    ties = said or "sequence"  # naming a sequence says so
     min_length = draw(st.sampled_from([None, None, None, 2]))
+    closes = not bounded and draw(st.booleans())
     where: list[str] = []
     predicates: list[Any] = []
     features = [strategy, *sorted({type(node).__name__ for node in nodes(pattern, negated=True)})]
@@ -271,7 +273,13 @@ def pattern_cases(
         predicates=predicates,
         min_length=min_length or 1,
         ties=ties,
+        # On a stream an event far away decides everything.
+        close_at_end=closes or bounded,
     )
     drawn = draw(events(max_per_group, [1, None] if groups is None else groups))
-    options = {"ts": "ts", "ties": ties, "sequence": "id", "type": "kind"}
+    options: dict[str, Any] = {"ts": "ts", "sequence": "id", "type": "kind"}
+    if said is not None:
+        options["ties"] = said
+    if closes:
+        options["close_at_end"] = True
     return PatternCase("\n".join(lines), options, oracle, drawn, tuple(returned), tuple(features))

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
 import eventide as ev
+from tests.engines.cases import EPOCH_US, SECOND
 from tests.engines.pattern_cases import ALL, PatternCase, pattern_cases
 from tests.engines.test_same_rows import run_case_as_stream
+from tests.micro_batches import Stream
 
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
@@ -46,6 +48,19 @@ def test_a_pattern_returns_the_oracles_rows(case: PatternCase) -> None:
 @given(pattern_cases(kinds=[*ALL, "and"], max_per_group=6))
 def test_a_pattern_with_and_returns_the_oracles_rows(case: PatternCase) -> None:
     check(case, run(case))
+
+
+@settings(max_examples=200 if WITHOUT_JIT else 3, **QUICK)
+@given(pattern_cases(kinds=PLAIN, bounded=True))
+def test_a_batch_returns_what_a_stream_has_returned_when_its_watermark_reaches_the_latest_event(
+    case: PatternCase,
+) -> None:
+    table = case.table()
+    assume(table.num_rows)
+    rows = run(case)
+    stream = Stream(ev.query(case.text, **case.options).plan(table.schema))
+    stream.step(table, EPOCH_US + max(event["ts"] for event in case.events) * SECOND)
+    assert case.found(pa.Table.from_pylist(stream.rows, schema=rows.schema)) == case.found(rows)
 
 
 @pytest.mark.spark

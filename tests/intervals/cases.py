@@ -14,11 +14,21 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 import eventide as ev
+from eventide.plan.ending import with_end
 from eventide.plan.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from tests.drawn import drawn_rows
-from tests.oracle.intervals import Conjunct, Event, detected_at, heterogeneous, homogeneous, ordered, partitions
+from tests.oracle.intervals import (
+    Conjunct,
+    Event,
+    detected_at,
+    heterogeneous,
+    homogeneous,
+    is_over,
+    ordered,
+    partitions,
+)
 
 SCHEMA = pa.schema(
     [
@@ -149,6 +159,7 @@ class Case:
     gap: int | None = None
     partition: bool = True
     sequence: bool = True
+    closes: bool = False  # the end of the input is the end of time
 
     def table(self) -> pa.Table:
         return pa.Table.from_pylist(list(self.events), schema=SCHEMA)
@@ -156,7 +167,9 @@ class Case:
     @property
     def options(self) -> dict[str, Any]:
         sequence = {"sequence": "seq"} if self.sequence else {}
-        return {"ts": "ts", "ts_unit": "s", **({"partition_by": "key"} if self.partition else {}), **sequence}
+        closing = {"close_at_end": True} if self.closes else {}
+        keys = {"partition_by": "key"} if self.partition else {}
+        return {"ts": "ts", "ts_unit": "s", **keys, **sequence, **closing}
 
     @property
     def named(self) -> dict[str, str]:
@@ -182,7 +195,12 @@ class Case:
             start, end, *exclude = self.conditions
             form = Spans(start, end, tuple(exclude))
         deriving = Deriving(form, tuple(self.named.items()))
-        return prepare_intervals(deriving, SCHEMA, Options.of(**{**self.options, **options}), detects=detects)
+        made = prepare_intervals(deriving, SCHEMA, Options.of(**{**self.options, **options}), detects=detects)
+        return with_end(made, self.latest * SECOND_US) if made.needs_end else made
+
+    @property
+    def latest(self) -> int:
+        return max((event["ts"] for event in self.events), default=0)
 
     def expected(self, detects: bool = False) -> Found:
         """By the oracle, with the instants that decide if asked for."""
@@ -195,13 +213,17 @@ class Case:
                 key = [interval[0]["key"]] if self.partition else []
                 values = [VALUES[text](interval) for text in self.values]
                 row = (*key, interval[0]["ts"], interval[-1]["ts"], len(interval), *values)
-                rows.append((*row, self._detected(lined, interval)) if detects else row)
+                if self.closes or self._is_over(lined, interval):
+                    rows.append((*row, self._detected(lined, interval)) if detects else row)
         return in_order(rows)
 
     def _detected(self, lined: list[Event], interval: list[Event]) -> int | None:
         if not self.is_run:
             return int(interval[-1]["ts"])
         return detected_at(lined, interval, self.maximum, self.gap)
+
+    def _is_over(self, lined: list[Event], interval: list[Event]) -> bool:
+        return not self.is_run or is_over(lined, interval, self.maximum, self.gap, self.latest)
 
     def _intervals(self, events: list[Event]) -> list[list[Event]]:
         if self.is_run:
@@ -253,6 +275,7 @@ def runs(draw: Any) -> Case:
         minimum,
         draw(st.sampled_from([None, None, minimum, minimum + 1])),
         draw(st.sampled_from([None, 1, 2, 5])),
+        draw(st.booleans()),
         draw(st.booleans()),
         draw(st.booleans()),
     )

@@ -24,6 +24,7 @@ def test_the_text_names_the_derivation_the_columns_and_what_is_kept() -> None:
     assert shown == ["  interval_start", "  interval_end", "  count", "  value", "  detected_at"]
     assert "its first and last event, 1 with extreme values" in text
     assert "decided     with event 5, or with the event that breaks it, or 5 seconds after its last event" in text
+    assert "at the end  what is still open when the input ends is not returned" in text
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ def temps(*values: float | None, key: Any = None) -> Events:
 
 
 def derive(events: Any, condition: str, **options: Any) -> list[tuple[Any, ...]]:
-    found = ev.intervals.homogeneous(events, condition, **{"ts_unit": "s", **options})
+    """Whatever the end of the input leaves open is closed, unless a test says otherwise."""
+    found = ev.intervals.homogeneous(events, condition, **{"ts_unit": "s", "close_at_end": True, **options})
     return [tuple(row.values()) for row in found.to_pylist()]
 
 
@@ -114,8 +115,28 @@ def test_without_a_sequence_ties_are_ordered_by_the_columns_that_are_read() -> N
     assert derive(events, "temp >= 35") == derive(events[::-1], "temp >= 35") == [(1, 2, 2)]
 
 
-def test_an_open_run_is_closed_by_the_end_of_bounded_input() -> None:
-    assert derive(temps(30, 36), "temp >= 35") == [(1, 1, 1)]
+def test_a_run_that_is_open_at_the_end_of_bounded_input_is_returned_on_request() -> None:
+    assert derive(temps(36, 30, 36), "temp >= 35", close_at_end=False) == [(0, 0, 1)]
+    assert derive(temps(36, 30, 36), "temp >= 35", close_at_end=True) == [(0, 0, 1), (2, 2, 1)]
+
+
+def test_a_gap_ends_a_run_once_the_latest_event_of_all_partitions_is_as_late() -> None:
+    events = [{"ts": 0, "temp": 36, "key": "a"}, {"ts": 4, "temp": 0, "key": "b"}]
+    options: dict[str, Any] = {"partition_by": "key", "close_at_end": False}
+    assert derive(events, "temp >= 35", within="4 seconds", **options) == [("a", 0, 0, 1)]
+    assert derive(events, "temp >= 35", within="5 seconds", **options) == []
+
+
+def test_the_instant_before_the_end_of_a_gap_is_its_last() -> None:
+    events = [{"ts": 0, "temp": 36, "key": "a"}, {"ts": 3, "temp": 0, "key": "b"}]
+    options: dict[str, Any] = {"partition_by": "key", "close_at_end": False, "ts_unit": "us"}
+    assert derive(events, "temp >= 35", within=timedelta(microseconds=4), **options) == [("a", 0, 0, 1)]
+    assert derive(events, "temp >= 35", within=timedelta(microseconds=5), **options) == []
+
+
+def test_a_start_without_an_end_has_nothing_that_the_end_of_the_input_could_close() -> None:
+    with pytest.raises(ev.EventideError, match="close_at_end closes runs of events"):
+        ev.intervals.heterogeneous(temps(1), start="temp > 0", end="temp < 0", ts_unit="s", close_at_end=True)
 
 
 def test_no_event_gives_no_interval_and_the_columns_are_there() -> None:
@@ -142,7 +163,7 @@ def test_a_value_is_an_expression_over_the_events_of_the_interval() -> None:
         "last": "x",
         "constant": "7",
     }
-    found = ev.intervals.homogeneous(events, "name <> 'z'", value=value, ts_unit="s").to_pylist()
+    found = ev.intervals.homogeneous(events, "name <> 'z'", value=value, ts_unit="s", close_at_end=True).to_pylist()
     assert found == [
         {"interval_start": 0, "interval_end": 3, "count": 4, "n": 3, "low": "a", "high": "d", "mean": 8.0}
         | {"ends": "bd", "last": 2, "constant": 7}
@@ -169,7 +190,7 @@ def test_values_have_the_types_of_spark() -> None:
         "all": "bool_and(ok)",
         "any": "bool_or(ok)",
     }
-    found = ev.intervals.homogeneous(table, "small > 0", value=value, ts_unit="s")
+    found = ev.intervals.homogeneous(table, "small > 0", value=value, ts_unit="s", close_at_end=True)
     assert found.schema.field("small").type == pa.int16()
     assert found.schema.field("interval_start").type == pa.int32()
     assert found.schema.field("total").type == pa.decimal128(18, 2)
@@ -188,12 +209,10 @@ def test_values_have_the_types_of_spark() -> None:
 def test_nan_is_the_greatest_value() -> None:
     nan = float("nan")
     events = temps(nan, 1.0, nan, 0.5)
-    (row,) = ev.intervals.homogeneous(
-        events, "true", value={"low": "min(temp)", "n": "count(temp)"}, ts_unit="s"
-    ).to_pylist()
-    assert row["low"] == 0.5 and row["n"] == 4
-    (row,) = ev.intervals.homogeneous(events, "true", value="max(temp)", ts_unit="s").to_pylist()
-    assert row["value"] != row["value"]
+    ((*_, low, n),) = derive(events, "true", value={"low": "min(temp)", "n": "count(temp)"})
+    assert low == 0.5 and n == 4
+    ((*_, greatest),) = derive(events, "true", value="max(temp)")
+    assert greatest != greatest
 
 
 def test_a_sum_that_leaves_the_range_of_its_type_is_an_error() -> None:
@@ -221,7 +240,7 @@ def test_a_deviation_is_exact_where_squares_are_large() -> None:
 
 
 def frame(name: str, *arguments: Any, **options: Any) -> list[tuple[Any, ...]]:
-    found = getattr(ev.intervals, name)(*arguments, **{"ts_unit": "s", **options})
+    found = getattr(ev.intervals, name)(*arguments, **{"ts_unit": "s", "close_at_end": True, **options})
     return [tuple(row.values()) for row in found.to_pylist()]
 
 
@@ -307,7 +326,8 @@ def test_times_come_back_as_they_came() -> None:
     at = datetime(2024, 5, 1, 12, 0, tzinfo=UTC)
     for dtype in (pa.timestamp("ns", "Europe/Berlin"), pa.timestamp("ms", "UTC"), pa.date32()):
         times = pa.array([at, at + timedelta(days=1)], pa.timestamp("us", "UTC")).cast(dtype)
-        found = ev.intervals.homogeneous(pa.table({"day": times, "x": [1, 2]}), "x > 0", ts="day", within="2 days")
+        table = pa.table({"day": times, "x": [1, 2]})
+        found = ev.intervals.homogeneous(table, "x > 0", ts="day", within="2 days", close_at_end=True)
         assert found.column("interval_start").to_pylist() == [times[0].as_py()]
         assert found.column("interval_end").to_pylist() == [times[1].as_py()]
         assert found.schema.field("interval_end").type == dtype

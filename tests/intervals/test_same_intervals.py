@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -87,7 +88,7 @@ def test_each_condition_alone(condition: str) -> None:
     events = tuple(
         {"seq": i, "ts": i, "key": 0, "kind": "aabbac"[i % 6], "x": x, "y": y} for i, (x, y) in enumerate(values)
     )
-    case = Case(events, (condition,), (), True)
+    case = Case(events, (condition,), (), True, closes=True)
     assert case.expected()
     check(case, case.derive(case.table()).to_pylist())
 
@@ -127,6 +128,7 @@ def test_files_read_by_spark_tasks_give_the_intervals_of_the_oracle(
 def test_a_stream_gives_the_intervals_that_are_decided(spark: Any, tmp_path_factory: Any, case: Case) -> None:
     """A last event far away in each partition breaks what is open; it begins nothing itself: it has no values."""
     assume(case.events and case.is_run)
+    case = replace(case, closes=False)
     base = tmp_path_factory.mktemp("stream")
     shifted = [{**event, "ts": event["ts"] + 1_600_000_000} for event in case.events]
     latest = max(event["ts"] for event in shifted) + 1000

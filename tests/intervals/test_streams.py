@@ -17,8 +17,8 @@ SCHEMA = pa.schema([("ts", pa.int64()), ("key", pa.string()), ("temp", pa.float6
 HOT = Runs("temp >= 35", 2, 4, 10 * SECOND_US)
 
 
-def open_stream(form: Runs | Spans, **values: str) -> Stream:
-    options = Options.of(ts="ts", ts_unit="s", partition_by="key")
+def open_stream(form: Runs | Spans, close_at_end: bool = False, **values: str) -> Stream:
+    options = Options.of(ts="ts", ts_unit="s", partition_by="key", close_at_end=close_at_end)
     return Stream(prepare_intervals(Deriving(form, tuple(values.items())), SCHEMA, options))
 
 
@@ -102,10 +102,11 @@ def test_a_span_waits_for_its_end_and_an_excluded_event_forgets_it() -> None:
     assert step(stream, [(4, "b", -1)], 4) == [] and stream.finish() == []
 
 
-def test_the_end_of_the_input_closes_runs_and_no_spans() -> None:
-    stream = open_stream(Runs("temp >= 35"))
+@pytest.mark.parametrize(("closes", "found"), [(True, [("a", 1, 1, 1)]), (False, [])])
+def test_the_end_of_the_input_closes_runs_on_request_and_no_spans(closes: bool, found: Any) -> None:
+    stream = open_stream(Runs("temp >= 35"), close_at_end=closes)
     step(stream, [(1, "a", 36)], 1)
-    assert [tuple(row.values()) for row in stream.finish()] == [("a", 1, 1, 1)]
+    assert [tuple(row.values()) for row in stream.finish()] == found
     stream = open_stream(Spans("temp > 50", "temp < 0"))
     step(stream, [(1, "a", 60)], 1)
     assert stream.finish() == []

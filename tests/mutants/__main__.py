@@ -22,6 +22,7 @@ from tests.mutants.generators import GENERATORS
 from tests.mutants.intervals import INTERVALS
 from tests.mutants.kafka import KAFKA
 from tests.mutants.live_view import LIVE_VIEW
+from tests.mutants.meaning import MEANING
 from tests.mutants.metrics import METRICS
 from tests.mutants.mutant import Mutant
 from tests.mutants.overlaps import OVERLAPS
@@ -42,6 +43,7 @@ MUTANTS = (
     *EVENTS,
     *OVERLAPS,
     *PATTERNS,
+    *MEANING,
     *ROWS,
     *DETECTION,
     *DIAGNOSIS,

@@ -234,15 +234,15 @@ DETECTION = (
     Mutant(
         "builder: sums of earlier events take those of other steps",
         CONDITIONS,
-        'f"    if ({wanted}) and cols[2][{index}, row]:"',
-        'f"    if cols[2][{index}, row]:"',
+        'f"    if ({wanted}) and cols[2][{fold.index}, row]:"',
+        'f"    if cols[2][{fold.index}, row]:"',
         SUMS,
     ),
     Mutant(
         "builder: a sum begins with its second value",
         CONDITIONS,
-        "x{k} = y{k} if n{k} == 0 else ({combine})",
-        "x{k} = ({combine}) if n{k} == 1 else y{k}",
+        "x{k} = y{k} if n{k} == 0 else ({_combined(fold.function, array, f'x{k}', f'y{k}')})",
+        "x{k} = ({_combined(fold.function, array, f'x{k}', f'y{k}')}) if n{k} == 1 else y{k}",
         BOUND,
     ),
     Mutant(

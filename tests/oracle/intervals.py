@@ -80,6 +80,12 @@ def detected_at(events: Sequence[Event], run: Sequence[Event], maximum: int | No
     return min([*following, *([] if gap is None else [last["ts"] + gap])], default=None)
 
 
+def is_over(events: Sequence[Event], run: Sequence[Event], maximum: int | None, gap: int | None, latest: int) -> bool:
+    """Whether a run is over for certain when the latest event of all partitions has been seen."""
+    decided = detected_at(events, run, maximum, gap)
+    return decided is not None and decided <= latest
+
+
 def heterogeneous(
     events: Sequence[Event],
     start: Callable[[Event], bool | None],

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.oracle.chains import Search, by_binding, find, is_whole
+from tests.oracle.ending import is_over
 from tests.oracle.events import Event
 from tests.oracle.query import Query, check_query
 from tests.oracle.scope import scopes
@@ -40,10 +41,12 @@ def matches(query: Query, events: Sequence[Event]) -> list[Match]:
     """
     check_query(query)
     result = []
+    latest = max((event.ts for event in events), default=0)
     for scope in scopes(query, events):
         search = Search(query, scope, query.strategy, by_binding)
         for binding, ways in sorted(find(search, query.pattern).items(), key=lambda item: _order(item[0])):
-            if len(binding) >= query.min_length and any(is_whole(search, way) for way in ways):
+            decided = [way for way in ways if query.close_at_end or is_over(query, scope, way, latest)]
+            if len(binding) >= query.min_length and any(is_whole(search, way) for way in decided):
                 indices = tuple((symbol, scope.indices[position]) for symbol, position in binding)
                 result.append(Match(indices, scope.partition, *(scope.window or (None, None))))
     return result

@@ -71,6 +71,7 @@ class Query:
     min_length: int = 1
     ties: Literal["strict", "sequence"] = "strict"
     types: Mapping[str, Callable[[Event], Truth]] = field(default_factory=dict)
+    close_at_end: bool = True  # the end of the events is the end of time; of matches alone
 
 
 def null_if_null(fn: Callable[..., Truth]) -> Callable[..., Truth]:

@@ -108,6 +108,21 @@ def test_nothing_is_said_in_the_text_and_in_the_call(text: str, given: dict[str,
     assert text[caught.value.start :].startswith(next(iter(given)))
 
 
+@pytest.mark.parametrize(
+    ("text", "given", "ties"),
+    [
+        ("PATTERN A", {}, "strict"),
+        ("PATTERN A", {"sequence": "n"}, "sequence"),
+        ("PATTERN A OPTIONS (sequence = 'n')", {}, "sequence"),
+        ("PATTERN A OPTIONS (sequence = 'n', ties = 'strict')", {}, "strict"),
+        ("PATTERN A OPTIONS (ties = 'strict')", {"sequence": "n"}, "strict"),
+        ("PATTERN A", {"ties": "sequence"}, "sequence"),
+    ],
+)
+def test_naming_a_sequence_orders_ties_unless_it_is_said_otherwise(text: str, given: dict[str, Any], ties: str) -> None:
+    assert Options.for_query(parse(text), **given).ties == ties
+
+
 def test_partition_columns_stand_in_one_place() -> None:
     with pytest.raises(QueryError, match="the partition columns are given twice"):
         Options.for_query(parse("PATTERN A PARTITION BY user"), partition_by="user")

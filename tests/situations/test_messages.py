@@ -272,10 +272,9 @@ def test_an_option_in_the_text_is_underlined() -> None:
     check(text, "a situation query has no match_id", "match_id = true", "leave out match_id")
 
 
-@pytest.mark.parametrize("name", ["possible", "close_at_end"])
-def test_options_of_situations_are_refused_elsewhere(name: str) -> None:
-    error = error_of("PATTERN SEQ(A, B)", **{name: True})
-    assert error.message == f"{name} is for situation queries, and this pattern has no relation such as 'before'"
+def test_an_option_of_situations_is_refused_elsewhere() -> None:
+    error = error_of("PATTERN SEQ(A, B)", possible=True)
+    assert error.message == "possible is for situation queries, and this pattern has no relation such as 'before'"
 
 
 def test_calls_that_situations_do_not_have_are_refused() -> None:

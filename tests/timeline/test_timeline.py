@@ -234,7 +234,8 @@ def test_a_table_of_intervals_can_be_one_partition_with_its_events() -> None:
 
 
 def test_derived_intervals_are_shown_as_they_are() -> None:
-    found = ev.intervals.homogeneous(EVENTS, "speed > 70", partition_by="car_id", ts="ts", ts_unit="s")
+    options = {"partition_by": "car_id", "ts": "ts", "ts_unit": "s", "close_at_end": True}
+    found = ev.intervals.homogeneous(EVENTS, "speed > 70", **options)
     chart = ev.timeline(found, lane="car_id", ts_unit="s").chart
     assert [(lane.name, intervals(lane)) for lane in chart.lanes] == [("7", [(20, 39)]), ("8", [(15, 59)])]
 

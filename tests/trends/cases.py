@@ -79,12 +79,15 @@ def trend_cases(
     types = _draw_types(draw, pattern)
     columns = _draw_columns(draw, pattern, (*partition_by, *equal, *group_by), options.get("counts", "exact"))
     min_length = draw(st.sampled_from([None, None, None, None, None, 2, 2, 3]))
+    # Positions and ties by sequence need an order of their own; naming it says that tied events follow one another.
+    if "within_events" in window or options.get("ties") == "sequence" or draw(st.booleans()):
+        options["sequence"] = "id"
     query = Query(
         pattern,
         strategy,
         predicates=[condition.predicate for condition in conditions],
         min_length=min_length or 1,
-        ties=options.get("ties", "strict"),
+        ties=options.get("ties", "sequence" if "sequence" in options else "strict"),
         types={name: fn for name, (_, fn) in types.items()},
         **window,
     )
@@ -92,9 +95,6 @@ def trend_cases(
     if origin is not None:
         options["origin"] = origin
         query = replace(query, origin=origin)
-    # Positions and ties by sequence need an order of their own.
-    if query.within_events is not None or query.ties == "sequence" or draw(st.booleans()):
-        options["sequence"] = "id"
     integer_time = draw(st.sampled_from([True, True, False]))
     if integer_time:
         options["ts_unit"] = "s"
@@ -133,7 +133,7 @@ def trend_cases(
 
 def _draw_options(draw: st.DrawFn, counts: str | None) -> dict[str, Any]:
     options: dict[str, Any] = {"ts": "ts"}
-    ties = draw(st.sampled_from([None, None, "strict", "sequence", "sequence"]))
+    ties = draw(st.sampled_from([None, "strict", "strict", "sequence"]))
     if ties is not None:
         options["ties"] = ties
     chosen = draw(st.sampled_from([None] * 6 + ["exact", "double", "log2"])) if counts is None else counts

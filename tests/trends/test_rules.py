@@ -111,7 +111,9 @@ def test_tied_events_do_not_follow_one_another() -> None:
 
 def test_tied_events_follow_by_sequence() -> None:
     events = [{"ts": 1, "kind": "A", "n": n} for n in (2, 1, 3)]
-    assert values("PATTERN A+ RETURN COUNT(*)", events, ties="sequence", sequence="n") == [(7,)]
+    text = "PATTERN A+ RETURN COUNT(*)"
+    assert values(text, events, ties="sequence", sequence="n") == values(text, events, sequence="n") == [(7,)]
+    assert values(text, events, ties="strict", sequence="n") == [(3,)]
 
 
 def test_tied_earliest_events_branch_under_next() -> None:

@@ -56,6 +56,21 @@ def group_times(files: Sequence[str], name: str) -> list[tuple[Any, Any]] | None
     return found
 
 
+def latest_times(files: Sequence[str], name: str) -> list[Any] | None:
+    """The last time of every row group that holds one; None where a footer does not tell."""
+    found: list[Any] = []
+    for file in files:
+        footer = pq.read_metadata(file)
+        places = {footer.schema.column(i).path: i for i in range(footer.num_columns)}
+        for group in (footer.row_group(i) for i in range(footer.num_row_groups)):
+            statistics = group.column(places[name]).statistics if name in places else None
+            if statistics is not None and statistics.has_min_max:
+                found.append(statistics.max)
+            elif group.num_rows and (statistics is None or statistics.null_count != group.num_rows):
+                return None
+    return found
+
+
 def is_in_time_order(files: Sequence[str], name: str) -> bool:
     """Whether the footers tell that no event lies in a row group behind a later one."""
     times = group_times(files, name)

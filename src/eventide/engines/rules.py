@@ -39,8 +39,8 @@ from eventide.plan.rows.lower import prepare_rows
 from eventide.plan.streams import for_stream
 
 DETECTED_AT, MATCH_ID = "detected_at", "match_id"
-# What is one for all rules: they share the stream's time and watermark, and its bad events.
-_SHARED = ("ts", "ts_unit", "allowed_lateness", "on_bad_event")
+# What is one for all rules: they share the stream's time and watermark, its bad events, and the end of bounded input.
+_SHARED = ("ts", "ts_unit", "allowed_lateness", "on_bad_event", "close_at_end")
 Columns = tuple[tuple[str, str], ...]  # the plan's name and the rule's
 _NOT_LOCAL = "the local engine cannot compute"
 _PYTHON = re.compile(r"\s*(ev|eventide)\s*\.|\s*(import|from)\s+eventide\b")
@@ -127,8 +127,10 @@ def _plan(text: str, options: str | None, shared: Shared) -> Rule:
         own = (DETECTED_AT, MATCH_ID)
         columns = tuple((column.name, column.name) for column in physical.project if column.name not in own)
     _check(physical, shared)
-    # Of many rules some wait for types that come another day.
-    physical = replace(shared.limits.applied(for_stream(physical)), types=())
+    # Of many rules some wait for types that come another day. The set refuses a stream that is to close what is open
+    # at its end.
+    physical = for_stream(replace(physical, types=(), closes_at_end=False))
+    physical = shared.limits.applied(physical)
     if shared.limits.planning_seconds is not None:
         # Compiling is part of the limit, and only what has been compiled can be measured.
         warm_operator(physical.spec)
@@ -189,7 +191,9 @@ def _plan_rows(text: str, given: dict[str, Any], shared: Shared) -> tuple[Physic
         message = f"MATCH_RECOGNIZE has no option '{min(unknown)}'"
         raise InputError(message, hint=f"known: {', '.join(_OF_ROWS)}")
     options = Options.of(**{name: value for name, value in shared.given if name in _OF_ROWS} | given)
-    _check_shared(replace(options, ts=Options.of(**dict(shared.given)).ts), shared)
+    common = Options.of(**dict(shared.given))
+    # The end of the input leaves nothing open in MATCH_RECOGNIZE.
+    _check_shared(replace(options, ts=common.ts, close_at_end=common.close_at_end), shared)
     clause = without_subqueries(found.clause, _refuse_subquery)
     physical, has_id = _prepare_rows(clause, shared, options)
     before, behind = Span(0, found.span.start), Span(found.span.end, len(text))

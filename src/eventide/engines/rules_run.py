@@ -19,16 +19,23 @@ from eventide.engines.rules import Rule, Shared, plan_rule
 from eventide.errors import InputError
 from eventide.operators.block import MIN_US
 from eventide.operators.factory import make_operator
+from eventide.plan.ending import with_end
 
 
-def run_bounded(events: pa.Table, rules: Rules, shared: Shared) -> Iterator[pa.RecordBatch]:
-    """What the rules find in all events of a bucket; one that fails is a problem, and the others go on."""
+def run_bounded(events: pa.Table, rules: Rules, shared: Shared, end_us: int | None = None) -> Iterator[pa.RecordBatch]:
+    """What the rules find in all events of a bucket; one that fails is a problem, and the others go on.
+
+    `end_us` is the time of the latest event of all buckets, where a rule asks for it.
+    """
     schema = found_schema(shared)
     for name, written in rules.items():
         try:
             rule = plan_rule(written, shared)
             block = rule_block(events, rule)
-            operator = make_operator(rule.physical.spec, compute=add_computed)
+            physical = rule.physical
+            if physical.needs_end and end_us is not None:
+                physical = with_end(physical, end_us)
+            operator = make_operator(physical.spec, compute=add_computed)
             for results in (operator.process(block, MIN_US), operator.finish()):
                 for matches in results:
                     shared.limits.check_memory(operator, matches)

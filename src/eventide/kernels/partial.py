@@ -63,6 +63,7 @@ from eventide.kernels.pattern_places import (
     SCOPE_LO,
     SPACE,
     STOP,
+    UP_TO,
     WANT,
     WANT_OFFER,
     WINDOW_END,
@@ -70,6 +71,7 @@ from eventide.kernels.pattern_places import (
 )
 from eventide.kernels.pattern_types import COLS, EVENTS, INT, INTS, OFFERS, OUT, PROGRAM, STACKS, TABLE, TESTS
 from eventide.kernels.patterns import (
+    decided_us,
     first_at_least,
     gap_begin,
     gap_end,
@@ -327,6 +329,10 @@ def walk_longest(
                 for i in range(end_neg_lo[ending], end_neg_lo[ending + 1]):
                     write_gap(gaps, g, negations[i], follows[last_row], -1)
                     g += 1
+                waits = 0
+                for i in range(gap_top, g):
+                    waits |= gaps[2, i] < 0
+                holds = holds and decided_us(job, first_us, last_us, waits) <= job[UP_TO]
                 i = gap_top
                 while holds and i < g:
                     lo = gap_begin(job, gaps[1, i], last_us, ts_us)

@@ -80,13 +80,15 @@ class HoldingOperator:
 class WatermarkOperator(HoldingOperator):
     """Decides up to the watermark, and drops and counts what comes after it."""
 
-    def __init__(self, query: str, facts: Facts = ()) -> None:
+    def __init__(self, query: str, facts: Facts = (), end_us: int = MAX_US) -> None:
         super().__init__(query, facts)
         self._watermark_us = MIN_US
+        self._end_us = end_us
         self._n_late = 0
 
     def finish(self) -> Results:
-        yield from self._advance(MAX_US)
+        """What time decides that has come to the end of the input: by default, all time is over."""
+        yield from self._advance(self._end_us)
         self._buffer.clear()
 
     def late_events(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from eventide.errors import EventideError
+from eventide.errors import EventideError, InputError
 
 
 def wrong_argument(argument: str, wanted: str, given: object, usage: str) -> EventideError:
@@ -40,3 +40,14 @@ def names_of(argument: str, given: str | Sequence[str], usage: str) -> list[str]
     if not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
         raise wrong_argument(argument, "a name or a list of names", given, usage)
     return list(given)
+
+
+def engine_of(engine: str | None) -> str | None:
+    """The engine that is meant: "embedded" is another word for "local"; None: whatever the events are.
+
+    >>> engine_of("embedded"), engine_of("spark"), engine_of(None)
+    ('local', 'spark', None)
+    """
+    if engine not in (None, "local", "embedded", "spark"):
+        raise InputError(f"there is no engine '{engine}'", hint="local, also called embedded, or spark")
+    return "local" if engine == "embedded" else engine

@@ -32,6 +32,8 @@ class Options:
 
     >>> Options.of(ts="time", ts_unit="s").ts
     'time'
+    >>> Options.of(sequence="n").ties, Options.of(sequence="n", ties="strict").ties
+    ('sequence', 'strict')
     >>> Options.of(ts_unit="hours")
     Traceback (most recent call last):
     ...
@@ -44,7 +46,7 @@ class Options:
     sequence: str | None = None
     type: str | None = None
     partition_by: tuple[str, ...] = ()
-    ties: str = "strict"
+    ties: str = "strict"  # unless told otherwise, a sequence orders ties: see `_made`
     on_bad_event: str = "error"
     counts: str = "exact"
     on_overflow: str | None = None
@@ -53,13 +55,13 @@ class Options:
     state_ttl: int | None = None  # microseconds
     match_id: bool = False
     max_matches_per_partition: int | None = None
-    close_at_end: bool = False  # the end of bounded input ends situations
+    close_at_end: bool = False  # the end of bounded input closes what is open
     possible: bool = False  # situation matches carry the relations still possible
 
     @classmethod
     def of(cls, **given: Any) -> Options:
         """Options from keyword arguments; None means not given."""
-        return cls(**_keywords(given))
+        return _made(_keywords(given))
 
     @classmethod
     def for_query(cls, query: AnyQuery, **given: Any) -> Options:
@@ -87,10 +89,16 @@ class Options:
                 message = "the partition columns are given twice: PARTITION BY and partition_by"
                 raise error_at(query, clause_span(query, "PARTITION BY"), message, "leave out one of them")
             values["partition_by"] = tuple(name.text for name in query.partition_by)
-        return cls(**values)
+        return _made(values)
 
 
 _NAMES = [field.name for field in fields(Options)]
+
+
+def _made(values: Mapping[str, Any]) -> Options:
+    """The options; naming a sequence column says that tied events follow one another, in its order."""
+    ties = "strict" if values.get("sequence") is None else "sequence"
+    return Options(**{"ties": ties, **values})
 
 
 def _keywords(given: Mapping[str, Any]) -> dict[str, Any]:

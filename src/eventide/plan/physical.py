@@ -99,3 +99,5 @@ class Physical:
     computed: tuple[Computed, ...] = ()  # columns that `project` may read besides the operator's
     types: tuple[NamedType, ...] = ()
     stream_refusal: str | None = None  # what a stream would miss, for `explain`
+    needs_end: bool = False  # the latest time of the whole input decides what is over: see `plan.ending`
+    closes_at_end: bool = False  # the end of the input is the end of time

@@ -37,6 +37,7 @@ def prepare(query: AnyQuery, options: Options, schema: pa.Schema, *, engine: str
         "state_ttl": options.state_ttl,
         "match_id": options.match_id,
     }
+    made = replace(made, closes_at_end=options.close_at_end)
     return with_facts(made, read_columns(made, schema), told)
 
 
@@ -54,10 +55,9 @@ def named_types(plan: Bound) -> tuple[NamedType, ...]:
 
 
 def _check_options(query: EventQuery, options: Options) -> None:
-    for name in ("close_at_end", "possible"):
-        if getattr(options, name):
-            message = f"{name} is for situation queries, and this pattern has no relation such as 'before'"
-            raise option_error(query, name, message, f"leave out {name}")
+    if options.possible:
+        message = "possible is for situation queries, and this pattern has no relation such as 'before'"
+        raise option_error(query, "possible", message, "leave out possible")
 
 
 def lower(plan: Bound, engine: str) -> Physical:

@@ -34,7 +34,12 @@ def for_stream(physical: Physical) -> Physical:
             "a stream cannot run this query: without a WITHIN clause every event stays relevant for ever",
             hint="add a WITHIN clause, such as WITHIN 1 hour, or give state_ttl='1 hour', which bounds every match so",
         )
-    if isinstance(spec, SituationSpec) and spec.closes:
-        message = "close_at_end is for bounded input: a stream has no end that could close a situation"
-        raise UnsupportedError(message, hint="leave it out")
+    if physical.closes_at_end:
+        raise no_end()
     return physical
+
+
+def no_end() -> UnsupportedError:
+    """The error about `close_at_end` on a stream."""
+    message = "close_at_end is for bounded input: a stream has no end that could close what is open"
+    return UnsupportedError(message, hint="leave it out")

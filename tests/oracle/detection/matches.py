@@ -102,7 +102,7 @@ class Matcher:
 
 
 def _not_next(way: Way, event: Event, bound: Bound) -> bool:
-    return any(step.holds(event, bound) for step in way.not_next)
+    return any(step.accepts(event, bound) for step in way.not_next)
 
 
 def detect(

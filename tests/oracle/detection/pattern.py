@@ -31,6 +31,17 @@ class Step:
     until: Condition | None = None
     group: tuple[Step, ...] = ()
 
+    def accepts(self, event: Event, bound: Bound) -> bool:
+        """Whether its condition holds, in which its own name has the event that is tested as the last one."""
+        return self.holds(event, self._with_own(event, bound))
+
+    def ends(self, event: Event, bound: Bound) -> bool:
+        """Whether its `until` holds, which is a condition of the step, too."""
+        return self.until is not None and self.until(event, self._with_own(event, bound))
+
+    def _with_own(self, event: Event, bound: Bound) -> Bound:
+        return {**bound, self.name: [*bound.get(self.name, []), event]} if self.name else bound
+
     @property
     def forbids(self) -> bool:
         return self.link in ("not_next", "not_followed_by")

@@ -59,13 +59,13 @@ class Way:
     empty: frozenset[Path] = frozenset()  # iterations of groups that have no event yet
 
     def is_stopped(self, event: Event, bound: Bound) -> bool:
-        return any(step.holds(event, bound) for step in self.not_next + self.nots)
+        return any(step.accepts(event, bound) for step in self.not_next + self.nots)
 
     def is_barred(self, event: Event, bound: Bound) -> bool:
         return any(rival.takes(event, bound) for rival in self.rivals)
 
     def takes(self, event: Event, bound: Bound) -> bool:
-        if self.path is None or not self.path[-1].step.holds(event, bound):
+        if self.path is None or not self.path[-1].step.accepts(event, bound):
             return False
         return not any(_wants_end(frame.step, event, bound) for frame in self.path)
 
@@ -76,7 +76,7 @@ class Way:
         if any(_wants_end(frame.step, event, bound) for frame in begun):
             return False
         link = link_of(self.path)
-        return link == "followed_by_any" or (link == "followed_by" and not self.path[-1].step.holds(event, bound))
+        return link == "followed_by_any" or (link == "followed_by" and not self.path[-1].step.accepts(event, bound))
 
     def past(self, event: Event, bound: Bound) -> Way:
         """The same way behind an event that it passes over."""
@@ -85,7 +85,7 @@ class Way:
 
 
 def _wants_end(step: Step, event: Event, bound: Bound) -> bool:
-    return step.until is not None and step.until(event, bound)
+    return step.ends(event, bound)
 
 
 def link_of(path: Path) -> str:

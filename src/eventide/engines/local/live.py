@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.engines.computed import add_computed
-from eventide.engines.intake import take_in
+from eventide.engines.intake import microseconds, take_in
 from eventide.engines.local.run import project_rows
 from eventide.engines.local.sources import Source, open_source
 from eventide.engines.local.tuning import Decision, Tuner, assign, is_off_balance
@@ -27,11 +27,10 @@ from eventide.engines.raw_columns import raw_columns
 from eventide.errors import InputError
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
-from eventide.operators.block import TS, cut
+from eventide.operators.block import MIN_US, TS, cut
 from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator
 from eventide.operators.situations.operator import SituationOperator
-from eventide.operators.situations.spec import SituationSpec
 from eventide.operators.threads import share_among_threads
 from eventide.plan.physical import Physical
 
@@ -132,7 +131,7 @@ class Live:
         if physical.align_to_first:
             hint = "give a time: origin='6 hours'"
             raise InputError("origin='first' needs all events: the first of live input may come late", hint=hint)
-        if isinstance(physical.spec, SituationSpec) and physical.spec.closes:
+        if physical.closes_at_end:
             message = "close_at_end is for bounded input: what the end closes would have been decided before"
             raise InputError(message, hint="leave it out, or run over all events: q.run(events)")
         has_keys = bool(physical.intake.layout.distribution)
@@ -140,7 +139,7 @@ class Live:
         self._operators = [make_operator(physical.spec, 1, add_computed) for _ in range(n_buckets)]
         self._loads, self._workers = [0] * n_buckets, [0] * n_buckets
         tuner.start(self._clock())
-        watermark_us = None
+        watermark_us, latest_us = None, MIN_US
         pending: list[pa.Table] = [first]
         n_pending, ended = first.num_rows, False
         while not ended or pending:
@@ -162,7 +161,12 @@ class Live:
             batch = whole.slice(0, tuner.block_events)
             rest = whole.slice(tuner.block_events)
             pending, n_pending = ([rest], rest.num_rows) if rest.num_rows else ([], 0)
-            block, n_bad = take_in(raw_columns(batch, physical, ("UTC", None)), physical.intake)
+            raw = raw_columns(batch, physical, ("UTC", None))
+            block, n_bad = take_in(raw, physical.intake)
+            if physical.needs_end:
+                # Of all events, also of those that no step wants.
+                latest = pc.max(microseconds(raw.column(TS), physical.intake))
+                latest_us = max(latest_us, latest.as_py()) if latest.is_valid else latest_us
             self._counters.events += batch.num_rows
             self._counters.dropped_events += n_bad
             if block.num_rows:
@@ -174,7 +178,11 @@ class Live:
                     yield rows
             if tuner.is_due(self._clock()):
                 self._counters.decisions.append(tuner.decide(self._clock(), self._rebalance(), n_pending))
-        rows = self._join([batch for operator in self._operators for batch in operator.finish()], physical, source)
+        ends = (
+            operator.process(None, latest_us) if physical.needs_end else operator.finish()
+            for operator in self._operators
+        )
+        rows = self._join([batch for found in ends for batch in found], physical, source)
         if rows is not None:
             yield rows
 

@@ -38,6 +38,7 @@ from eventide.operators.situations.listing import LISTED, situations_of
 from eventide.operators.situations.operator import SituationOperator
 from eventide.operators.situations.program import Program
 from eventide.operators.situations.spec import SituationSpec
+from eventide.plan.ending import with_end
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.sequence import with_origin
 
@@ -98,7 +99,8 @@ def run_batches(
     limit = memory_limit_bytes or default_memory_limit()
     if physical.align_to_first:
         source.hold()
-        physical = with_origin(physical, _first_us(physical, source))
+        physical = with_origin(physical, _extreme_us("min", physical, source) or 0)
+    physical = _until_latest(physical, source)
     files = source.files_for(physical.reads)
     if files and physical.windows_close and is_in_time_order(files, physical.intake.ts_column):
         yield from _run_in_time_order(physical, source, seen, coded_for(physical, files))
@@ -111,6 +113,15 @@ def run_batches(
         for matches in found:
             seen.matches += matches.num_rows
             yield project_rows(source, physical, add_computed(matches, physical.computed))
+
+
+def _until_latest(physical: Physical, source: Source) -> Physical:
+    """The plan with the time of the latest event as the end of time, where it asks for that."""
+    if not physical.needs_end:
+        return physical
+    source.hold()
+    end_us = _extreme_us("max", physical, source)
+    return physical if end_us is None else with_end(physical, end_us)
 
 
 def _run_whole(physical: Physical, block: pa.Table, seen: Run, n_threads: int) -> Results:
@@ -174,11 +185,14 @@ def _take_in(raw: pa.Table, physical: Physical, seen: Run) -> pa.Table:
     return block
 
 
-def _first_us(physical: Physical, source: Source) -> int:
-    """The time of the first event, in microseconds."""
-    raw = source.connection.sql(f"SELECT min({_time(physical)}) AS ts FROM {source.sql}").to_arrow_table()
-    times = microseconds(raw.column(0), physical.intake)
-    return times[0].as_py() or 0
+def _extreme_us(function: str, physical: Physical, source: Source) -> int | None:
+    """The time of the first ("min") or the last event ("max") of all, in microseconds; None where there is none."""
+    try:
+        raw = source.connection.sql(f"SELECT {function}({_time(physical)}) AS ts FROM {source.sql}").to_arrow_table()
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        raise InputError(f"the events cannot be read: {reason(error)}") from error
+    extreme: int | None = microseconds(raw.column(0), physical.intake)[0].as_py()
+    return extreme
 
 
 def _time(physical: Physical) -> str:

@@ -16,11 +16,12 @@ from pyspark.sql import functions as sf
 from eventide.engines.intake import microseconds, no_time
 from eventide.engines.rule_files import Rules
 from eventide.engines.rule_rows import PROBLEM, ROW, RULE, found_schema, problem_row, readable
-from eventide.engines.rules import DETECTED_AT, MATCH_ID, Rule, Shared
+from eventide.engines.rules import DETECTED_AT, MATCH_ID, Rule, Shared, plan_rule
 from eventide.engines.rules_run import check_rules, run_bounded
 from eventide.engines.spark.counters import INTAKE, unique, with_counters
 from eventide.engines.spark.exchange import BLOCK_SCHEMA, ROWS_PER_CUT, Batches, block_pieces, block_row
 from eventide.engines.spark.labels import bucket_labels
+from eventide.engines.spark.latest import latest_us
 from eventide.engines.spark.made import Made
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.rules_bucket import make_processor
@@ -129,11 +130,13 @@ def run_batch(df: DataFrame, rules: Rules, shared: Shared, n_buckets: int | None
     def match(batches: Batches) -> Batches:
         tables = [from_bytes(data.as_buffer()) for batch in batches for data in batch.column("data")]
         if tables:
-            for rows in run_bounded(concatenate(tables), runnable, shared):
+            for rows in run_bounded(concatenate(tables), runnable, shared, end_us):
                 yield conform(rows, target)
 
     wrong = check_rules(rules, shared)
     runnable = {name: written for name, written in rules.items() if name not in wrong}
+    needs_end = any(plan_rule(written, shared).physical.needs_end for written in runnable.values())
+    end_us = latest_us(df, shared.base.intake) if needs_end else None
     blocks = df.mapInArrow(settled(cutter.rows), BLOCK_SCHEMA)
     found = blocks.repartitionById(n_buckets, "bucket").mapInArrow(settled(match), rows_schema)
     if not wrong:

@@ -23,6 +23,7 @@ from eventide.engines.raw_columns import coded_for
 from eventide.engines.spark import batch, overlaps, stream
 from eventide.engines.spark.counters import INTAKE, unique
 from eventide.engines.spark.exchange import Reading, blocks_from_paths, share_out_row_groups
+from eventide.engines.spark.latest import until_latest_in_files, until_latest_row
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.slices import choose_for_frame, match_slices, slices_from_dataframe, slices_from_paths
@@ -71,6 +72,7 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
         reason = _needs_catalyst(physical)
         if reason is None:
             _warm(physical, spark)
+            physical = until_latest_in_files(physical, files, lambda: _frame(path, named, spark))
             return _run_files(files, physical, spark, versions)
     run = run_frame(_frame(path, named, spark), plan)
     return Run(run.rows, f"Spark reads the files: {reason}", run.observation)
@@ -126,10 +128,12 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
     ensure_shipped(frame.sparkSession)
     if physical.align_to_first:
         physical = _aligned(frame, physical)
+    _warm(physical, frame.sparkSession)
+    physical = until_latest_row(physical, frame)
     observation = None
     if physical.intake.drop_bad_events:
+        # Behind the job above: an observation has the counters of one action.
         frame, observation = _observed(frame, physical)
-    _warm(physical, frame.sparkSession)
     n_buckets = _count_buckets(physical, frame.sparkSession)
     if frame.isStreaming:
         return Run(stream.run(frame, physical, n_buckets=None if physical.intake.layout.distribution else 1), "stream")

@@ -98,10 +98,10 @@ def keep(
 
 
 def _next_us(spec: DetectionSpec, ts_us: IntArray, counts: IntArray, runs: IndexArray, bindings: IndexArray) -> int:
-    """When the first partial match runs out of time."""
+    """The watermark at which the first partial match has run out of time."""
     if not spec.is_timed or not runs.shape[1]:
         return MAX_US
     window_us, gap_us = spec.spans_us
     first_binding = np.repeat(np.cumsum(counts[:, 2]) - counts[:, 2], counts[:, 0])
     last_us = ts_us[bindings[0][first_binding + runs[1]]]
-    return int(min((ts_us[runs[2]]).min() + window_us, last_us.min() + gap_us, MAX_US))
+    return int(min((ts_us[runs[2]]).min() + window_us - 1, last_us.min() + gap_us - 1, MAX_US))

@@ -13,7 +13,7 @@ import pyarrow as pa
 from eventide.errors import InputError
 from eventide.kernels import detection as plain_kernel
 from eventide.kernels.arrays import IndexArray, IntArray
-from eventide.operators.block import TS, numpy_int64
+from eventide.operators.block import MAX_US, TS, numpy_int64
 from eventide.operators.detection.matches import Found
 from eventide.operators.detection.spec import DetectionSpec
 from eventide.operators.encode import encode_columns
@@ -70,7 +70,9 @@ class Search:
             masks[i] = rearrange(numpy_int64(block.column(name)), order, n_threads)
         ts_us = rearrange(numpy_int64(block.column(TS)), order, n_threads) if spec.is_timed else np.empty(0, np.int64)
         with_timeouts = spec.is_timed and spec.skip != "only_first"
-        limits = [*spec.spans_us, end_us, _SKIP[spec.skip], spec.skip_step, int(with_timeouts)]
+        # What comes later comes an instant later at least.
+        soonest_us = min(end_us + 1, MAX_US)
+        limits = [*spec.spans_us, soonest_us, _SKIP[spec.skip], spec.skip_step, int(with_timeouts)]
         return Search(
             ts_us=ts_us,
             masks=masks,

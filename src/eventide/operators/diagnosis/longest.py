@@ -78,6 +78,7 @@ class LongestOperator(PatternOperator):
     def search(self, block: pa.Table, ranks: Ranks, max_steps: int = MAX_STEPS) -> Searched:
         """The longest partial match of each partition."""
         ordered = order_events(block, self.spec.layout.partition, self.spec.tie_columns, self._n_threads)
+        self._watermark_us = self.spec.end_us
         setting = with_offers(self._setting(block, ordered, MIN_US))
         walk = _LongestWalk(setting, ordered, ranks, max(LEAST_STEPS, max_steps // max(1, ordered.n_partitions)))
         return Searched(ordered, setting, walk.longest())

@@ -43,7 +43,7 @@ class IntervalOperator(WatermarkOperator):
     """The operator of an `IntervalSpec`."""
 
     def __init__(self, spec: IntervalSpec, n_threads: int = 1) -> None:
-        super().__init__(spec.query, spec.facts)
+        super().__init__(spec.query, spec.facts, spec.end_us)
         self.spec = spec
         self._n_threads = n_threads
         self._derive = load_derive(spec)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from eventide.operators.block import Layout
+from eventide.operators.block import MAX_US, Layout
 from eventide.operators.encode import Encoding
 from eventide.operators.rows.spec import RowOrder
 from eventide.operators.times import TimeType
@@ -71,4 +71,5 @@ class IntervalSpec:
     taken: tuple[Taken, ...] = ()
     folded: tuple[Folded, ...] = ()
     detects: bool = False  # whether rows say when they were decided
+    end_us: int = MAX_US  # how far time has come when the input ends
     facts: tuple[tuple[str, str], ...] = ()  # what else saved state depends on: see plan.facts

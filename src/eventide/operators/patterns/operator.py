@@ -42,7 +42,7 @@ class PatternOperator(WatermarkOperator):
     """The operator of a `PatternSpec`."""
 
     def __init__(self, spec: PatternSpec, n_threads: int = 1) -> None:
-        super().__init__(spec.query, spec.facts)
+        super().__init__(spec.query, spec.facts, spec.end_us)
         self.spec = spec
         self._n_threads = n_threads
         self._kernel, self._tests = load_kernel(spec)

@@ -1,13 +1,14 @@
 """Conditions of steps: what the event alone decides becomes a bit of a mask, what looks at earlier events code.
 
-A step's name before a dot stands for the last event taken for it so far, in an aggregate for all of them. The event
-that is looked at is not among them yet, not even for its own step.
+A step's name before a dot stands for the last event taken for it so far, in an aggregate for all of them. In its own
+condition a step has taken the event that is tested, as in DEFINE of MATCH_RECOGNIZE: its name is that event, and
+`last(a.x, 1)` the one before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -43,20 +44,31 @@ _REFUSED = {
 class Names:
     """The steps that events are taken for, as expressions may spell them: in any case, or quoted as they are.
 
-    `absent` are steps that must not occur, `later` those that have no event yet where the expression is decided.
+    `absent` are steps that must not occur, `later` those that have no event yet where the expression is decided. `own`
+    is the step whose condition it is; it may be one that must not occur.
     """
 
     steps: tuple[str, ...]
     absent: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
+    own: str | None = None
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The steps that have an event to be read."""
+        return self.steps if self.own is None or self.own in self.steps else (*self.steps, self.own)
+
+    @property
+    def own_number(self) -> int | None:
+        return None if self.own is None else self.known.index(self.own)
 
     @property
     def labels(self) -> list[str]:
-        return [name.upper() for name in self.steps]
+        return [name.upper() for name in self.known]
 
     @property
     def quoted(self) -> dict[str, tuple[int, ...]]:
-        return {name: (i,) for i, name in enumerate(self.steps) if name != name.upper()}
+        return {name: (i,) for i, name in enumerate(self.known) if name != name.upper()}
 
     def read(self, text: str, schema: pa.Schema, what: str) -> tuple[Scalar, Resolved]:
         """An expression, and what it reads of a match."""
@@ -71,13 +83,13 @@ class Names:
         return read_expression(text, tokens[:-1], tokens[-1], what, {*self.labels, *self.quoted}, example)
 
     def resolve(self, scalar: Scalar, schema: pa.Schema, text: str) -> Resolved:
-        return resolve(scalar, self.labels, self.quoted, schema, text)
+        return resolve(scalar, self.labels, self.quoted, schema, text, defines=self.own_number)
 
     def check(self, scalar: Scalar, schema: pa.Schema, text: str) -> None:
         """An error about a step that has no event to be read."""
         source = Source(text, scalar.span)
         steps, absent, later = (
-            {name.lower(): name for name in names} for names in (self.steps, self.absent, self.later)
+            {name.lower(): name for name in names} for names in (self.known, self.absent, self.later)
         )
         columns = {name.lower() for name in schema.names}
         for node in scalar.tree.find_all(exp.Column):
@@ -88,13 +100,13 @@ class Names:
                 message = f"'{later[name]}' has no event yet when this is decided"
                 hint = "conditions look at earlier steps: move it to the later one"
                 raise source.error(message, source.span_of(node), hint)
-            if name in absent:
+            if name in absent and name not in steps:
                 message = f"'{absent[name]}' must not occur, so it has no event that could be read"
                 raise source.error(message, source.span_of(node), "its own condition says which events it means")
             if name not in steps:
                 written = node.parts[0].name
                 raise source.error(
-                    f"there is no step '{written}'", source.span_of(node), did_you_mean(written, self.steps)
+                    f"there is no step '{written}'", source.span_of(node), did_you_mean(written, self.known)
                 )
 
 
@@ -112,11 +124,12 @@ def refuse_rows(tree: exp.Expression, text: str, scalar: Scalar, *, final: bool 
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A conjunct of condition `number` that looks at earlier events."""
+    """A conjunct of condition `number` that looks at earlier events; step `own` has taken the one that is tested."""
 
     number: int
     resolved: Resolved
     source: Source
+    own: int | None = None
 
 
 def split_condition(number: int, text: str, names: Names, schema: pa.Schema) -> tuple[list[EventValue], list[Test]]:
@@ -136,7 +149,7 @@ def split_condition(number: int, text: str, names: Names, schema: pa.Schema) -> 
     for tree in conjuncts(whole.tree):
         resolved = names.resolve(Scalar(tree, whole.text, whole.span), schema, text)
         if not is_local(resolved):
-            others.append(Test(number, resolved, source))
+            others.append(Test(number, resolved, source, names.own_number))
             continue
         value = event_value(plain_tree(resolved), schema, source)
         _check_boolean(value.dtype, source, value.typed)
@@ -150,6 +163,15 @@ def _check_boolean(dtype: pa.DataType | None, source: Source, typed: Typed) -> N
         raise source.error(message, typed.span, "compare it with something")
 
 
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """An aggregate that is kept at each binding, of the value `index`; None: of events."""
+
+    function: str
+    members: tuple[int, ...] | None
+    index: int | None
+
+
 class TestCode:
     """The tests as source text of `holds` and `carry`, over `encodings` of the values that they read."""
 
@@ -160,7 +182,7 @@ class TestCode:
         self._schema = schema
         self.values: list[EventValue] = []
         self._lasts: list[int] = []  # steps whose last event is kept at each binding
-        self._folds: list[tuple[FoldLeaf, int | None]] = []  # with the value that is folded
+        self._folds: list[_Fold] = []
         self._typed = [(test, *self._bind(test)) for test in tests]
 
     def _index(self, value: EventValue) -> int:
@@ -195,7 +217,8 @@ class TestCode:
         typed = bind(resolved.tree, field, source.text, source.span)
         _check_boolean(typed.dtype, source, typed)
         slots: list[Slot] = []
-        return self._leaves(typed, resolved.leaves, values, slots), slots
+        leaves = [_behind_tested(leaf, test.own) for leaf in resolved.leaves]
+        return self._leaves(typed, leaves, values, slots), slots
 
     def _leaves(self, typed: Typed, leaves: Sequence[Leaf], values: dict[int, EventValue], slots: list[Slot]) -> Typed:
         cast = typed.op == "cast" and typed.args[0].op == "column"
@@ -217,11 +240,7 @@ class TestCode:
             assert value is not None
             return Typed("value", (), typed.dtype, (self._slot(slots, leaf.slot), self._index(value)), typed.span)
         assert isinstance(leaf, FoldLeaf)
-        k = self._fold(leaf, value)
-        count = f"(carried[3][{k}, node] if node >= 0 else 0)"
-        if leaf.function == "COUNT":
-            return Typed("code", (), pa.int64(), (count, "False"))
-        return Typed("code", (), typed.dtype, (k, f"{count} == 0"))
+        return Typed("code", (), pa.int64() if leaf.function == "COUNT" else typed.dtype, self._fold(leaf, value))
 
     def _slot(self, slots: list[Slot], slot: Slot) -> int:
         if _is_last(slot) and slot.members is not None and slot.members[0] not in self._lasts:
@@ -237,12 +256,10 @@ class TestCode:
             if kind(value.dtype) not in numbers + times:
                 message = f"there is no {leaf.function.lower()} of {type_name(value.dtype)} in a condition"
                 raise value.source.error(message, leaf.span, "compare the events themselves: last(a.x), first(a.x)")
-        index = None if value is None else self._index(value)
-        known = [(f.function, f.members, i) for f, i in self._folds]
-        if (leaf.function, leaf.members, index) not in known:
-            self._folds.append((leaf, index))
-            return len(self._folds) - 1
-        return known.index((leaf.function, leaf.members, index))
+        fold = _Fold(leaf.function, leaf.members, None if value is None else self._index(value))
+        if fold not in self._folds:
+            self._folds.append(fold)
+        return self._folds.index(fold)
 
     # --- the source -----------------------------------------------------------------------------------------
 
@@ -260,7 +277,8 @@ class TestCode:
         calls: dict[int, list[str]] = {}
         for k, (test, typed, slots) in enumerate(self._typed):
             writer = _BoundTestWriter(spaces, places, test.source, called)
-            writer.prepare(self._lasts, folds, self._n_steps)
+            placed = [(fold, folds[at]) for at, fold in enumerate(self._folds)]
+            writer.prepare(self._lasts, placed, self._n_steps, test.own)
             texts.append(writer.bound_function(f"test_{k}", typed, slots))
             calls.setdefault(test.number, []).append(f"test_{k}({_ARGUMENTS})")
         lines = [f"    if condition == {c}:\n        return {' and '.join(made)}" for c, made in calls.items()]
@@ -275,8 +293,8 @@ class TestCode:
         """For each fold its array in `carried` and its row there."""
         places: dict[int, tuple[int, int]] = {}
         sizes = [0, 0]
-        for k, (_, index) in enumerate(self._folds):
-            array = 0 if index is None else place(encodings, index)[0]
+        for k, fold in enumerate(self._folds):
+            array = 0 if fold.index is None else place(encodings, fold.index)[0]
             places[k] = (array + 1, sizes[array])
             sizes[array] += 1
         return places, (len(self._lasts), sizes[0], sizes[1], len(self._folds))
@@ -286,27 +304,21 @@ class TestCode:
         for i, step in enumerate(self._lasts):
             known = f"(carried[0][{i}, before] if before >= 0 else -1)"
             lines.append(f"    carried[0][{i}, node] = row if step == {step} else {known}")
-        for k, (leaf, index) in enumerate(self._folds):
+        for k, fold in enumerate(self._folds):
             array, at = places[k]
-            wanted = "True" if leaf.members is None else " or ".join(f"step == {m}" for m in leaf.members)
+            wanted = "True" if fold.members is None else " or ".join(f"step == {m}" for m in fold.members)
             lines += [
                 f"    n{k} = carried[3][{k}, before] if before >= 0 else 0",
                 f"    x{k} = carried[{array}][{at}, before] if before >= 0 else carried[{array}].dtype.type(0)",
             ]
-            if index is None:
+            if fold.index is None:
                 lines += [f"    if {wanted}:", f"        n{k} += 1"]
             else:
-                source, source_row = place(encodings, index)
-                combine = {
-                    "COUNT": "0",
-                    "SUM": f"add_int(x{k}, y{k})" if array == 1 else f"x{k} + y{k}",
-                    "MIN": f"y{k} if y{k} < x{k} or x{k} != x{k} else x{k}",
-                    "MAX": f"y{k} if y{k} > x{k} or y{k} != y{k} else x{k}",
-                }[leaf.function]
+                source, source_row = place(encodings, fold.index)
                 lines += [
-                    f"    if ({wanted}) and cols[2][{index}, row]:",
+                    f"    if ({wanted}) and cols[2][{fold.index}, row]:",
                     f"        y{k} = cols[{source}][{source_row}, row]",
-                    f"        x{k} = y{k} if n{k} == 0 else ({combine})",
+                    f"        x{k} = y{k} if n{k} == 0 else ({_combined(fold.function, array, f'x{k}', f'y{k}')})",
                     f"        n{k} += 1",
                 ]
             lines += [f"    carried[{array}][{at}, node] = x{k}", f"    carried[3][{k}, node] = n{k}"]
@@ -316,10 +328,13 @@ class TestCode:
 class _BoundTestWriter(NavigatingWriter):
     """As its base, with rows of earlier events: -1 where there is none, and everything read there is NULL."""
 
-    def prepare(self, lasts: Sequence[int], folds: dict[int, tuple[int, int]], n_steps: int) -> None:
+    def prepare(
+        self, lasts: Sequence[int], folds: Sequence[tuple[_Fold, tuple[int, int]]], n_steps: int, own: int | None
+    ) -> None:
         self._lasts = list(lasts)
         self._folds = folds
         self._n_steps = n_steps
+        self._own = own
 
     def bound_function(self, name: str, typed: Typed, slots: Sequence[Slot]) -> str:
         """The source of the function."""
@@ -340,18 +355,58 @@ class _BoundTestWriter(NavigatingWriter):
         members = range(self._n_steps) if slot.members is None else slot.members
         chosen = ", ".join(str(int(m in members)) for m in range(self._n_steps))
         array = f"np.array([{chosen}], dtype=np.int32)"
-        return f"find_bound(bindings, node, {array}, {slot.from_first}, {slot.offset})"
+        found = f"find_bound(bindings, node, {array}, {slot.from_first}, {{}})"
+        if slot.from_first and slot.members is not None and slot.members == (self._own,):
+            # The event that is tested follows those that its step has taken.
+            is_next = f"{found.format(slot.offset - 1)} >= 0" if slot.offset else "True"
+            taken = found.format(slot.offset)
+            return f"{taken} if {taken} >= 0 else row if {is_next} else -1"
+        return found.format(slot.offset)
 
     def _code(self, typed: Typed) -> tuple[str, str]:
-        text, null = typed.value
-        if not isinstance(text, str):
-            array, at = self._folds[text]
-            zero = "0.0" if array == 2 else "0"
-            text = f"carried[{array}][{at}, node] if node >= 0 else {zero}"
+        k = typed.value
+        fold, (array, at) = self._folds[k]
         x, n = self.variables()
-        self.line(f"{n} = {null}")
-        self.line(f"{x} = {text}")
+        n_events = f"m{x}"
+        self.line(f"{n_events} = carried[3][{k}, node] if node >= 0 else 0")
+        if fold.function != "COUNT":
+            self.line(f"{x} = carried[{array}][{at}, node] if node >= 0 else {'0.0' if array == 2 else '0'}")
+        if fold.members is not None and fold.members == (self._own,):
+            self._add_tested(fold, x, n_events, array)
+        if fold.function == "COUNT":
+            self.line(f"{x} = {n_events}")
+        self.line(f"{n} = {'False' if fold.function == 'COUNT' else f'{n_events} == 0'}")
         return x, n
+
+    def _add_tested(self, fold: _Fold, x: str, n_events: str, array: int) -> None:
+        """Lines that fold the event that is tested, too."""
+        if fold.index is None:
+            self.line(f"{n_events} += 1")
+            return
+        source, source_row, valid_row = self.places[fold.index]
+        self.line(f"if cols[2][{valid_row}, row]:")
+        if fold.function != "COUNT":
+            self.line(f"    y{x} = cols[{source}][{source_row}, row]")
+            self.line(f"    {x} = y{x} if {n_events} == 0 else ({_combined(fold.function, array, x, f'y{x}')})")
+        self.line(f"    {n_events} += 1")
+
+
+def _combined(function: str, array: int, x: str, y: str) -> str:
+    """What an aggregate becomes with one more value."""
+    return {
+        "COUNT": "0",
+        "SUM": f"add_int({x}, {y})" if array == 1 else f"{x} + {y}",
+        "MIN": f"{y} if {y} < {x} or {x} != {x} else {x}",
+        "MAX": f"{y} if {y} > {x} or {y} != {y} else {x}",
+    }[function]
+
+
+def _behind_tested(leaf: Leaf, own: int | None) -> Leaf:
+    """Counted back from the event that is tested, `last(a.x, 1)` is the last one that its own step has taken."""
+    if not isinstance(leaf, ValueLeaf) or leaf.slot.members is None or leaf.slot.members != (own,):
+        return leaf
+    slot = leaf.slot
+    return leaf if slot.from_first else replace(leaf, slot=replace(slot, offset=slot.offset - 1))
 
 
 def _is_last(slot: Slot) -> bool:

@@ -51,6 +51,7 @@ class DetectionOptions:
     state_ttl: int | None = None  # microseconds
     allowed_lateness: int = 0  # microseconds
     max_matches: int | None = None  # in one partition
+    close_at_end: bool = False
     shown: tuple[str, ...] = ()  # columns of events that a match without `select` shows; none: all
 
 
@@ -68,11 +69,6 @@ def bounded(pattern: EventPattern, options: DetectionOptions) -> EventPattern:
     if options.state_ttl is None:
         return pattern
     return replace(pattern, window_us=min(options.state_ttl, pattern.window_us or options.state_ttl))
-
-
-def is_bounded(pattern: EventPattern, options: DetectionOptions) -> bool:
-    """Whether something bounds how long a match takes."""
-    return pattern.is_bounded or options.state_ttl is not None
 
 
 def check_stream(physical: Physical) -> None:
@@ -164,7 +160,7 @@ class _Lowering:
             try:
                 # In a part of a pattern a step may stand twice, and its events be there.
                 later = not_before(self.pattern.steps, step) if self.whole else ()
-                names = replace(self.names, later=later)
+                names = replace(self.names, later=later, own=step.name or None)
                 local, others = split_condition(number, text, names, self.schema)
                 TestCode(others, len(self.names.steps), self.schema).write([""] * 64)
                 bits.append(len(alone) // BITS_PER_MASK * 64 + len(alone) % BITS_PER_MASK if local else -1)
@@ -258,6 +254,8 @@ class _Lowering:
             output_schema=self._output_schema(outputs, shown),
             computed=tuple(outputs.computed.values()),
             allowed_lateness_us=options.allowed_lateness,
+            needs_end=spec.is_timed and self.whole and not options.close_at_end,
+            closes_at_end=options.close_at_end,
         )
 
     def _skip_text(self) -> str:
@@ -342,9 +340,3 @@ class _Lowering:
 
 def _place(step: str, name: str) -> str:
     return f"until of step {step}" if name.endswith(".until") else f"step {step}"
-
-
-def with_end(physical: Physical, end_us: int) -> Physical:
-    """The same, with time that has come so far when the input ends."""
-    assert isinstance(physical.spec, DetectionSpec)
-    return replace(physical, spec=replace(physical.spec, end_us=end_us))

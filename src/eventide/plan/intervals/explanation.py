@@ -9,6 +9,7 @@ from eventide.lang.tree import Length
 from eventide.operators.allen.spec import AllenSpec
 from eventide.operators.factory import needs_events
 from eventide.operators.intervals.spec import RUNS, IntervalSpec
+from eventide.plan.ending import at_the_end
 from eventide.plan.physical import Physical
 
 LOCAL, SPARK, STREAM = "local", "spark", "stream"
@@ -31,6 +32,8 @@ def explain_intervals(physical: Physical, engine: str) -> str:
         f"memory      of each open interval {kept}; on a stream the events before the watermark, too",
         f"decided     {_decided(spec)}",
     ]
+    if spec.kind == RUNS:
+        operator.append(f"at the end  {at_the_end(physical.closes_at_end)}")
     query = [line for line in spec.query.splitlines() if not line.startswith("PARTITION BY ")]
     query.append(f"BY {physical.intake.ts_column}, {_apart(partition)}")
     return _text(query, operator, [_derived(spec, partition, engine)], physical)

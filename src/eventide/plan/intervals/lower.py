@@ -12,7 +12,7 @@ from sqlglot import exp
 from eventide.errors import EventideError, InputError, QueryError, did_you_mean
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
-from eventide.operators.block import TS
+from eventide.operators.block import MAX_US, TS
 from eventide.operators.intervals.spec import COUNT, DETECTED_AT, END, RUNS, SPANS, START, IntervalSpec
 from eventide.operators.rows.spec import RowOrder
 from eventide.operators.times import TimeType
@@ -216,6 +216,7 @@ class _Lowering:
 
     def physical(self) -> Physical:
         form, options = self.deriving.form, self.options
+        closes = options.close_at_end
         bits = self._conditions()
         shown = [] if options.type is None or isinstance(form, Spans) else [self._find("type", options.type)]
         types = [(name, self.values.take_first(name)) for name in shown]
@@ -250,6 +251,8 @@ class _Lowering:
             taken=tuple(self.values.taken),
             folded=tuple(self.values.folded),
             detects=self.detects,
+            # Without a gap only events close a run: whatever time it is, one that is open stays open.
+            end_us=MAX_US if closes or isinstance(form, Spans) else MAX_US - 1,
         )
         drop = options.on_bad_event == "drop"
         return Physical(
@@ -263,6 +266,8 @@ class _Lowering:
             takes_codes=True,
             windows_close=True,
             output_schema=self._output_schema(),
+            needs_end=spec.gap_us is not None and not closes,
+            closes_at_end=closes,
         )
 
     def _tie_columns(self) -> tuple[str, ...]:

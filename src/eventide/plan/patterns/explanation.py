@@ -9,6 +9,7 @@ from eventide.operators.patterns.offers import is_alone
 from eventide.operators.patterns.program import PatternProgram
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.plan.bound import Bound
+from eventide.plan.ending import at_the_end
 from eventide.plan.patterns.automaton import TooLargeError, compile_pattern
 from eventide.plan.patterns.growth import growth_lines
 from eventide.plan.patterns.lower import STRATEGY, make_program, split_conjuncts, too_large
@@ -51,6 +52,8 @@ def operator_lines(plan: Bound, physical: Physical) -> list[str]:
         )
     if program.waits:
         lines.append(f"decided     {_decided(spec)}")
+        if spec.window_us is not None:
+            lines.append(f"at the end  {at_the_end(plan.options.close_at_end)}")
     if program.conjunctions and not is_alone(program):
         lines.append("and         the pairs of matches of the sides that one window holds are held in memory")
     lines += _growth(plan, program)

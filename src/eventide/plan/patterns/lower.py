@@ -91,6 +91,7 @@ def lower_pattern(plan: Bound, engine: str) -> Physical:
         align_to_first=plan.options.origin == "first",
         allowed_lateness_us=plan.options.allowed_lateness,
         output_schema=output,
+        needs_end=program.waits and query.window is not None and not plan.options.close_at_end,
     )
 
 

@@ -28,9 +28,10 @@ from eventide.operators.detection.spec import TIMED_OUT
 from eventide.operators.partitions import encode_partitions
 from eventide.plan.detection.beginnings import Beginning, Needed, beginnings
 from eventide.plan.detection.conditions import Names
-from eventide.plan.detection.lower import DetectionOptions, bounded, prepare_detection, with_end
+from eventide.plan.detection.lower import DetectionOptions, bounded, prepare_detection
 from eventide.plan.detection.tree import EventPattern, Link, Step, walk_steps
 from eventide.plan.diagnosis.checks import read_parts
+from eventide.plan.ending import with_end
 from eventide.plan.expressions.write_sql import quote_duckdb
 from eventide.plan.physical import Physical
 from eventide.plan.references import is_orderable
@@ -328,9 +329,8 @@ class _PatternDiagnosis:
     def _conjuncts(self, step: Step, before: tuple[Step, ...]) -> list[_Conjunct]:
         if step.condition is None:
             return []
-        scalar, _ = Names(tuple(dict.fromkeys((*_taking(before), step.name)))).read(
-            step.condition, self._table.schema, "the condition"
-        )
+        names = Names(tuple(dict.fromkeys((*_taking(before), step.name))), own=step.name)
+        scalar, _ = names.read(step.condition, self._table.schema, "the condition")
         return [self._conjunct(tree, step.condition, scalar) for tree in conjuncts(scalar.tree)]
 
     def _conjunct(self, tree: exp.Expression, text: str, whole: Scalar) -> _Conjunct:

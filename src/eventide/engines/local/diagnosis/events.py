@@ -8,6 +8,7 @@ from dataclasses import replace
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from eventide.engines.intake import take_in
 from eventide.engines.local.absent_types import absent_types
@@ -25,6 +26,7 @@ from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
 from eventide.plan.diagnosis.checks import check_columns, symbol_checks, user_columns
 from eventide.plan.diagnosis.progress import measure_progress
+from eventide.plan.ending import with_end
 from eventide.plan.options import Options
 from eventide.plan.patterns.lower import lower_pattern, split_conjuncts
 from eventide.plan.physical import Physical, SqlColumn
@@ -49,6 +51,8 @@ def diagnose_events(
     block = _read(plan, physical, [*physical.select, *bit_columns, *columns.values()], source)
     if physical.align_to_first and block.num_rows:
         physical = with_origin(physical, int(block.column(TS)[0].as_py()))
+    if physical.needs_end and block.num_rows:
+        physical = with_end(physical, int(pc.max(block.column(TS)).as_py()))
     spec = physical.spec
     assert isinstance(spec, PatternSpec)
     progress = measure_progress(plan.pattern, spec.program)

@@ -396,8 +396,16 @@ class Investigator:
         gaps += [(k, before_begin, int(self._ordered.precedes[partial.rows[0]])) for e in starts for k in e.negations]
         failures = [self._absence(k, self._present(k, lo, hi)) for k, lo, hi in dict.fromkeys(gaps)]
         seen = [failure for failure in failures if failure.event is not None]
-        if seen or failures:
-            return (seen or failures)[0]
+        if seen:
+            return seen[0]
+        window, end_us = self._question.plan.query.window, self._question.spec.end_us
+        if window is not None and end_us < min(first_us + self._question.spec.delay_us, MAX_US):
+            hint = "close_at_end=True counts all time as over"
+            words = f"WITHIN {write_length(window.length)}"
+            symbol = failures[0].symbol if failures else partial.symbols[-1]
+            return Failure(symbol, "window", words, "the events end before that time", None, hint)
+        if failures:
+            return failures[0]
         return Failure(partial.symbols[-1], "absence", hint="something that NOT excludes lies between the events")
 
     def _present(self, negation: int, lo: int, hi: int) -> int | None:

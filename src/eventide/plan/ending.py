@@ -1,0 +1,25 @@
+"""What the end of bounded input leaves open: a plan that asks for the latest time of the input is given it here.
+
+Time has come as far then as on a stream whose watermark has reached the latest event of all partitions. Without such a
+time, as with `close_at_end`, all time is over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from eventide.operators.detection.spec import DetectionSpec
+from eventide.operators.intervals.spec import IntervalSpec
+from eventide.operators.patterns.spec import PatternSpec
+from eventide.plan.physical import Physical
+
+
+def at_the_end(closes: bool) -> str:
+    """What `explain` says of what is open when the input ends."""
+    return "all time is over: close_at_end" if closes else "what is still open when the input ends is not returned"
+
+
+def with_end(physical: Physical, end_us: int) -> Physical:
+    """The same plan, with time that has come so far when the input ends."""
+    assert isinstance(physical.spec, PatternSpec | DetectionSpec | IntervalSpec)
+    return replace(physical, spec=replace(physical.spec, end_us=end_us), needs_end=False)

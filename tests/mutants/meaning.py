@@ -1,0 +1,104 @@
+"""Mutants of rules that hold for all families: the end of the data, ties, a step's own name."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_ENDING = "tests/engines/test_ending.py::"
+OPEN = (f"{_ENDING}test_a_trailing_not_whose_window_is_not_over_is_no_match",)
+LATEST = (f"{_ENDING}test_what_is_over_is_judged_by_the_latest_event_of_all_partitions",)
+INSTANT = (f"{_ENDING}test_the_last_instant_of_a_window_is_the_one_before_its_end",)
+WHOLE = (f"{_ENDING}test_without_a_window_the_end_decides",)
+LIVE = (f"{_ENDING}test_live_input_that_ends_is_judged_by_its_latest_event",)
+DIAGNOSIS = (f"{_ENDING}test_a_diagnosis_tells_that_a_window_is_not_over",)
+RUNS = ("tests/intervals/test_rules.py::test_a_run_that_is_open_at_the_end_of_bounded_input_is_returned_on_request",)
+TIES = ("tests/plan/test_options.py::test_naming_a_sequence_orders_ties_unless_it_is_said_otherwise",)
+OWN = ("tests/detection/test_detect.py::test_a_steps_own_name_is_the_event_that_is_tested",)
+CONDITIONS = "plan/detection/conditions.py"
+
+MEANING = (
+    Mutant(
+        "the end: all time is over",
+        "operators/holding.py",
+        "yield from self._advance(self._end_us)",
+        "yield from self._advance(MAX_US)",
+        OPEN,
+    ),
+    Mutant(
+        "the end: close_at_end closes nothing",
+        "plan/patterns/lower.py",
+        "needs_end=program.waits and query.window is not None and not plan.options.close_at_end",
+        "needs_end=program.waits and query.window is not None",
+        OPEN,
+    ),
+    Mutant(
+        "the end: without a window the latest event decides",
+        "plan/patterns/lower.py",
+        "needs_end=program.waits and query.window is not None and not",
+        "needs_end=program.waits and not",
+        WHOLE,
+    ),
+    Mutant(
+        "the end: the first event says how far time has come",
+        "engines/local/run.py",
+        'end_us = _extreme_us("max", physical, source)',
+        'end_us = _extreme_us("min", physical, source)',
+        LATEST,
+    ),
+    Mutant(
+        "the end: builder patterns wait an instant longer",
+        "operators/detection/walk.py",
+        "soonest_us = min(end_us + 1, MAX_US)",
+        "soonest_us = end_us",
+        INSTANT,
+    ),
+    Mutant(
+        "the end: live input is judged by the events that a step wants",
+        "engines/local/live.py",
+        "latest = pc.max(microseconds(raw.column(TS), physical.intake))",
+        "latest = pc.max(block.column(TS))",
+        LIVE,
+    ),
+    Mutant(
+        "the end: a diagnosis counts all time as over",
+        "operators/diagnosis/longest.py",
+        "self._watermark_us = self.spec.end_us",
+        "self._watermark_us = 2**62",
+        DIAGNOSIS,
+    ),
+    Mutant(
+        "the end: an open run is closed",
+        "plan/intervals/lower.py",
+        "end_us=MAX_US if closes or isinstance(form, Spans) else MAX_US - 1",
+        "end_us=MAX_US",
+        RUNS,
+    ),
+    Mutant(
+        "ties: a sequence orders nothing",
+        "plan/options.py",
+        'ties = "strict" if values.get("sequence") is None else "sequence"',
+        'ties = "strict"',
+        TIES,
+    ),
+    Mutant(
+        "builder: the event before the tested one is two before it",
+        CONDITIONS,
+        "replace(slot, offset=slot.offset - 1)",
+        "replace(slot, offset=slot.offset)",
+        OWN,
+    ),
+    Mutant(
+        "builder: the first event of a step is never the tested one",
+        CONDITIONS,
+        'return f"{taken} if {taken} >= 0 else row if {is_next} else -1"',
+        "return taken",
+        OWN,
+    ),
+    Mutant(
+        "builder: an aggregate of the own step leaves out the tested event",
+        CONDITIONS,
+        "self._add_tested(fold, x, n_events, array)",
+        "pass",
+        OWN,
+    ),
+)

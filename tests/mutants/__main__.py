@@ -20,6 +20,7 @@ from tests.mutants.events import EVENTS
 from tests.mutants.generators import GENERATORS
 from tests.mutants.intervals import INTERVALS
 from tests.mutants.kafka import KAFKA
+from tests.mutants.limits import LIMITS
 from tests.mutants.live_view import LIVE_VIEW
 from tests.mutants.metrics import METRICS
 from tests.mutants.mutant import Mutant
@@ -57,6 +58,7 @@ MUTANTS = (
     *TIMELINE,
     *SITUATIONS,
     *KAFKA,
+    *LIMITS,
     *LIVE_VIEW,
     *METRICS,
 )

@@ -21,6 +21,7 @@ from tests.mutants.events import EVENTS
 from tests.mutants.generators import GENERATORS
 from tests.mutants.intervals import INTERVALS
 from tests.mutants.kafka import KAFKA
+from tests.mutants.limits import LIMITS
 from tests.mutants.live_view import LIVE_VIEW
 from tests.mutants.meaning import MEANING
 from tests.mutants.metrics import METRICS
@@ -61,6 +62,7 @@ MUTANTS = (
     *SITUATIONS,
     *COMPILATION,
     *KAFKA,
+    *LIMITS,
     *LIVE_VIEW,
     *METRICS,
 )

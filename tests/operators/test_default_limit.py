@@ -65,6 +65,14 @@ def test_every_way_of_enumerating_has_the_limit(text: str, monkeypatch: pytest.M
         run(text, letters(word))
 
 
+def test_a_side_of_and_is_not_enumerated_for_ever_though_no_pair_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limit, "MATCHES", 500)
+    monkeypatch.setattr(limit, "MATCHES_PER_EVENT", 1)
+    text = "PATTERN AND(SEQ(A+, B), SEQ(A, C)) WHERE B.n > C.n + 99"
+    with pytest.raises(ev.InputError, match="more than 500 matches of one side of AND"):
+        run(text, letters("A" * 12 + "BC"))
+
+
 def test_a_builder_pattern_has_the_limit() -> None:
     pattern = ev.Pattern.begin("a", "kind = 'A'").one_or_more().allow_combinations()
     with pytest.raises(ev.InputError, match=f"more than {MATCHES:,} matches"):

@@ -1,0 +1,95 @@
+"""Faults in limits: of matches, of memory, of planning, and of what is said of types that no event has."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+MATCHES = ("tests/operators/test_default_limit.py",)
+# An enumeration without a limit has no end.
+TALLY = ("tests/operators/test_default_limit.py::test_a_partition_with_many_events_may_have_many_matches",)
+RULES = ("tests/rules/test_limits.py",)
+MEMORY = ("tests/engines/test_result_memory.py",)
+TYPES = ("tests/engines/test_absent_types.py",)
+_LIMIT = "operators/limit.py"
+_ABSENT = "engines/local/absent_types.py"
+
+LIMITS = (
+    Mutant(
+        "limits: the default counts no run of one partition",
+        _LIMIT,
+        "if first == last and self._most is None:",
+        "if first != last and self._most is None:",
+        TALLY,
+    ),
+    Mutant(
+        "limits: a large partition has no more matches than a small one",
+        _LIMIT,
+        "return max(MATCHES, MATCHES_PER_EVENT * n_events)",
+        "return MATCHES",
+        MATCHES,
+    ),
+    Mutant(
+        "limits: unlimited is a limit that is asked for",
+        _LIMIT,
+        "return most is not None and most != UNLIMITED",
+        "return most is not None",
+        MATCHES,
+    ),
+    Mutant("limits: a rule loosens the owner's", _LIMIT, "return min(own, most)", "return own", RULES),
+    Mutant(
+        "limits: a side of AND has none by default",
+        "operators/patterns/operator.py",
+        "return default_most(min(n_events, ROWS_PER_PIECE))",
+        "return MAX_US",
+        MATCHES,
+    ),
+    Mutant(
+        "limits: rows of a rule are counted without its state",
+        "engines/rule_limits.py",
+        "held = operator.memory_bytes() + ",
+        "held = 0 * operator.memory_bytes() + ",
+        RULES,
+    ),
+    Mutant(
+        "limits: a slow rule is off in one bucket only",
+        "engines/spark/rules_bucket.py",
+        "            self._entries[name].off = problem_of(error)\n\n    def _switch_off",
+        "            pass\n\n    def _switch_off",
+        RULES,
+    ),
+    Mutant(
+        "limits: planning looks at no clock",
+        "lang/deadline.py",
+        "if allowed is not None and time.thread_time() > allowed[1]:",
+        "if allowed is not None and time.thread_time() < 0:",
+        RULES,
+    ),
+    Mutant(
+        "limits: results are collected one batch too far",
+        "engines/local/memory.py",
+        "            if n_bytes > most_bytes:",
+        "            if n_bytes - batch.nbytes > most_bytes:",
+        MEMORY,
+    ),
+    Mutant(
+        "limits: a failed allocation is not told as what it is",
+        "engines/local/memory.py",
+        "    except MemoryError:",
+        "    except ZeroDivisionError:",
+        MEMORY,
+    ),
+    Mutant(
+        "limits: an absent type is not looked for where another step has events",
+        _ABSENT,
+        "bits != (1 << n_bits) - 1",
+        "bits == 0",
+        TYPES,
+    ),
+    Mutant(
+        "limits: an input without events has absent types",
+        _ABSENT,
+        " and named.name not in present and present:",
+        " and named.name not in present:",
+        TYPES,
+    ),
+)

@@ -12,16 +12,21 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from eventide.engines.database import connect
+from eventide.engines.file_types import common_schema, parquet_groups, read_arrow
+from eventide.engines.local.names import file_list
+from eventide.engines.local.parquet_files import read_together
+from eventide.engines.local.text_files import TextInput, csv_files, json_files
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError
 from eventide.plan.expressions.types import canonical
 
-_READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv", ".json": "read_json"}
-_READERS |= {".jsonl": "read_json", ".ndjson": "read_json"}
+PARQUET = (".parquet",)
+CSV = (".csv", ".tsv")
+JSON = (".json", ".jsonl", ".ndjson")
 ARROW = (".arrow", ".feather", ".ipc")
+_FORMATS = (*PARQUET, *CSV, *JSON, *ARROW)
 
 
 @dataclass(slots=True)
@@ -219,40 +224,48 @@ def _from_dicts(events: list[Any]) -> pa.Table:
 def _read_path(connection: duckdb.DuckDBPyConnection, name: str, path: str) -> Attached:
     files = expand_path(path)
     suffix = file_format(path, files)
-    if suffix in ARROW:
-        try:
-            table = pa.concat_tables([pa.ipc.open_file(pa.memory_map(file)).read_all() for file in files])
-        except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(f"cannot read '{path}': {reason(error)}") from error
-        return _register(connection, name, table)
-    if suffix != ".parquet" and not any(map(os.path.getsize, files)):
-        raise no_columns(path)
-    names = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    sql = f"{_READERS[suffix]}([{names}])"
     try:
-        connection.sql(f"SELECT * FROM {sql} LIMIT 0")
-        return _parquet(sql, files) if suffix == ".parquet" else Attached(sql, None, None)
+        if suffix in ARROW:
+            return _register(connection, name, read_arrow(files))
+        attached = _parquet(files) if suffix in PARQUET else _text(connection, path, suffix, files)
+        connection.sql(f"SELECT * FROM {attached.sql} LIMIT 0")
+        return attached
     except (duckdb.Error, pa.ArrowInvalid, OSError) as error:
         raise InputError(f"cannot read '{path}': {reason(error)}") from error
 
 
-def _parquet(sql: str, files: list[str]) -> Attached:
+def _text(connection: duckdb.DuckDBPyConnection, path: str, suffix: str, files: Sequence[str]) -> Attached:
+    return Attached(read_text(connection, path, suffix, files).sql, None, None)
+
+
+def read_text(connection: duckdb.DuckDBPyConnection, path: str, suffix: str, files: Sequence[str]) -> TextInput:
+    """CSV or JSON files, with their types."""
+    if any(map(os.path.getsize, files)):
+        found = csv_files(connection, files) if suffix in CSV else json_files(connection, files)
+        if found is not None:
+            return found
+    raise no_columns(path)
+
+
+def _parquet(files: list[str]) -> Attached:
     """What the footers tell."""
-    footers = [pq.read_metadata(file) for file in files]
-    given, *others = (footer.schema.to_arrow_schema() for footer in footers)
-    # DuckDB takes columns from the names of folders, and those of the first file for all.
-    is_plain = all(schema.equals(given) for schema in others) and not any("=" in file for file in files)
-    n_rows = sum(footer.num_rows for footer in footers)
-    return Attached(sql, n_rows, given, files=tuple(files) if is_plain else ())
+    groups = parquet_groups(files)
+    n_rows = sum(footer.num_rows for group in groups for footer in group.footers.values())
+    if len(groups) > 1:
+        common = common_schema(groups)
+        return Attached(read_together(groups, common), n_rows, common)
+    sql = f"read_parquet({file_list(files)})"
+    # DuckDB takes columns from the names of folders.
+    is_plain = not any("=" in file for file in files)
+    return Attached(sql, n_rows, groups[0].schema, files=tuple(files) if is_plain else ())
 
 
 def file_format(path: str, files: list[str]) -> str:
     """The ending that all files have in common, without that of a compression."""
     endings = {Path(file.removesuffix(".gz").removesuffix(".zst")).suffix.lower(): file for file in files}
     for ending, file in endings.items():
-        if ending not in _READERS and ending not in ARROW:
-            known = ", ".join((*_READERS, *ARROW))
-            raise InputError(f"cannot tell the format of '{file}'", hint=f"name it with one of {known}")
+        if ending not in _FORMATS:
+            raise InputError(f"cannot tell the format of '{file}'", hint=f"name it with one of {', '.join(_FORMATS)}")
     if len(endings) > 1:
         raise InputError(f"'{path}' holds files of several formats: {', '.join(sorted(endings))}")
     return next(iter(endings))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,15 +17,16 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
 from eventide.engines.distribution import FEW_ROWS, KEYS, OVERLAPS, choose_for_files
-from eventide.engines.local.sources import ARROW, expand_path, file_format, no_columns
+from eventide.engines.local.sources import ARROW, CSV, JSON, expand_path, file_format, no_columns
 from eventide.engines.raw_columns import coded_for
 from eventide.engines.spark import batch, overlaps, stream
 from eventide.engines.spark.counters import INTAKE, unique
 from eventide.engines.spark.exchange import blocks_from_paths, share_out_row_groups
+from eventide.engines.spark.files import read_parquet_files, read_text_files
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.slices import choose_for_frame, match_slices, slices_from_dataframe, slices_from_paths
-from eventide.engines.spark.sources import can_read_directly, local_path, parquet_files
+from eventide.engines.spark.sources import can_read_directly, is_table, local_path, parquet_files
 from eventide.engines.spark.types import arrow_schema, input_schema, spark_schema
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError, UnsupportedError
@@ -177,10 +179,13 @@ def _suffix(path: str, local: str | None, spark: SparkSession) -> str:
 def _read(path: str, suffix: str, spark: SparkSession) -> DataFrame:
     """Through Spark's own readers."""
     try:
-        if suffix in (".csv", ".tsv"):
+        local = local_path(path) if is_local(spark) else None
+        if local is not None and (frame := _read_local(local, suffix, spark)) is not None:
+            return frame
+        if suffix in CSV:
             separator = "\t" if suffix == ".tsv" else ","
             frame = spark.read.csv(path, header=True, inferSchema=True, sep=separator)
-        elif suffix in (".json", ".jsonl", ".ndjson"):
+        elif suffix in JSON:
             frame = spark.read.option("inferTimestamp", True).json(path)
         elif suffix in ARROW:
             raise InputError(f"Spark does not read '{suffix}' files", hint="write them as Parquet, or leave out engine")
@@ -199,6 +204,15 @@ def _read(path: str, suffix: str, spark: SparkSession) -> DataFrame:
 
 
 _ERROR_CLASS = re.compile(r"\[[A-Z_.]+\] (.+?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
+
+
+def _read_local(path: str, suffix: str, spark: SparkSession) -> DataFrame | None:
+    """Files that this process sees; None where nothing about their types need be known before Spark reads them."""
+    if suffix in CSV or suffix in JSON:
+        return read_text_files(spark, path, suffix, expand_path(path))
+    if suffix in ARROW or is_table(path):
+        return None
+    return read_parquet_files(spark, expand_path(path), path if os.path.isdir(path) else None)
 
 
 def _aligned(frame: DataFrame, physical: Physical) -> Physical:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from eventide.engines.file_types import plain_types
 
 _LEGACY_KEYS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 
@@ -70,18 +71,28 @@ def _folder_reason(local: str) -> str | None:
     if os.path.isfile(local):
         return None
     for folder, folders, names in os.walk(local):
-        if "_spark_metadata" in folders:
-            return "a streaming query wrote it, and its log says which files count"
-        if "_delta_log" in folders:
-            return "it is a Delta table"
-        if ".hoodie" in folders:
-            return "it is a Hudi table"
-        if any(name.endswith(".metadata.json") for name in names):
-            return "it is an Iceberg table"
+        reason = _table_reason(folders, names)
+        if reason is not None:
+            return reason
         if any("=" in name for name in folders):
             return f"{os.path.relpath(folder, local)} has partition folders"
         folders[:] = [name for name in folders if not _hidden(name) or name == "metadata"]
     return None
+
+
+def is_table(local: str) -> bool:
+    """Whether a log in a folder says which of its files count."""
+    return any(_table_reason(folders, names) for _, folders, names in os.walk(local))
+
+
+def _table_reason(folders: list[str], names: list[str]) -> str | None:
+    if "_spark_metadata" in folders:
+        return "a streaming query wrote it, and its log says which files count"
+    if "_delta_log" in folders:
+        return "it is a Delta table"
+    if ".hoodie" in folders:
+        return "it is a Hudi table"
+    return "it is an Iceberg table" if any(name.endswith(".metadata.json") for name in names) else None
 
 
 def _files_reason(files: list[str]) -> str | None:
@@ -111,7 +122,7 @@ def _types_reason(footer: pq.FileMetaData) -> str | None:
         if footer.schema.column(i).physical_type == "INT96":
             return f"column {footer.schema.column(i).name} is an INT96 timestamp"
     for field in footer.schema.to_arrow_schema():
-        for kind in _plain_types(field.type):
+        for kind in plain_types(field.type):
             if pa.types.is_timestamp(kind) and kind.unit == "ns":
                 return f"column {field.name} has nanoseconds"
             if pa.types.is_unsigned_integer(kind):
@@ -119,11 +130,3 @@ def _types_reason(footer: pq.FileMetaData) -> str | None:
             if pa.types.is_duration(kind):
                 return f"column {field.name} is a duration, which Spark reads as a whole number"
     return None
-
-
-def _plain_types(kind: pa.DataType) -> Iterator[pa.DataType]:
-    """The type itself, or those of all fields and items inside it."""
-    if not pa.types.is_nested(kind):
-        yield kind
-    for i in range(kind.num_fields):
-        yield from _plain_types(kind.field(i).type)

@@ -72,6 +72,8 @@ def microseconds(ts: pa.ChunkedArray, intake: Intake) -> pa.ChunkedArray:
 
 
 def _scaled(ts: pa.ChunkedArray, time_type: TimeType) -> pa.ChunkedArray:
+    if pa.types.is_null(ts.type):
+        return ts.cast(pa.int64())
     if time_type.unit is not None:
         counted, unit_us = ts.cast(pa.int64()), UNIT_US[time_type.unit]
         return counted if unit_us == 1 else pc.multiply_checked(counted, unit_us)

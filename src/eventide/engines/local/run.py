@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from eventide.engines.computed import add_computed
 from eventide.engines.database import connect
 from eventide.engines.intake import microseconds, no_time, take_in
-from eventide.engines.lengths import as_type
+from eventide.engines.lengths import as_type, with_lengths
 from eventide.engines.local.ahead import read_ahead
 from eventide.engines.local.sources import Source, reason
 from eventide.engines.overlaps import local_parts, run_parts
@@ -285,10 +285,10 @@ def _read(physical: Physical, source: Source, limit: int) -> Generator[pa.Table]
         sql = f"SELECT * FROM ({sql}) WHERE {MASK} <> 0 OR {TS} IS NULL"
     try:
         if fits:
-            yield source.connection.sql(sql).to_arrow_table()
+            yield with_lengths(source.connection.sql(sql).to_arrow_table())
             return
         for batch in source.connection.sql(sql).to_arrow_reader(ROWS_PER_READ):
-            yield pa.Table.from_batches([batch])
+            yield with_lengths(pa.Table.from_batches([batch]))
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error
 

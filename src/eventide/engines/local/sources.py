@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,14 @@ import pyarrow as pa
 
 from eventide.engines.database import connect
 from eventide.engines.file_types import common_schema, parquet_groups, read_arrow
+from eventide.engines.lengths import with_lengths
 from eventide.engines.local.names import file_list
 from eventide.engines.local.parquet_files import read_together
 from eventide.engines.local.text_files import TextInput, csv_files, json_files
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError
 from eventide.plan.expressions.types import canonical
+from eventide.plan.time_column import held_by
 
 PARQUET = (".parquet",)
 CSV = (".csv", ".tsv")
@@ -61,8 +63,6 @@ class Source:
         if self.given is None or self.given.get_field_index(name) < 0:
             return None
         kind, given = self.schema.field(name).type, self.given.field(name).type
-        if pa.types.is_interval(kind):  # all that DuckDB has for a duration
-            return given if pa.types.is_duration(given) else None
         return given if kind != given and _is_same_kind(kind, given) else None
 
 
@@ -93,7 +93,19 @@ def open_source(events: Any) -> Source:
     ['ts', 'kind']
     """
     connection = connect()
-    return attach(connection, "events", events).source(connection)
+    source = attach(connection, "events", events).source(connection)
+    source.schema = held_by(source.schema, _holder(events))
+    return source
+
+
+def _holder(events: Any) -> str:
+    """What holds the events, for messages."""
+    if isinstance(events, str | os.PathLike):
+        return "file"
+    if isinstance(events, list | tuple):
+        return "dicts"
+    module = type(events).__module__.split(".")[0].removeprefix("_")
+    return {"pandas": "pandas", "polars": "polars", "duckdb": "duckdb"}.get(module, "arrow")
 
 
 def open_sources(by_type: Mapping[str, Any]) -> Source:
@@ -139,9 +151,9 @@ def source_schema(connection: duckdb.DuckDBPyConnection, sql: str, given: pa.Sch
 
 @lru_cache(maxsize=256)
 def _arrow_types(kinds: tuple[str, ...]) -> tuple[pa.DataType, ...]:
-    """The types in which DuckDB gives its own."""
+    """The types in which DuckDB gives its own, but lengths of time for its intervals."""
     empty = ", ".join(f"CAST(NULL AS {kind}) AS c{i}" for i, kind in enumerate(kinds))
-    return tuple(connect().sql(f"SELECT {empty} LIMIT 0").to_arrow_table().schema.types)
+    return tuple(with_lengths(connect().sql(f"SELECT {empty} LIMIT 0").to_arrow_table()).schema.types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +240,10 @@ def _read_path(connection: duckdb.DuckDBPyConnection, name: str, path: str) -> A
         if suffix in ARROW:
             return _register(connection, name, read_arrow(files))
         attached = _parquet(files) if suffix in PARQUET else _text(connection, path, suffix, files)
+        if attached.sql.startswith("("):
+            # What stands in FROM is a name or a call.
+            connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {attached.sql}")
+            attached = replace(attached, sql=name)
         connection.sql(f"SELECT * FROM {attached.sql} LIMIT 0")
         return attached
     except (duckdb.Error, pa.ArrowInvalid, OSError) as error:

@@ -14,6 +14,7 @@ from sqlglot import exp
 from eventide.engines.complaints import complain, unknown_table
 from eventide.engines.database import connect
 from eventide.engines.filled import Filled
+from eventide.engines.lengths import with_lengths
 from eventide.engines.local import run as local
 from eventide.engines.local.complaints import complaint_of, place_of
 from eventide.engines.local.sources import Attached, Source, attach
@@ -106,7 +107,7 @@ class _Statement(Filling):
         sql = (tree.limit(0) if is_dry else tree).sql("duckdb")
         try:
             relation = self.connection.sql(sql)
-            return _plain(relation.to_arrow_table(), [str(kind) for kind in relation.types])
+            return with_lengths(_plain(relation.to_arrow_table(), [str(kind) for kind in relation.types]))
         except duckdb.Error as error:
             complaint = complaint_of(error, {column for _, name in named for column in self._columns(name)})
             place = place_of(complaint, sql, filled, self.connection)

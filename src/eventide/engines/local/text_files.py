@@ -65,9 +65,7 @@ class TextInput:
         """What stands in FROM; a column that a file lacks is NULL."""
         parts = []
         for group in self.groups:
-            items = ", ".join(
-                self._item(name) if name in group.names else f"NULL AS {quoted(name)}" for name in self.types
-            )
+            items = ", ".join(f"{self._value(name, group)} AS {quoted(name)}" for name in self.types)
             parts.append(f"SELECT {items} FROM {group.as_text(self.nested)}")
         return f"({' UNION ALL '.join(parts)})"
 

@@ -59,7 +59,7 @@ def parquet_groups(files: Sequence[str]) -> list[FileGroup]:
 
 def _add(groups: list[FileGroup], file: str, schema: pa.Schema, footer: pq.FileMetaData | None) -> None:
     schema = schema.remove_metadata()
-    _check_digits(file, schema)
+    _check_digits(f" of '{file}'", schema)
     group = next((group for group in groups if group.schema.equals(schema)), None)
     if group is None:
         group = FileGroup(schema, {})
@@ -88,15 +88,33 @@ def _cast(table: pa.Table, columns: Sequence[tuple[pa.Field | None, pa.Field]]) 
     return pa.table(made)
 
 
-def _check_digits(file: str, schema: pa.Schema) -> None:
+def _check_digits(place: str, schema: pa.Schema) -> None:
     for column in schema:
         for dtype in plain_types(column.type):
             if pa.types.is_decimal(dtype) and dtype.precision > _MOST_DIGITS:
                 found = f"decimal({dtype.precision},{dtype.scale})"
                 raise InputError(
-                    f"column '{column.name}' of '{file}' is {found}: no engine reads more than {_MOST_DIGITS} digits",
-                    hint="write the column with fewer digits, as text, or leave it out of the file",
+                    f"column '{column.name}'{place} is {found}: no engine reads more than {_MOST_DIGITS} digits",
+                    hint="cast the column to fewer digits or to text, or leave it out",
                 )
+
+
+def readable(table: pa.Table | pa.RecordBatchReader) -> pa.Table | pa.RecordBatchReader:
+    """A table in types that DuckDB takes, all values as they are.
+
+    >>> readable(pa.table({"x": pa.array([1.5], pa.float16())})).schema
+    x: float
+    """
+    _check_digits("", table.schema)
+    fields = [column.with_type(_readable(column.type)) for column in table.schema]
+    schema = pa.schema(fields, table.schema.metadata)
+    return table if schema.equals(table.schema) else table.cast(schema)
+
+
+def _readable(dtype: pa.DataType) -> pa.DataType:
+    if pa.types.is_float16(dtype):
+        return pa.float32()
+    return pa.decimal128(dtype.precision, dtype.scale) if pa.types.is_decimal256(dtype) else dtype
 
 
 def plain_types(dtype: pa.DataType) -> Iterator[pa.DataType]:

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from eventide.engines.database import connect
-from eventide.engines.file_types import common_schema, parquet_groups, read_arrow
+from eventide.engines.file_types import common_schema, parquet_groups, read_arrow, readable
 from eventide.engines.lengths import with_lengths
 from eventide.engines.local.names import file_list
 from eventide.engines.local.parquet_files import read_together
@@ -181,7 +181,7 @@ def attach(connection: duckdb.DuckDBPyConnection, name: str, events: Any) -> Att
 
 def _register(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table | pa.RecordBatchReader) -> Attached:
     try:
-        connection.register(name, table)
+        connection.register(name, readable(table))
     except duckdb.Error as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error
     return Attached(name, getattr(table, "num_rows", None), table.schema, _is_reader(table))
@@ -195,7 +195,7 @@ def _to_arrow(events: Any) -> pa.Table | pa.RecordBatchReader:
     module = type(events).__module__.split(".")[0]
     try:
         if module == "pandas":
-            return pa.Table.from_pandas(events, preserve_index=False)
+            return _from_pandas(events)
         if module == "polars":
             frame = events.collect() if hasattr(events, "collect") else events
             return frame.to_arrow()
@@ -211,6 +211,15 @@ def _to_arrow(events: Any) -> pa.Table | pa.RecordBatchReader:
         f"cannot read events from {type(events).__name__}",
         hint="pass a Spark or pandas or Polars DataFrame, a pyarrow Table, a path, or a list of dicts",
     )
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    names = [str(name) for name in frame.columns]
+    if len(set(names)) == len(names):
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    # Arrow holds columns of one name, but does not take them from pandas.
+    numbered = frame.set_axis([str(i) for i in range(len(names))], axis=1)
+    return pa.Table.from_pandas(numbered, preserve_index=False).rename_columns(names)
 
 
 def _from_dicts(events: list[Any]) -> pa.Table:

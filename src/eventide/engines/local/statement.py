@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from eventide.engines.complaints import complain, unknown_table
 from eventide.engines.database import connect
+from eventide.engines.file_types import readable
 from eventide.engines.filled import Filled
 from eventide.engines.lengths import with_lengths
 from eventide.engines.local import run as local
@@ -73,7 +74,7 @@ class _Statement(Filling):
         physical = prepare_rows(clause, source.schema, engine="local", options=self.options)
         self.planned.append((recognition, physical))
         table, _ = local.run(physical, source)
-        self.connection.register(name, table)
+        self.connection.register(name, readable(table))
         self.tables[name] = name
         return name
 

@@ -5,7 +5,7 @@ from eventide.allen import allen, to_instants
 from eventide.api import Query, query, stream_metrics
 from eventide.builder import Pattern
 from eventide.detection import Detection, detect
-from eventide.errors import EventideError, InputError, QueryError, UnsupportedError
+from eventide.errors import EventideError, EventideWarning, InputError, QueryError, UnsupportedError
 from eventide.generate import generate, sample
 from eventide.recognition import explain_sql, match_recognize, sql
 from eventide.rules import RuleSet
@@ -15,6 +15,7 @@ from eventide.timeline import timeline
 __all__ = [
     "Detection",
     "EventideError",
+    "EventideWarning",
     "InputError",
     "Pattern",
     "Query",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import inspect
+import warnings
 from collections.abc import Iterable
 
 
@@ -98,3 +100,15 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     if close:
         return f"did you mean '{folded[close[0]]}'?"
     return f"known: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}" if names else None
+
+
+class EventideWarning(UserWarning):
+    """What is possible, but hardly meant: an event type that no event has."""
+
+
+def warn(message: str) -> None:
+    """Warn whoever called Eventide, from the line of theirs that did."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, EventideWarning, stacklevel=level)

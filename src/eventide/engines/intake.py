@@ -83,6 +83,10 @@ def _scaled(ts: pa.ChunkedArray, time_type: TimeType) -> pa.ChunkedArray:
 
 
 _DAY_US = 86_400_000_000
+_ROUNDED = (
+    'pandas: df["ts"].dt.round("us"), Polars: pl.col("ts").dt.round("1us"), '
+    'PyArrow: pc.round_temporal(table["ts"], unit="microsecond"), DuckDB: CAST(ts AS TIMESTAMP)'
+)
 
 
 def _misfit(ts: pa.ChunkedArray, intake: Intake) -> InputError:
@@ -98,5 +102,5 @@ def _misfit(ts: pa.ChunkedArray, intake: Intake) -> InputError:
     fine = pa.types.is_timestamp(ts.type) and ts.type.unit == "ns"
     reason, hint = "is out of range", "check ts_unit" if intake.time_type.unit else "correct or drop such events"
     if fine:
-        reason, hint = "is no whole number of microseconds", "round the column to microseconds"
+        reason, hint = "is no whole number of microseconds", f"round the column to microseconds: {_ROUNDED}"
     return InputError(f"a time in '{intake.ts_column}' ({ts.type}) {reason}: {number}", hint=hint)

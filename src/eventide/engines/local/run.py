@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import duckdb
@@ -23,6 +23,7 @@ from eventide.engines.database import connect
 from eventide.engines.intake import microseconds, no_time, take_in
 from eventide.engines.lengths import as_type, with_lengths
 from eventide.engines.local.ahead import read_ahead
+from eventide.engines.local.plausible_times import Times, warn_of_unit
 from eventide.engines.local.sources import Source, reason
 from eventide.engines.overlaps import local_parts, run_parts
 from eventide.engines.parquet import is_in_time_order, read_piece
@@ -53,10 +54,11 @@ class Run:
     spilled_bytes: int = 0
     overflows: int | None = None  # only aggregates over trends have some
     program: Program | None = None  # of a situation query, with what it has learned
+    times: Times = field(default_factory=Times)
 
     def metrics(self) -> dict[str, int]:
         """The counters by name."""
-        counters = [name for name in self.__slots__ if name != "program"]
+        counters = [name for name in self.__slots__ if name not in ("program", "times")]
         return {name: value for name in counters if (value := getattr(self, name)) is not None}
 
     def count(self, operator: Operator) -> None:
@@ -147,6 +149,7 @@ def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: lis
         if block.num_rows:
             # Events with the newest time may go on in the next piece.
             yield from results(operator.process(block, pc.max(block.column(TS)).as_py() - 1))
+    warn_of_unit(physical.intake, seen.times)
     yield from results(operator.finish())
     seen.count(operator)
 
@@ -157,6 +160,7 @@ def _take_in(raw: pa.Table, physical: Physical, seen: Run) -> pa.Table:
     block, n_bad = take_in(raw, intake)
     seen.dropped_events += n_bad
     seen.relevant_events += block.num_rows
+    seen.times.see(block)
     if physical.passes_over and not physical.intake.keep_all:
         seen.relevant_events -= pc.sum(pc.equal(block.column(MASK), 0)).as_py() or 0
     return block
@@ -218,6 +222,7 @@ def _blocks(physical: Physical, source: Source, seen: Run, limit: int) -> Iterat
                 spill = spill or _Spill(Path(folder), physical, int(n_buckets))
                 spill.write(concatenate(held))
                 held, held_bytes = [], 0
+        warn_of_unit(intake, seen.times)
         if spill is None:
             if held:
                 yield concatenate(held)

@@ -84,8 +84,8 @@ def _scaled(ts: pa.ChunkedArray, time_type: TimeType) -> pa.ChunkedArray:
 
 _DAY_US = 86_400_000_000
 _ROUNDED = (
-    'pandas: df["ts"].dt.round("us"), Polars: pl.col("ts").dt.round("1us"), '
-    'PyArrow: pc.round_temporal(table["ts"], unit="microsecond"), DuckDB: CAST(ts AS TIMESTAMP)'
+    'pandas: df["{0}"].dt.round("us"), Polars: pl.col("{0}").dt.round("1us"), '
+    'PyArrow: pc.round_temporal(table["{0}"], unit="microsecond"), DuckDB: CAST("{0}" AS TIMESTAMP)'
 )
 
 
@@ -102,5 +102,6 @@ def _misfit(ts: pa.ChunkedArray, intake: Intake) -> InputError:
     fine = pa.types.is_timestamp(ts.type) and ts.type.unit == "ns"
     reason, hint = "is out of range", "check ts_unit" if intake.time_type.unit else "correct or drop such events"
     if fine:
-        reason, hint = "is no whole number of microseconds", f"round the column to microseconds: {_ROUNDED}"
+        reason = "is no whole number of microseconds"
+        hint = f"round the column to microseconds: {_ROUNDED.format(intake.ts_column)}"
     return InputError(f"a time in '{intake.ts_column}' ({ts.type}) {reason}: {number}", hint=hint)

@@ -129,6 +129,21 @@ def test_values_of_all_kinds_are_shown(folder: Path, eventide: Command) -> None:
         assert expected in (folder / name).read_text()
 
 
+def test_times_that_python_has_no_form_for_are_shown(folder: Path, eventide: Command) -> None:
+    far = pa.array([253_402_300_800, -62_135_596_801], pa.timestamp("s"))
+    deep = pa.StructArray.from_arrays([far, far.cast(pa.timestamp("s", "UTC"))], ["a", "b"])
+    pq.write_table(pa.table({"ts": far, "at": far, "deep": deep}), "far.parquet")
+    (folder / "query.txt").write_text("PATTERN A DEFINE A AS true RETURN A.at AS at, A.deep AS deep")
+    code, out, _ = eventide("run", "query.txt", "--input", "far.parquet", "--json")
+    assert code == 0
+    found = sorted((json.loads(line) for line in out.splitlines()), key=lambda row: len(row["at"]))
+    assert [row["at"][:13] for row in found] == ["0000-12-31T23", "10000-01-01T0"]
+    assert found[1]["deep"]["a"].startswith("10000-01-01T00:00:00")
+    assert found[1]["deep"]["b"].startswith("10000-01-01T00:00:00")
+    code, out, _ = eventide("run", "query.txt", "--input", "far.parquet")
+    assert code == 0 and "10000-01-01" in out.replace("│", "").replace("\n", "").replace(" ", "")
+
+
 def test_the_plan_goes_beside_the_rows(folder: Path, eventide: Command) -> None:
     code, out, err = eventide("run", "query.txt", "--input", "events.parquet", "--explain", "--json")
     assert code == 0

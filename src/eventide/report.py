@@ -24,7 +24,7 @@ def as_table(rows: pa.Table) -> Table:
     grid = Table()
     for name in rows.column_names:
         grid.add_column(Text(name), overflow="fold")
-    for row in zip(*(column.to_pylist() for column in rows.itercolumns()), strict=True):
+    for row in zip(*map(_values, rows.itercolumns()), strict=True):
         grid.add_row(*(Text(show(value)) for value in row))
     return grid
 
@@ -53,9 +53,33 @@ def json_lines(rows: pa.Table) -> Iterator[str]:
     ['{"at": "1970-01-01T00:00:00", "x": "NaN"}']
     """
     for batch in rows.to_batches():
-        for row in zip(*(column.to_pylist() for column in batch.itercolumns()), strict=True):
+        for row in zip(*map(_values, batch.itercolumns()), strict=True):
             named = zip(batch.schema.names, map(_json_value, row), strict=True)
             yield json.dumps(dict(named), ensure_ascii=False)
+
+
+def _values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
+    """The values as Python has them; a time that Python has no form for, such as one of the year 10000, as text.
+
+    >>> _values(pa.array([253402300800, None], pa.timestamp("s")))
+    ['10000-01-01T00:00:00', None]
+    """
+    try:
+        values: list[Any] = column.to_pylist()
+    except (ValueError, OverflowError):
+        values = [_value(scalar) for scalar in column]
+    return values
+
+
+def _value(scalar: pa.Scalar) -> Any:
+    try:
+        return scalar.as_py()
+    except (ValueError, OverflowError):
+        if isinstance(scalar, pa.ListScalar):
+            return [_value(item) for item in scalar]
+        if isinstance(scalar, pa.StructScalar):
+            return {name: _value(scalar[name]) for name in scalar}
+        return scalar.cast(pa.string()).as_py().replace(" ", "T", 1)
 
 
 def _json_value(value: Any) -> Any:

@@ -90,7 +90,8 @@ def test_every_entry_reads_the_table(tmp_path: Path, kind: str, eventide: Callab
     assert ev.sql(f"SELECT n FROM t {clause}", t=path)["n"].to_pylist() == [3]
     assert ev.match_recognize(order_by="ts", pattern="A", measures={"t": "A.ts"})(path)["t"].to_pylist() == [3, 4, 6]
     assert ev.detect(path, ev.Pattern.begin("a", "kind = 'A'"), ts_unit="s").matches.num_rows == 3
-    assert ev.intervals.threshold(path, "x > 0", ts_unit="s")["interval_start"].to_pylist() == [3]
+    warm = ev.intervals.threshold(path, "x > 0", ts_unit="s", close_at_end=True)
+    assert warm["interval_start"].to_pylist() == [3]
     kinds = ev.query("PATTERN SEQ(A a, B b) RETURN b.x", ts_unit="s")
     assert kinds.run(A=path, B=events(5))["b_x"].to_pylist() == [50] * 2
     (tmp_path / "q.evq").write_text("PATTERN A a RETURN a.ts OPTIONS (type = 'kind', ts_unit = 's')")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import duckdb
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -63,7 +67,9 @@ def test_integer_times_keep_type_and_unit(kind: pa.DataType, unit: str) -> None:
             [1_000, 2_001, 3_000, 4_000],
             {},
             "a time in 'at' (timestamp[ns]) is no whole number of microseconds: 2001\n"
-            "Hint: round the column to microseconds",
+            "Hint: round the column to microseconds: "
+            'pandas: df["at"].dt.round("us"), Polars: pl.col("at").dt.round("1us"), '
+            'PyArrow: pc.round_temporal(table["at"], unit="microsecond"), DuckDB: CAST("at" AS TIMESTAMP)',
         ),
         (
             pa.timestamp("s"),
@@ -160,3 +166,79 @@ def test_where_spark_reads_nanoseconds_there_is_a_recipe(spark: Any, tmp_path: P
     dropping = ev.query("PATTERN A a RETURN a.ts", type="kind", on_bad_event="drop")
     with pytest.raises(ev.InputError, match=r"NANOS.*\nHint: .*coerce_timestamps=\"us\".*nanosAsLong"):
         dropping.run(tmp_path / "events.parquet", engine="spark", spark=spark)
+
+
+TEXTS = {"at": ["2026-01-01"], "type": ["A"]}
+SECONDS = {"at": [1.5], "type": ["A"]}
+# What holds the events, the line that makes times of text, and the one that makes times of seconds.
+RECIPES: dict[str, tuple[Callable[[dict[str, list[Any]]], Any], str, str]] = {
+    "pandas": (pd.DataFrame, 'df["at"] = pd.to_datetime(df["at"])', 'df["at"] = pd.to_datetime(df["at"], unit="s")'),
+    "polars": (pl.DataFrame, 'df.with_columns(pl.col("at").str.to_datetime())', '(pl.col("at") * 1_000_000).round()'),
+    "arrow": (pa.table, 'table["at"].cast(pa.timestamp("us"))', 'pc.round(pc.multiply(table["at"], 1e6))'),
+    "dicts": (
+        lambda columns: pa.table(columns).to_pylist(),
+        'datetime.fromisoformat(event["at"])',
+        'round(event["at"] * 1_000_000)',
+    ),
+    "duckdb": (
+        lambda columns: duckdb.from_arrow(pa.table(columns)),
+        "SELECT * REPLACE (CAST(at AS TIMESTAMP) AS at)",
+        "make_timestamp(CAST(round(at * 1000000) AS BIGINT))",
+    ),
+}
+
+
+@pytest.mark.parametrize("holder", RECIPES)
+def test_a_column_that_is_no_time_is_told_with_the_line_that_makes_one(holder: str) -> None:
+    make, of_text, of_seconds = RECIPES[holder]
+    query = ev.query("PATTERN A a", ts="at")
+    with pytest.raises(ev.EventideError, match="the time column 'at' is string") as caught:
+        query.run(make(TEXTS))
+    assert of_text in str(caught.value.hint)
+    with pytest.raises(ev.EventideError, match="the time column 'at' is double") as caught:
+        query.run(make(SECONDS))
+    assert of_seconds in str(caught.value.hint) and "if the numbers are seconds" in str(caught.value.hint)
+
+
+def test_every_family_tells_the_line(tmp_path: Path) -> None:
+    frame, line = pd.DataFrame(TEXTS), 'df["at"] = pd.to_datetime(df["at"])'
+    runs: list[Callable[[], Any]] = [
+        lambda: ev.query("DEFINE A AS TRUE, B AS TRUE PATTERN A before B", ts="at").run(frame),
+        lambda: ev.detect(frame, ev.Pattern.begin("a", "type = 'A'"), ts="at"),
+        lambda: ev.intervals.threshold(frame, "type = 'A'", ts="at"),
+    ]
+    for run in runs:
+        with pytest.raises(ev.EventideError) as caught:
+            run()
+        assert line in str(caught.value.hint)
+    (tmp_path / "e.csv").write_text("at,type\n01/02/2024 10:00,A\n")
+    with pytest.raises(ev.EventideError, match="the time column 'at' is string") as caught:
+        ev.query("PATTERN A a", ts="at").run(tmp_path / "e.csv")
+    assert "strptime(at, '%d/%m/%Y %H:%M')" in str(caught.value.hint)
+    with pytest.raises(ev.EventideError, match="ts_unit='ns' is not possible") as caught:
+        ev.query("PATTERN A a", ts="at", ts_unit="ns")
+    assert "divide nanoseconds by 1000" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("unit", "values", "words"),
+    [
+        ("s", [1_700_000_000_000, 1_700_000_001_000], "ts_unit='ms' in 2023"),
+        ("ms", [1_700_000_000, 1_700_000_001], "begin in the year 1970, with ts_unit='s' in 2023"),
+        ("us", [1_700_000_000_000], "ts_unit='ms' in 2023"),
+        ("s", [1_700_000_000], None),
+        ("us", [0, 1000], None),
+        ("s", [0, 1000], None),
+        ("ms", [0, 1_700_000_000], None),
+        ("s", [-5_000_000_000], None),
+        ("s", [], None),
+    ],
+)
+def test_an_unlikely_unit_is_warned_of(unit: str, values: list[int], words: str | None) -> None:
+    events = pa.table({"at": pa.array(values, pa.int64()), "type": pa.array(["A"] * len(values), pa.string())})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ev.query("PATTERN A a", ts="at", ts_unit=unit).run(events)
+    found = [str(each.message) for each in caught if "ts_unit" in str(each.message)]
+    assert len(found) == (words is not None)
+    assert all(words is not None and words in text for text in found)

@@ -106,3 +106,10 @@ def test_any_character_may_stand_in_sql_around_a_query() -> None:
     assert [token.text for token in tokenize("t@v1 $", any_character=True)] == ["t", "@", "v1", "$", ""]
     with pytest.raises(QueryError, match="the character '@' has no meaning here"):
         tokenize("t@v1")
+
+
+@pytest.mark.parametrize("query", ["PATTERN A WHERE a.s = '\ud800'", "SELECT '\udfff' FROM t"])
+def test_half_a_character_is_an_error_that_can_be_printed(query: str) -> None:
+    with pytest.raises(QueryError, match="half a character") as caught:
+        tokenize(query, any_character=True)
+    assert str(caught.value).encode()

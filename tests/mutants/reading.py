@@ -53,9 +53,9 @@ READING = (
     ),
     Mutant(
         "reading: folders above the path are columns",
-        SOURCES,
-        '"hive_partitioning=false" if named.columns is None',
-        '"hive_partitioning=true" if named.columns is None',
+        "engines/local/text_files.py",
+        'return f"hive_partitioning = false{named}"',
+        'return f"hive_partitioning = true{named}"',
         FOLDERS,
     ),
     Mutant(
@@ -131,9 +131,9 @@ READING = (
     Mutant(
         "reading: the columns of the first file are those of all",
         SOURCES,
-        "all(schema.equals(given) for schema in others)",
-        "True",
-        CODED,
+        "if len(groups) > 1:",
+        "if False:",
+        ("tests/inputs/test_file_types.py",),
     ),
     Mutant(
         "reading: strings of any type are read as codes",

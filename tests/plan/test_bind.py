@@ -82,7 +82,8 @@ UNTYPED = pa.schema({"ts": pa.timestamp("us"), "kind": pa.string()})
         (
             ONE_TIME,
             {"ts": "type"},
-            "the time column 'type' is string\nHint: it must be a timestamp, a date, or an integer with ts_unit",
+            "the time column 'type' is string\nHint: it must be a timestamp, a date, or an integer with ts_unit: "
+            "CAST(type AS TIMESTAMP)",
         ),
         (
             ONE_TIME,

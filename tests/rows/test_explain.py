@@ -81,7 +81,7 @@ def test_options_count() -> None:
             ("ORDER BY ts", "ORDER BY symbol"),
             {"ts_unit": "s"},
             "a stream measures 'symbol', the first column of ORDER BY, which is string; "
-            "order by a timestamp, a date, or an integer with ts_unit",
+            "order by a timestamp, a date, or an integer with ts_unit: CAST(symbol AS TIMESTAMP)",
         ),
     ],
 )

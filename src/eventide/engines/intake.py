@@ -72,6 +72,8 @@ def microseconds(ts: pa.ChunkedArray, intake: Intake) -> pa.ChunkedArray:
 
 
 def _scaled(ts: pa.ChunkedArray, time_type: TimeType) -> pa.ChunkedArray:
+    if pa.types.is_null(ts.type):
+        return ts.cast(pa.int64())
     if time_type.unit is not None:
         counted, unit_us = ts.cast(pa.int64()), UNIT_US[time_type.unit]
         return counted if unit_us == 1 else pc.multiply_checked(counted, unit_us)
@@ -81,6 +83,10 @@ def _scaled(ts: pa.ChunkedArray, time_type: TimeType) -> pa.ChunkedArray:
 
 
 _DAY_US = 86_400_000_000
+_ROUNDED = (
+    'pandas: df["{0}"].dt.round("us"), Polars: pl.col("{0}").dt.round("1us"), '
+    'PyArrow: pc.round_temporal(table["{0}"], unit="microsecond"), DuckDB: CAST("{0}" AS TIMESTAMP)'
+)
 
 
 def _misfit(ts: pa.ChunkedArray, intake: Intake) -> InputError:
@@ -96,5 +102,6 @@ def _misfit(ts: pa.ChunkedArray, intake: Intake) -> InputError:
     fine = pa.types.is_timestamp(ts.type) and ts.type.unit == "ns"
     reason, hint = "is out of range", "check ts_unit" if intake.time_type.unit else "correct or drop such events"
     if fine:
-        reason, hint = "is no whole number of microseconds", "round the column to microseconds"
+        reason = "is no whole number of microseconds"
+        hint = f"round the column to microseconds: {_ROUNDED.format(intake.ts_column)}"
     return InputError(f"a time in '{intake.ts_column}' ({ts.type}) {reason}: {number}", hint=hint)

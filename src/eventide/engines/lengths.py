@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from eventide.operators.encode import interval_us
+from eventide.plan.expressions.types import DURATION
 
 
 def as_type(array: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
@@ -16,12 +17,29 @@ def as_type(array: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
     """
     if array.type == wanted:
         return array
+    if pa.types.is_null(wanted):
+        return pa.chunked_array([pa.nulls(len(array))])
     if pa.types.is_interval(array.type) and not pa.types.is_interval(wanted):
         lengths = pa.array(interval_us(array), pa.int64(), mask=array.is_null().to_numpy())
         return pa.chunked_array([lengths.cast(pa.duration("us")).cast(wanted)])
     if pa.types.is_list(array.type) and pa.types.is_interval(array.type.value_type):
         return pa.chunked_array([_list(chunk, wanted) for chunk in array.chunks], wanted)
     return array.cast(wanted)
+
+
+def with_lengths(table: pa.Table) -> pa.Table:
+    """A table that DuckDB gave, with lengths of time in place of its intervals."""
+    for i, field in enumerate(table.schema):
+        wanted = _in_lengths(field.type)
+        if wanted != field.type:
+            table = table.set_column(i, field.name, as_type(table.column(i), wanted))
+    return table
+
+
+def _in_lengths(dtype: pa.DataType) -> pa.DataType:
+    if pa.types.is_list(dtype):
+        return pa.list_(dtype.field(0).with_type(_in_lengths(dtype.value_type)))
+    return DURATION if pa.types.is_interval(dtype) else dtype
 
 
 def _list(array: pa.ListArray, wanted: pa.ListType) -> pa.ListArray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -78,13 +78,22 @@ def expand_path(path: str) -> list[str]:
     return list(look_up(path).files)
 
 
-def duckdb_names(files: Sequence[str]) -> str:
-    """A list of files for DuckDB's readers, each name standing for itself.
+def duckdb_name(file: str) -> str:
+    """A file for DuckDB's readers, its name standing for itself.
 
-    >>> duckdb_names(["/data/a[1].parquet"])
-    "['/data/a[[]1].parquet']"
+    >>> print(duckdb_name("/data/a[1].parquet"))
+    '/data/a[[]1].parquet'
     """
-    return "[" + ", ".join("'" + _literal(absolute(file)).replace("'", "''") + "'" for file in files) + "]"
+    return "'" + _literal(absolute(file)).replace("'", "''") + "'"
+
+
+def duckdb_names(files: Iterable[str]) -> str:
+    """A list of files for DuckDB's readers.
+
+    >>> print(duckdb_names(["/data/a.csv", "/data/b.csv"]))
+    ['/data/a.csv', '/data/b.csv']
+    """
+    return f"[{', '.join(map(duckdb_name, files))}]"
 
 
 def _literal(file: str) -> str:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from eventide.engines.database import connect
+from eventide.engines.lengths import with_lengths
 from eventide.engines.parquet import coded_columns
 from eventide.operators.block import MASK
 from eventide.plan.physical import Addend, Physical, SqlColumn
@@ -117,7 +118,8 @@ def _select(table: pa.Table, texts: dict[str, str], place: Place, wanted: str = 
     items = ", ".join(f'{text} AS "{name}"' for name, text in texts.items())
     with connect(*place) as connection:
         connection.register("events", table)
-        return connection.sql(f"SELECT * FROM (SELECT {items} FROM events) WHERE {wanted}").to_arrow_table()
+        made = connection.sql(f"SELECT * FROM (SELECT {items} FROM events) WHERE {wanted}").to_arrow_table()
+    return with_lengths(made)
 
 
 Values = dict[Addend, NDArray[np.int64]]

@@ -97,6 +97,9 @@ _LOOKALIKES = {
 }
 
 
+_HALF = re.compile("[\ud800-\udfff]")
+
+
 def tokenize(text: str, any_character: bool = False) -> list[Token]:
     """Split query text into tokens; the last one has the kind END.
 
@@ -105,6 +108,11 @@ def tokenize(text: str, any_character: bool = False) -> list[Token]:
     >>> [token.text for token in tokenize("WITHIN 1.5min -- short")]
     ['WITHIN', '1.5', 'min', '']
     """
+    half = _HALF.search(text)
+    if half is not None:
+        hint = "it comes from text that was read with errors='surrogateescape', or was cut in two"
+        shown = _HALF.sub("\ufffd", text)
+        raise QueryError("half a character, which no text can hold", shown, half.start(), half.end(), hint=hint)
     tokens: list[Token] = []
     at = 1 if text.startswith("\ufeff") else 0
     while at < len(text):

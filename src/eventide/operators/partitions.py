@@ -38,7 +38,10 @@ def _encode(column: pa.ChunkedArray) -> tuple[IntArray, int]:
     near = _near_integers(column)
     if near is not None:
         return near
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), dtype=np.int64), 1
     if pa.types.is_floating(column.type):
+        column = column.cast(pa.float32()) if pa.types.is_float16(column.type) else column
         column = pc.add(column, 0.0)  # -0.0 joins 0.0
     encoded = pc.dictionary_encode(column).unify_dictionaries()
     n_values = len(encoded.chunk(0).dictionary)

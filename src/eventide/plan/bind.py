@@ -31,6 +31,7 @@ from eventide.plan.references import (
     which_event,
 )
 from eventide.plan.symbols import collect_symbols, name_apart, walk_steps
+from eventide.plan.time_column import time_type_of
 
 
 def bind(query: EventQuery, options: Options, schema: pa.Schema) -> Bound:
@@ -76,19 +77,7 @@ def _option_column(option: str, name: str | None, query: EventQuery, schema: pa.
 
 def _bind_time(query: EventQuery, options: Options, schema: pa.Schema) -> tuple[str, TimeType]:
     name = _option_column("ts", options.ts, query, schema) or _guess_time(schema)
-    kind = schema.field(name).type
-    if pa.types.is_integer(kind):
-        if options.ts_unit is None:
-            message = f"the time column '{name}' holds integers, and nothing says their unit"
-            raise option_error(query, "ts", message, "give ts_unit = 's', 'ms' or 'us'")
-        return name, TimeType(kind, options.ts_unit)
-    if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
-        hint = "it must be a timestamp, a date, or an integer with ts_unit"
-        raise option_error(query, "ts", f"the time column '{name}' is {type_name(kind)}", hint)
-    if options.ts_unit is not None:
-        message = f"ts_unit is for integers; the time column '{name}' is {type_name(kind)}"
-        raise option_error(query, "ts_unit", message, "leave it out")
-    return name, TimeType(kind)
+    return name, time_type_of(name, schema, options.ts_unit, partial(option_error, query))
 
 
 def _guess_time(schema: pa.Schema) -> str:
@@ -155,7 +144,7 @@ def _in_type_column(symbol: Symbol, type_column: str | None, query: EventQuery, 
         hint = f"pass type='column', or DEFINE {symbol.type} AS <condition>"
         raise error_at(query, span, f"nothing says which events are of type '{symbol.type}'", hint)
     kind = canonical(schema.field(type_column).type)
-    if not pa.types.is_string(kind):
+    if not (pa.types.is_string(kind) or pa.types.is_null(kind)):
         message = f"the type column '{type_column}' is {type_name(kind)}, not string"
         raise error_at(query, span, message, f"DEFINE {symbol.type} AS {type_column} = ...")
     column = exp.Column(this=exp.Identifier(this=type_column, quoted=True))

@@ -173,3 +173,12 @@ def test_a_name_in_two_cases_is_ambiguous() -> None:
     schema = pa.schema([("a", pa.int32()), ("A", pa.int32())])
     with pytest.raises(QueryError, match="column 'a' is ambiguous: a, A"):
         typecheck(parse_scalar("a > 1").tree, columns_of(schema, "a > 1"), "a > 1", Span(0, 5))
+
+
+@pytest.mark.parametrize("text", ["m = m", "m <> m", "m <=> m", "m IN (m)", "s = s"])
+def test_maps_are_not_compared(text: str) -> None:
+    kind = pa.map_(pa.string(), pa.int32())
+    columns = columns_of(pa.schema({"m": kind, "s": pa.struct({"m": kind})}), text)
+    with pytest.raises(QueryError, match="cannot compare maps"):
+        typecheck(parse_scalar(text).tree, columns, text, Span(0, len(text)))
+    assert typecheck(parse_scalar("m IS NULL").tree, columns, text, Span(0, len(text))) == pa.bool_()

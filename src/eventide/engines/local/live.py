@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from eventide.engines.computed import add_computed
 from eventide.engines.intake import microseconds, take_in
+from eventide.engines.lengths import with_lengths
 from eventide.engines.local.run import project_rows
 from eventide.engines.local.sources import Source, open_source
 from eventide.engines.local.tuning import Decision, Tuner, assign, is_off_balance
@@ -211,7 +212,7 @@ class Live:
         if isinstance(block, BaseException):
             raise block
         source = open_source(block)
-        table = source.connection.sql(f"SELECT * FROM {source.sql}").to_arrow_table()
+        table = with_lengths(source.connection.sql(f"SELECT * FROM {source.sql}").to_arrow_table())
         if same_as is not None and table.schema != same_as:
             try:
                 table = table.select(same_as.names).cast(same_as)

@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import duckdb
@@ -21,11 +21,12 @@ import pyarrow.parquet as pq
 from eventide.engines.computed import add_computed
 from eventide.engines.database import connect
 from eventide.engines.intake import microseconds, no_time, take_in
-from eventide.engines.lengths import as_type
+from eventide.engines.lengths import as_type, with_lengths
 from eventide.engines.local.absent_types import seen_bits, warn_of_absent
 from eventide.engines.local.added_names import added_names
 from eventide.engines.local.ahead import read_ahead
 from eventide.engines.local.memory import collect
+from eventide.engines.local.plausible_times import Times, warn_of_unit
 from eventide.engines.local.sources import Source, reason
 from eventide.engines.overlaps import local_parts, run_parts
 from eventide.engines.parquet import is_in_time_order, read_piece
@@ -58,10 +59,11 @@ class Run:
     overflows: int | None = None  # only aggregates over trends have some
     program: Program | None = None  # of a situation query, with what it has learned
     bits: int = 0  # the steps that some event was wanted for
+    times: Times = field(default_factory=Times)
 
     def metrics(self) -> dict[str, int]:
         """The counters by name."""
-        counters = [name for name in self.__slots__ if name not in ("program", "bits")]
+        counters = [name for name in self.__slots__ if name not in ("program", "bits", "times")]
         return {name: value for name in counters if (value := getattr(self, name)) is not None}
 
     def count(self, operator: Operator) -> None:
@@ -168,6 +170,7 @@ def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: lis
             # Events with the newest time may go on in the next piece.
             yield from results(operator.process(block, pc.max(block.column(TS)).as_py() - 1))
     warn_of_absent(physical, source, seen.bits)
+    warn_of_unit(physical.intake, seen.times)
     yield from results(operator.finish())
     seen.count(operator)
 
@@ -180,6 +183,7 @@ def _take_in(raw: pa.Table, physical: Physical, seen: Run) -> pa.Table:
     seen.relevant_events += block.num_rows
     if physical.types:
         seen.bits |= seen_bits(block)
+    seen.times.see(block)
     if physical.passes_over and not physical.intake.keep_all:
         seen.relevant_events -= pc.sum(pc.equal(block.column(MASK), 0)).as_py() or 0
     return block
@@ -245,6 +249,7 @@ def _blocks(physical: Physical, source: Source, seen: Run, limit: int) -> Iterat
                 _write_down(spill, held)
                 held, held_bytes = [], 0
         warn_of_absent(physical, source, seen.bits)
+        warn_of_unit(intake, seen.times)
         if spill is None:
             if held:
                 yield concatenate(held)
@@ -321,10 +326,10 @@ def _read(physical: Physical, source: Source, limit: int) -> Generator[pa.Table]
         sql = f"SELECT * FROM ({sql}) WHERE {MASK} <> 0 OR {TS} IS NULL"
     try:
         if fits:
-            yield source.connection.sql(sql).to_arrow_table()
+            yield with_lengths(source.connection.sql(sql).to_arrow_table())
         else:
             for batch in source.connection.sql(sql).to_arrow_reader(ROWS_PER_READ):
-                yield pa.Table.from_batches([batch])
+                yield with_lengths(pa.Table.from_batches([batch]))
         source.check_unchanged()
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error

@@ -12,20 +12,27 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from eventide.engines.database import connect
+from eventide.engines.file_types import common_schema, parquet_groups, read_arrow, readable
 from eventide.engines.file_versions import Version, check_versions, versions_of
 from eventide.engines.folder_columns import FILE
+from eventide.engines.lengths import with_lengths
+from eventide.engines.local.names import quoted
+from eventide.engines.local.parquet_files import read_alike, read_together
 from eventide.engines.local.tables import open_table
-from eventide.engines.names import Named, duckdb_names, look_up
+from eventide.engines.local.text_files import TextInput, csv_files, json_files
+from eventide.engines.names import Named, look_up
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError
 from eventide.plan.expressions.types import canonical
+from eventide.plan.time_column import held_by
 
-_READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv", ".json": "read_json"}
-_READERS |= {".jsonl": "read_json", ".ndjson": "read_json"}
+PARQUET = (".parquet",)
+CSV = (".csv", ".tsv")
+JSON = (".json", ".jsonl", ".ndjson")
 ARROW = (".arrow", ".feather", ".ipc")
+_FORMATS = (*PARQUET, *CSV, *JSON, *ARROW)
 
 
 @dataclass(slots=True)
@@ -65,8 +72,6 @@ class Source:
         if self.given is None or self.given.get_field_index(name) < 0:
             return None
         kind, given = self.schema.field(name).type, self.given.field(name).type
-        if pa.types.is_interval(kind):  # all that DuckDB has for a duration
-            return given if pa.types.is_duration(given) else None
         return given if kind != given and _is_same_kind(kind, given) else None
 
 
@@ -97,7 +102,19 @@ def open_source(events: Any) -> Source:
     ['ts', 'kind']
     """
     connection = connect()
-    return attach(connection, "events", events).source(connection)
+    source = attach(connection, "events", events).source(connection)
+    source.schema = held_by(source.schema, _holder(events))
+    return source
+
+
+def _holder(events: Any) -> str:
+    """What holds the events, for messages."""
+    if isinstance(events, str | os.PathLike):
+        return "file"
+    if isinstance(events, list | tuple):
+        return "dicts"
+    module = type(events).__module__.split(".")[0].removeprefix("_")
+    return {"pandas": "pandas", "polars": "polars", "duckdb": "duckdb"}.get(module, "arrow")
 
 
 def open_sources(by_type: Mapping[str, Any]) -> Source:
@@ -153,9 +170,9 @@ def source_schema(connection: duckdb.DuckDBPyConnection, sql: str, given: pa.Sch
 
 @lru_cache(maxsize=256)
 def _arrow_types(kinds: tuple[str, ...]) -> tuple[pa.DataType, ...]:
-    """The types in which DuckDB gives its own."""
+    """The types in which DuckDB gives its own, but lengths of time for its intervals."""
     empty = ", ".join(f"CAST(NULL AS {kind}) AS c{i}" for i, kind in enumerate(kinds))
-    return tuple(connect().sql(f"SELECT {empty} LIMIT 0").to_arrow_table().schema.types)
+    return tuple(with_lengths(connect().sql(f"SELECT {empty} LIMIT 0").to_arrow_table()).schema.types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +201,7 @@ def attach(connection: duckdb.DuckDBPyConnection, name: str, events: Any) -> Att
 
 def _register(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table | pa.RecordBatchReader) -> Attached:
     try:
-        connection.register(name, table)
+        connection.register(name, readable(table))
     except duckdb.Error as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error
     return Attached(name, getattr(table, "num_rows", None), table.schema, _is_reader(table))
@@ -198,7 +215,7 @@ def _to_arrow(events: Any) -> pa.Table | pa.RecordBatchReader:
     module = type(events).__module__.split(".")[0]
     try:
         if module == "pandas":
-            return pa.Table.from_pandas(events, preserve_index=False)
+            return _from_pandas(events)
         if module == "polars":
             frame = events.collect() if hasattr(events, "collect") else events
             return frame.to_arrow()
@@ -214,6 +231,15 @@ def _to_arrow(events: Any) -> pa.Table | pa.RecordBatchReader:
         f"cannot read events from {type(events).__name__}",
         hint="pass a Spark or pandas or Polars DataFrame, a pyarrow Table, a path, or a list of dicts",
     )
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    names = [str(name) for name in frame.columns]
+    if len(set(names)) == len(names):
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    # Arrow holds columns of one name, but does not take them from pandas.
+    numbered = frame.set_axis([str(i) for i in range(len(names))], axis=1)
+    return pa.Table.from_pandas(numbered, preserve_index=False).rename_columns(names)
 
 
 def _from_dicts(events: list[Any]) -> pa.Table:
@@ -252,23 +278,20 @@ def _read_files(connection: duckdb.DuckDBPyConnection, name: str, named: Named) 
     """The rows of files, each with the name of its file where folders have columns for it."""
     path, files = named.path, list(named.files)
     suffix = file_format(path, files)
-    if suffix in ARROW:
-        try:
-            tables = [pa.ipc.open_file(pa.memory_map(file)).read_all() for file in files]
-            if named.columns is not None:
-                names = zip(tables, named.columns.column(FILE), strict=True)
-                tables = [table.append_column(FILE, pa.repeat(file, table.num_rows)) for table, file in names]
-            return _register(connection, name, pa.concat_tables(tables))
-        except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(f"cannot read '{path}': {reason(error)}") from error
-    if suffix != ".parquet" and not any(map(os.path.getsize, files)):
-        raise no_columns(path)
-    # DuckDB would take the folders above the path for columns, too.
-    options = "hive_partitioning=false" if named.columns is None else f"hive_partitioning=false, filename='{FILE}'"
-    sql = f"{_READERS[suffix]}({duckdb_names(files)}, {options})"
+    file_column = None if named.columns is None else FILE
     try:
-        connection.sql(f"SELECT * FROM {sql} LIMIT 0")
-        return _parquet(sql, files) if suffix == ".parquet" else Attached(sql, None, None)
+        if suffix in ARROW:
+            return _register(connection, name, read_arrow(files, file_column))
+        if suffix in PARQUET:
+            attached = _parquet(files, file_column)
+        else:
+            attached = Attached(read_text(connection, path, suffix, files).sql(file_column), None, None)
+        if attached.sql.startswith("("):
+            # What stands in FROM is a name or a call.
+            connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {attached.sql}")
+            attached = replace(attached, sql=name)
+        connection.sql(f"SELECT * FROM {attached.sql} LIMIT 0")
+        return attached
     except (duckdb.Error, pa.ArrowInvalid, OSError) as error:
         raise InputError(f"cannot read '{path}': {reason(error)}") from error
 
@@ -278,11 +301,11 @@ def _with_columns(connection: duckdb.DuckDBPyConnection, name: str, rows: Attach
     of_folders = {field.name.lower(): field for field in columns.schema if field.name != FILE}
     names = [column for column in connection.sql(f"SELECT * FROM {rows.sql}").columns if column != FILE]
     fields = [None if rows.given is None else rows.given.field(i) for i in range(len(names))]
-    items = [f"rows.{_quoted(column)}" for column in names]
+    items = [f"rows.{quoted(column)}" for column in names]
     for column, field in of_folders.items():
         places = [i for i, own in enumerate(names) if own.lower() == column]
         place = places[0] if places else len(items)
-        items[place : place + 1], fields[place : place + 1] = [f"folders.{_quoted(field.name)}"], [field]
+        items[place : place + 1], fields[place : place + 1] = [f"folders.{quoted(field.name)}"], [field]
     connection.register(f"{name}_folders", columns)
     connection.execute(
         f"CREATE OR REPLACE TEMP VIEW {name}_with_folders AS SELECT {', '.join(items)} "
@@ -291,27 +314,31 @@ def _with_columns(connection: duckdb.DuckDBPyConnection, name: str, rows: Attach
     return Attached(f"{name}_with_folders", rows.n_rows, None if rows.given is None else pa.schema(fields))
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def read_text(connection: duckdb.DuckDBPyConnection, path: str, suffix: str, files: Sequence[str]) -> TextInput:
+    """CSV or JSON files, with their types."""
+    if any(map(os.path.getsize, files)):
+        found = csv_files(connection, files) if suffix in CSV else json_files(connection, files)
+        if found is not None:
+            return found
+    raise no_columns(path)
 
 
-def _parquet(sql: str, files: list[str]) -> Attached:
+def _parquet(files: list[str], file_column: str | None) -> Attached:
     """What the footers tell."""
-    footers = [pq.read_metadata(file) for file in files]
-    given, *others = (footer.schema.to_arrow_schema() for footer in footers)
-    # DuckDB takes the columns of the first file for those of all.
-    is_plain = all(schema.equals(given) for schema in others)
-    n_rows = sum(footer.num_rows for footer in footers)
-    return Attached(sql, n_rows, given, files=tuple(files) if is_plain else ())
+    groups = parquet_groups(files)
+    n_rows = sum(footer.num_rows for group in groups for footer in group.footers.values())
+    if len(groups) > 1:
+        common = common_schema(groups)
+        return Attached(read_together(groups, common, file_column), n_rows, common)
+    return Attached(read_alike(files, file_column), n_rows, groups[0].schema, files=tuple(files))
 
 
 def file_format(path: str, files: list[str]) -> str:
     """The ending that all files have in common, without that of a compression."""
     endings = {Path(file.removesuffix(".gz").removesuffix(".zst")).suffix.lower(): file for file in files}
     for ending, file in endings.items():
-        if ending not in _READERS and ending not in ARROW:
-            known = ", ".join((*_READERS, *ARROW))
-            raise InputError(f"cannot tell the format of '{file}'", hint=f"name it with one of {known}")
+        if ending not in _FORMATS:
+            raise InputError(f"cannot tell the format of '{file}'", hint=f"name it with one of {', '.join(_FORMATS)}")
     if len(endings) > 1:
         raise InputError(f"'{path}' holds files of several formats: {', '.join(sorted(endings))}")
     return next(iter(endings))

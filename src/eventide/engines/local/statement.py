@@ -13,8 +13,10 @@ from sqlglot import exp
 
 from eventide.engines.complaints import complain, unknown_table
 from eventide.engines.database import connect
+from eventide.engines.file_types import readable
 from eventide.engines.file_versions import check_versions
 from eventide.engines.filled import Filled
+from eventide.engines.lengths import with_lengths
 from eventide.engines.local import run as local
 from eventide.engines.local.complaints import complaint_of, place_of
 from eventide.engines.local.sources import Attached, Source, attach
@@ -73,7 +75,7 @@ class _Statement(Filling):
         physical = prepare_rows(clause, source.schema, engine="local", options=self.options)
         self.planned.append((recognition, physical))
         table, _ = local.run(physical, source)
-        self.connection.register(name, table)
+        self.connection.register(name, readable(table))
         self.tables[name] = name
         return name
 
@@ -107,7 +109,7 @@ class _Statement(Filling):
         sql = (tree.limit(0) if is_dry else tree).sql("duckdb")
         try:
             relation = self.connection.sql(sql)
-            rows = _plain(relation.to_arrow_table(), [str(kind) for kind in relation.types])
+            rows = with_lengths(_plain(relation.to_arrow_table(), [str(kind) for kind in relation.types]))
             check_versions(
                 version for _, name in named if name in self.attached for version in self.attached[name].versions
             )

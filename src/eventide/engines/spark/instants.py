@@ -11,7 +11,8 @@ from pyspark.sql import functions as sf
 from eventide.engines.spark.types import input_schema
 from eventide.operators.times import UNIT_US
 from eventide.plan.allen.instants import Clock, Names, clock_time, instant_columns
-from eventide.plan.allen.lower import find_column, time_type_of
+from eventide.plan.allen.lower import find_column
+from eventide.plan.time_column import time_type_of
 
 
 def instants_of_frame(
@@ -38,7 +39,7 @@ def _column(name: str) -> Column:
 
 def _now_text(name: str, dtype: pa.DataType, ts_unit: str | None) -> str:
     """Spark's time in the type of the time columns; without a zone it is UTC's."""
-    unit = time_type_of(name, dtype, ts_unit).unit
+    unit = time_type_of(name, pa.schema({name: dtype}), ts_unit).unit
     if unit is not None:
         return f"unix_micros(current_timestamp()) DIV {UNIT_US[unit]}L"
     utc = "to_utc_timestamp(current_timestamp(), current_timezone())"

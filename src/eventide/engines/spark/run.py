@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from pathlib import Path
@@ -16,13 +17,14 @@ from pyspark.sql import functions as sf
 
 from eventide.engines.distribution import FEW_ROWS, KEYS, OVERLAPS, choose_for_files
 from eventide.engines.file_versions import Version, versions_of
-from eventide.engines.local.sources import ARROW, file_format, no_columns
-from eventide.engines.names import Named, absolute, spark_name
+from eventide.engines.local.sources import ARROW, CSV, JSON, PARQUET, file_format, no_columns
+from eventide.engines.names import Named, absolute
 from eventide.engines.parquet import in_microseconds
 from eventide.engines.raw_columns import coded_for
 from eventide.engines.spark import batch, overlaps, stream
 from eventide.engines.spark.counters import INTAKE, unique
 from eventide.engines.spark.exchange import Reading, blocks_from_paths, share_out_row_groups
+from eventide.engines.spark.files import read_parquet_files, read_text_files, whole_names
 from eventide.engines.spark.latest import until_latest_in_files, until_latest_row
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.ship import ensure_shipped
@@ -105,21 +107,31 @@ def read_frame(path: str, spark: SparkSession) -> DataFrame:
 
 
 def _frame(path: str, named: Named | None, spark: SparkSession) -> DataFrame:
+    with _told(path):
+        frame = _open(path, named, spark)
+        if not frame.columns:
+            raise no_columns(path)
+        return frame
+
+
+def _open(path: str, named: Named | None, spark: SparkSession) -> DataFrame:
+    """Through Spark's own readers, local files with the types that the embedded engine finds in them."""
     if named is None:
         name, table = look_remotely(spark, path)
-        return _read(spark.read, path, (name,), _ending(path)) if table is None else read_table(spark, table)
+        return _read(spark.read, [name], _ending(path)) if table is None else read_table(spark, table)
     if named.table is not None and not named.files:
         return read_table(spark, TableFolder(named.table.kind, absolute(named.table.path)))
     suffix = file_format(path, list(named.files))
+    if suffix in (*CSV, *JSON):
+        return read_text_files(spark, suffix, named)
+    several = read_parquet_files(spark, named) if suffix in PARQUET else None
+    if several is not None:
+        return several
     if named.table is None:
-        return _read(spark.read, path, _literal(named.roots), suffix)
+        return _read(spark.read, whole_names(named.roots), suffix)
     # The files of a stream's folder, as its log has them wherever the folder is now.
     reader = spark.read.option("basePath", absolute(named.roots[0]))
-    return _read(reader, path, _literal(named.files), suffix)
-
-
-def _literal(names: Sequence[str]) -> list[str]:
-    return [spark_name(absolute(name)) for name in names]
+    return _read(reader, whole_names(named.files), suffix)
 
 
 def run_frame(frame: DataFrame, plan: Plan) -> Run:
@@ -191,21 +203,23 @@ def _ending(path: str) -> str:
     return Path(path.rstrip("/").removesuffix(".gz")).suffix.lower()
 
 
-def _read(reader: Any, path: str, names: Sequence[str], suffix: str) -> DataFrame:
-    """Through Spark's own readers; `names` are those of the files or folders that the path stands for."""
+def _read(reader: Any, names: Sequence[str], suffix: str) -> DataFrame:
+    """Files that Spark alone sees, or that need no look at their types."""
+    if suffix in CSV:
+        separator = "\t" if suffix == ".tsv" else ","
+        return cast(DataFrame, reader.csv(list(names), header=True, inferSchema=True, sep=separator))
+    if suffix in JSON:
+        return cast(DataFrame, reader.option("inferTimestamp", True).json(list(names)))
+    if suffix in ARROW:
+        raise InputError(f"Spark does not read '{suffix}' files", hint="write them as Parquet, or leave out engine")
+    return cast(DataFrame, reader.parquet(*names))
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Spark's complaints about what a path names, as ours."""
     try:
-        if suffix in (".csv", ".tsv"):
-            separator = "\t" if suffix == ".tsv" else ","
-            frame = reader.csv(list(names), header=True, inferSchema=True, sep=separator)
-        elif suffix in (".json", ".jsonl", ".ndjson"):
-            frame = reader.option("inferTimestamp", True).json(list(names))
-        elif suffix in ARROW:
-            raise InputError(f"Spark does not read '{suffix}' files", hint="write them as Parquet, or leave out engine")
-        else:
-            frame = reader.parquet(*names)
-        if not frame.columns:
-            raise no_columns(path)
-        return cast(DataFrame, frame)
+        yield
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark", "py4j")):
             raise

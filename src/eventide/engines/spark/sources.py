@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from eventide.engines.file_types import plain_types
 from eventide.engines.names import Named, look_up
 from eventide.engines.parquet import is_nanoseconds
 
@@ -85,7 +85,7 @@ def _types_reason(footer: pq.FileMetaData) -> str | None:
         if footer.schema.column(i).physical_type == "INT96":
             return f"column {footer.schema.column(i).name} is an INT96 timestamp"
     for field in footer.schema.to_arrow_schema():
-        for kind in _plain_types(field.type):
+        for kind in plain_types(field.type):
             if is_nanoseconds(kind) and pa.types.is_nested(field.type):
                 return f"column {field.name} has nanoseconds inside"
             if pa.types.is_unsigned_integer(kind):
@@ -93,11 +93,3 @@ def _types_reason(footer: pq.FileMetaData) -> str | None:
             if pa.types.is_duration(kind):
                 return f"column {field.name} is a duration, which Spark reads as a whole number"
     return None
-
-
-def _plain_types(kind: pa.DataType) -> Iterator[pa.DataType]:
-    """The type itself, or those of all fields and items inside it."""
-    if not pa.types.is_nested(kind):
-        yield kind
-    for i in range(kind.num_fields):
-        yield from _plain_types(kind.field(i).type)

@@ -7,6 +7,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
+from eventide.plan.time_column import held_by
+
 
 def spark_schema(arrow: pa.Schema) -> StructType:
     """The Spark schema of operator rows.
@@ -58,4 +60,4 @@ def _readable(kind: pa.DataType) -> pa.DataType:
 
 def input_schema(frame: DataFrame) -> pa.Schema:
     """The Arrow schema of a DataFrame of events."""
-    return to_arrow_schema(frame.schema, timezone="UTC", prefers_large_types=False)
+    return held_by(to_arrow_schema(frame.schema, timezone="UTC", prefers_large_types=False), "spark")

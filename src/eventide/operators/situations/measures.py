@@ -15,6 +15,7 @@ from eventide.kernels import situation_measures as kernel
 from eventide.kernels import situation_moments as moments
 from eventide.kernels.arrays import IntArray
 from eventide.operators.aggregate_types import average_type, sum_type
+from eventide.operators.encode import interval_us
 from eventide.operators.rearrange import rearrange
 from eventide.operators.situations.moments import N_PARTS, PAIRED, SHAPE, statistic
 from eventide.operators.situations.runs import Input, Runs
@@ -253,6 +254,12 @@ def _comparable(column: pa.ChunkedArray) -> Any:
         return _unscaled(column)
     if pa.types.is_boolean(column.type):
         return pc.fill_null(column.cast(pa.int8()), 0).to_numpy().astype(np.int64)
+    if pa.types.is_interval(column.type):
+        return interval_us(column)
+    if pa.types.is_duration(column.type):
+        return pc.fill_null(column.cast(pa.int64()), 0).to_numpy()
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), dtype=np.int64)
     return pc.rank(column, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.errors import EventideError, InputError
-from eventide.plan.allen.lower import find_column, time_type_of
+from eventide.plan.allen.lower import find_column
+from eventide.plan.time_column import time_type_of
 
 Clock: TypeAlias = datetime | int
 Names: TypeAlias = tuple[str, str, str]  # start, end, and the instant's
@@ -40,4 +41,4 @@ def clock_time(clock: Clock | Callable[[], Clock] | None, dtype: pa.DataType, ts
         raise EventideError(f"the clock gives {found}, which is no time of {dtype}", hint=hint)
     aware = now if now.tzinfo is not None else now.replace(tzinfo=UTC)
     now_us = (aware - _EPOCH) // timedelta(microseconds=1)
-    return time_type_of("start", dtype, ts_unit).restore(np.array([now_us]))[0]
+    return time_type_of("start", pa.schema({"start": dtype}), ts_unit).restore(np.array([now_us]))[0]

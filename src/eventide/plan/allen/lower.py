@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
+from eventide.errors import InputError, UnsupportedError, did_you_mean
 from eventide.lang.durations import write_length
 from eventide.lang.relations import RELATIONS, names_of
 from eventide.lang.tree import Length
 from eventide.operators.allen.spec import COMPOSITE_END, COMPOSITE_START, LEFT, RELATION, RIGHT, START, AllenSpec
 from eventide.operators.block import MASK, MAX_US, TS, Layout
-from eventide.operators.times import TimeType
 from eventide.plan.expressions.types import canonical, duckdb_type, kind, type_name
 from eventide.plan.facts import with_facts
 from eventide.plan.physical import Intake, IntervalIntake, IntervalSide, Physical, SqlColumn
 from eventide.plan.references import is_orderable
 from eventide.plan.rows.columns import plain
+from eventide.plan.time_column import time_type_of
 
 INTERVAL_START, INTERVAL_END = "interval_start", "interval_end"
 WINDOWS_PER_SLICE = 8  # an interval in an eighth of the slices' time goes into two of them
@@ -92,22 +92,6 @@ def check_stream(options: AllenOptions) -> None:
         )
 
 
-def time_type_of(name: str, dtype: pa.DataType, ts_unit: str | None) -> TimeType:
-    """The type of a time column, which `ts_unit` completes where it is an integer."""
-    if pa.types.is_integer(dtype):
-        if ts_unit is None:
-            message = f"the time column '{name}' holds integers, and nothing says their unit"
-            raise EventideError(message, hint="give ts_unit='s', 'ms' or 'us'")
-        return TimeType(dtype, ts_unit)
-    if not (pa.types.is_timestamp(dtype) or pa.types.is_date(dtype)):
-        hint = "it must be a timestamp, a date, or an integer with ts_unit"
-        raise EventideError(f"the time column '{name}' is {type_name(dtype)}", hint=hint)
-    if ts_unit is not None:
-        message = f"ts_unit is for integers; the time column '{name}' is {type_name(dtype)}"
-        raise EventideError(message, hint="leave it out")
-    return TimeType(dtype)
-
-
 def find_column(option: str, name: str, schema: pa.Schema, side: str | None = None) -> str:
     """The schema's spelling of a column."""
     known = {column.lower(): column for column in schema.names}
@@ -145,8 +129,9 @@ class _Lowering:
             _side("right", right, RIGHT, options.right_times, options.partition_by),
         )
         self.times = self._common("time", [(side, name) for side in self.sides for name in (side.start, side.end)])
-        first = self.sides[0]
-        self.time_type = time_type_of(first.end, self.times, options.ts_unit)
+        end, of_left = self.sides[0].end, self.sides[0].schema
+        times = of_left.set(of_left.get_field_index(end), pa.field(end, self.times))
+        self.time_type = time_type_of(end, times, options.ts_unit)
         self.partition = [
             self._common("partition", list(zip(self.sides, names, strict=True)))
             for names in zip(*(side.partition for side in self.sides), strict=True)

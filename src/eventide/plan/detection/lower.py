@@ -32,6 +32,7 @@ from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.references import is_orderable
 from eventide.plan.rows.columns import BITS_PER_MASK, RowColumns, plain
 from eventide.plan.rows.outputs import Outputs
+from eventide.plan.time_column import time_type_of
 
 _NO_TIME = TimeType(pa.int64(), "us")
 
@@ -95,19 +96,7 @@ def _find_time(schema: pa.Schema, options: DetectionOptions) -> tuple[str, TimeT
             raise EventideError(f"which column holds the time? {found}", hint=hint)
         name = "ts" if "ts" in schema.names else times[0]
     name = _find("ts", name, schema)
-    dtype = schema.field(name).type
-    if pa.types.is_integer(dtype):
-        if options.ts_unit is None:
-            message = f"the time column '{name}' holds integers, and nothing says their unit"
-            raise EventideError(message, hint="give ts_unit='s', 'ms' or 'us'")
-        return name, TimeType(dtype, options.ts_unit)
-    if not (pa.types.is_timestamp(dtype) or pa.types.is_date(dtype)):
-        hint = "it must be a timestamp, a date, or an integer with ts_unit"
-        raise EventideError(f"the time column '{name}' is {type_name(dtype)}", hint=hint)
-    if options.ts_unit is not None:
-        message = f"ts_unit is for integers; the time column '{name}' is {type_name(dtype)}"
-        raise EventideError(message, hint="leave it out")
-    return name, TimeType(dtype)
+    return name, time_type_of(name, schema, options.ts_unit)
 
 
 def _find(option: str, name: str, schema: pa.Schema) -> str:

@@ -286,6 +286,8 @@ class _Binder:
 
     def _common(self, args: Sequence[Typed], span: Span, verb: str) -> list[Typed] | None:
         """The arguments in their common type; None when one is unknown or the type is off the list."""
+        if verb == "compare" and any(arg.dtype is not None and _has_map(arg.dtype) for arg in args):
+            raise self.source.error(f"cannot {verb} maps", span, "take their parts: m['key'], map_keys(m), size(m)")
         dtype: pa.DataType = pa.null()
         for i, arg in enumerate(args):
             if arg.dtype is None or kind(arg.dtype) not in _COMPARABLE:
@@ -396,6 +398,10 @@ class _Binder:
         elif param == "string":
             hint = "cast it: CAST(... AS STRING)"
         raise self.source.error(f"{name} needs a {wanted}, but this is {type_name(dtype)}", typed.span, hint)
+
+
+def _has_map(dtype: pa.DataType) -> bool:
+    return pa.types.is_map(dtype) or any(_has_map(dtype.field(i).type) for i in range(dtype.num_fields))
 
 
 def _not(typed: Typed) -> Typed:

@@ -29,6 +29,7 @@ from eventide.plan.references import is_orderable
 from eventide.plan.rows.columns import BITS_PER_MASK, RowColumns, plain
 from eventide.plan.rows.define import conjuncts, event_value, is_local, plain_tree
 from eventide.plan.rows.leaves import Resolved, ValueLeaf
+from eventide.plan.time_column import time_type_of
 
 _CONDITION = "temp >= 35"
 
@@ -142,19 +143,7 @@ class _Lowering:
                 raise EventideError(f"which column holds the time? {found}", hint="pass ts='column'")
             name = "ts" if "ts" in schema.names else times[0]
         name = self._find("ts", name)
-        dtype = schema.field(name).type
-        if pa.types.is_integer(dtype):
-            if unit is None:
-                message = f"the time column '{name}' holds integers, and nothing says their unit"
-                raise EventideError(message, hint="give ts_unit='s', 'ms' or 'us'")
-            return name, TimeType(dtype, unit)
-        if not (pa.types.is_timestamp(dtype) or pa.types.is_date(dtype)):
-            hint = "it must be a timestamp, a date, or an integer with ts_unit"
-            raise EventideError(f"the time column '{name}' is {type_name(dtype)}", hint=hint)
-        if unit is not None:
-            message = f"ts_unit is for integers; the time column '{name}' is {type_name(dtype)}"
-            raise EventideError(message, hint="leave it out")
-        return name, TimeType(dtype)
+        return name, time_type_of(name, schema, unit)
 
     # --- conditions -----------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from eventide.operators.rows.spec import Interpreted, RowOrder, RowsSpec
 from eventide.operators.times import TimeType
 from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typed import Source
-from eventide.plan.expressions.types import DURATION, MONTHS, column_type, kind, type_name
+from eventide.plan.expressions.types import MONTHS, column_type, kind, type_name
 from eventide.plan.expressions.write_sql import write_spark, write_typed
 from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.options import Options
@@ -33,6 +33,7 @@ from eventide.plan.rows.outputs import OF_ONE_ROW, Outputs
 from eventide.plan.rows.program import compile_pattern
 from eventide.plan.rows.resolve import resolve
 from eventide.plan.rows.streams import check_stream, reach, reads_number
+from eventide.plan.time_column import time_hint, time_type_of
 
 _ROWS = {
     Rows.ONE: "one",
@@ -291,15 +292,16 @@ class _Lowering:
         name = query.order_by[0].column
         column = self._find(name)
         dtype = self.schema.field(column).type
-        if pa.types.is_integer(dtype):
-            if self.options.ts_unit is None:
-                message = f"{what}: '{column}' holds integers, and nothing says their unit"
-                raise self.error(message, name.span, "give ts_unit='s', 'ms' or 'us'")
-            return TimeType(dtype, self.options.ts_unit), (column, plain(TS, column))
-        if not (pa.types.is_timestamp(dtype) or pa.types.is_date(dtype)):
+        is_integer = pa.types.is_integer(dtype)
+        unit = self.options.ts_unit if is_integer else None
+        if is_integer and unit is None:
+            message = f"{what}: '{column}' holds integers, and nothing says their unit"
+            raise self.error(message, name.span, "give ts_unit='s', 'ms' or 'us'")
+        if not (is_integer or pa.types.is_timestamp(dtype) or pa.types.is_date(dtype) or pa.types.is_null(dtype)):
             message = f"{what} measures '{column}', the first column of ORDER BY, which is {type_name(dtype)}"
-            raise self.error(message, name.span, "order by a timestamp, a date, or an integer with ts_unit")
-        return TimeType(dtype), (column, plain(TS, column))
+            possible = "order by a timestamp, a date, or an integer with ts_unit"
+            raise self.error(message, name.span, time_hint(column, self.schema, possible))
+        return time_type_of(column, self.schema, unit), (column, plain(TS, column))
 
     def _tie_columns(self) -> tuple[str, ...]:
         """Columns that the clause reads, in schema order: they tell rows with equal keys apart."""
@@ -310,8 +312,7 @@ class _Lowering:
     def _hashed(self) -> tuple[str, ...]:
         """All columns that can be hashed, read or not: they tell the rows of different matches apart."""
         types = {field.name: column_type(field.type) for field in self.schema}
-        # In this process lengths of time come as intervals, which have no hash.
-        names = [name for name, dtype in types.items() if is_orderable(dtype) and dtype != DURATION]
+        names = [name for name, dtype in types.items() if is_orderable(dtype)]
         own = [self.columns.of_column(name) for name in names if name not in self.partition]
         return (*(f"p{i}" for i in range(len(self.partition))), *own)
 
@@ -375,7 +376,7 @@ class _Lowering:
             # All measures of a row that is in no match are NULL, also a constant.
             spark = f"CASE WHEN `{NUMBER}` IS NOT NULL THEN {spark} END"
             duckdb = duckdb and f'CASE WHEN "{NUMBER}" IS NOT NULL THEN {duckdb} END'
-        if dtype == pa.null():
+        if dtype == pa.null() and measure.value.tree.find(exp.Column) is None:
             hint = "name its type: CAST(NULL AS STRING)"
             raise self.error(f"the measure '{name}' is always NULL, and has no type", span, hint)
         return SqlColumn(name, spark, duckdb, dtype=dtype)

@@ -1,0 +1,112 @@
+"""The types of columns that are written as text: by one rule, from all values of all files.
+
+Goes in: relations of text columns, and the kinds that each column may have. Comes out: the first kind, in the order
+of `KINDS`, whose form all values of a column have. Spark and DuckDB read these forms alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from eventide.engines.local.names import quoted
+
+_DATE = "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+_TIME = "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6}0*)?)?"  # finer times stay text: nothing is cut off
+_ZONE = " ?(Z|UTC|[+-][0-9]{2}(:[0-9]{2})?)"
+_NUMBER = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?|NaN|-?Inf(inity)?"
+_SAMPLE_ROWS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How values of a kind are written; `holds` must also hold of each, and stands for its text as `{}`."""
+
+    pattern: str
+    holds: str = "true"
+
+
+# Every form takes what an earlier one of its family takes: a whole number is a double, a date is a timestamp.
+_FORMS = {
+    "BOOLEAN": _Form("(?i)true|false"),
+    "BIGINT": _Form("[+-]?[0-9]+", "TRY_CAST({} AS BIGINT) IS NOT NULL"),
+    "DECIMAL": _Form("[+-]?0*[0-9]{1,38}"),
+    "DOUBLE": _Form(_NUMBER),
+    "DATE": _Form(_DATE, "TRY_CAST({} AS DATE) IS NOT NULL"),
+    "TIMESTAMP": _Form(f"{_DATE}([ T]{_TIME})?", "TRY_CAST({} AS TIMESTAMP) IS NOT NULL"),
+    "TIMESTAMPTZ": _Form(f"{_DATE}([ T]{_TIME}({_ZONE})?)?", "TRY_CAST({} AS TIMESTAMPTZ) IS NOT NULL"),
+}
+KINDS = (*_FORMS, "VARCHAR")
+TEXT_KINDS = ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "VARCHAR")
+NUMBER_KINDS = ("DECIMAL", "DOUBLE")
+NO_VALUE = '"NULL"'  # DuckDB's type of a column in which nothing stands
+
+
+def find_types(
+    connection: duckdb.DuckDBPyConnection, relations: Sequence[str], kinds: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    """The DuckDB type of each column of `kinds`; a relation has some of these columns, all as text.
+
+    >>> from eventide.engines.database import connect
+    >>> values = "(VALUES ('1', '2026-01-01', '5'), ('2.5', '2026-01-01T10:00:00.5', NULL)) AS t(x, since, n)"
+    >>> find_types(connect(), [f"(SELECT * FROM {values})"], {"x": KINDS, "since": KINDS, "n": KINDS})
+    {'x': 'DOUBLE', 'since': 'TIMESTAMP', 'n': 'BIGINT'}
+    """
+    columns = [set(connection.sql(f"SELECT * FROM {relation}").columns) for relation in relations]
+    left = {name: list(of_column) for name, of_column in kinds.items()}
+    sampled = [f"(SELECT * FROM {relation} LIMIT {_SAMPLE_ROWS})" for relation in relations]
+    valued: set[str] = set()
+    for these in (sampled, relations):
+        # A kind at a time: most columns have the first that the sample leaves them, after one pass over all rows.
+        tested = {name: of_column[0] for name, of_column in left.items() if of_column[0] in _FORMS}
+        while tested:
+            found = _test(connection, these, columns, tested)
+            valued |= {name for name, holds in found.items() if holds is not None}
+            failed = [name for name, holds in found.items() if holds is False]
+            for name in failed:
+                left[name].pop(0)
+            tested = {name: left[name][0] for name in failed if left[name][0] in _FORMS}
+    types = {name: of_column[0] for name, of_column in left.items()}
+    types |= {name: NO_VALUE for name, kind in types.items() if kind in _FORMS and name not in valued}
+    digits = _count_digits(connection, relations, columns, [name for name in types if types[name] == "DECIMAL"])
+    return types | {name: f"DECIMAL({n_digits},0)" for name, n_digits in digits.items()}
+
+
+def _test(
+    connection: duckdb.DuckDBPyConnection,
+    relations: Sequence[str],
+    columns: Sequence[set[str]],
+    tested: Mapping[str, str],
+) -> dict[str, bool | None]:
+    """Whether all values of a column have the form of its kind; None where it has no value."""
+    found: dict[str, bool | None] = dict.fromkeys(tested)
+    for relation, names in zip(relations, columns, strict=True):
+        mine = [name for name in tested if name in names]
+        if not mine:
+            continue
+        items = ", ".join(_condition(quoted(name), _FORMS[tested[name]]) for name in mine)
+        for name, holds in zip(mine, connection.sql(f"SELECT {items} FROM {relation}").fetchall()[0], strict=True):
+            if holds is not None:
+                found[name] = holds and found[name] is not False
+    return found
+
+
+def _condition(column: str, form: _Form) -> str:
+    test = f"regexp_full_match({column}, ' *({form.pattern}) *') AND {form.holds.format(column)}"
+    return f"bool_and({test}) FILTER ({column} IS NOT NULL)"
+
+
+def _count_digits(
+    connection: duckdb.DuckDBPyConnection, relations: Sequence[str], columns: Sequence[set[str]], wide: Sequence[str]
+) -> dict[str, int]:
+    """How many digits the longest number has."""
+    digits = dict.fromkeys(wide, 1)
+    for relation, names in zip(relations, columns, strict=True):
+        mine = [name for name in wide if name in names]
+        if mine:
+            items = ", ".join(f"max(length(ltrim(trim({quoted(name)}), '+-0')))" for name in mine)
+            row = connection.sql(f"SELECT {items} FROM {relation}").fetchall()[0]
+            digits |= {name: max(digits[name], found or 1) for name, found in zip(mine, row, strict=True)}
+    return digits

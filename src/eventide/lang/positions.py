@@ -33,9 +33,12 @@ def span_of(node: exp.Expr, default: Span) -> Span:
     return Span(min(span.start for span in spans), max(span.end for span in spans))
 
 
-def place(tree: exp.Expr, tokens: Sequence[Token]) -> None:
-    """Shift and stretch the places of all nodes; `tokens` are those the tree was parsed from."""
-    offset = tokens[0].start
+def place(tree: exp.Expr, tokens: Sequence[Token], offset: int | None = None) -> None:
+    """Shift and stretch the places of all nodes; `tokens` are those the tree was parsed from.
+
+    sqlglot read the text from `offset` on, by default from the first token.
+    """
+    offset = tokens[0].start if offset is None else offset
     starts = [token.start for token in tokens]
     ends = [token.end for token in tokens]
     shifted: set[int] = set()

@@ -1,0 +1,71 @@
+"""The names that Spark gives to columns without one: `count(1)`, `max(x)`, `(a + b)`."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from eventide.plan.expressions.literals import target_type
+from eventide.plan.expressions.types import type_name
+
+_SIGNS: dict[type[exp.Expr], str] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div",
+    exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>",
+    exp.And: "AND", exp.Or: "OR",
+}  # fmt: skip
+_CALLS = {"SUM", "AVG", "MIN", "MAX", "COUNT", "UPPER", "LOWER", "LENGTH", "ABS", "SQRT", "COALESCE", "CONCAT"}
+_CALLS |= {"YEAR", "MONTH", "HOUR", "MINUTE", "SECOND", "ANY_VALUE", "STDDEV", "MEDIAN", "GREATEST", "LEAST"}
+
+
+def name_of(item: exp.Expr, text: str, start: int, end: int) -> str:
+    """The name of a result: its alias, its column's, Spark's own where it is a common form, else what is written.
+
+    >>> import sqlglot
+    >>> items = sqlglot.parse_one("SELECT count(*), max(t.x), a.b + 1, CAST(n AS INT), 'x' AS y", read="spark").expressions
+    >>> [name_of(item, "", 0, 0) for item in items]
+    ['count(1)', 'max(x)', '(b + 1)', 'CAST(n AS INT)', 'y']
+    """
+    if isinstance(item, exp.Alias):
+        return item.alias
+    return _shown(item) or " ".join(text[start:end].split())
+
+
+def _shown(node: exp.Expr) -> str | None:
+    match node:
+        case exp.Column() | exp.Dot():
+            return node.name if isinstance(node, exp.Column) else node.expression.name
+        case exp.Literal():
+            return node.this if node.is_string or "e" not in node.this.lower() else None
+        case exp.Null():
+            return "NULL"
+        case exp.Boolean():
+            return "true" if node.this else "false"
+        case exp.Paren():
+            return _shown(node.this)
+        case exp.Neg():
+            return _put("(- {})", [node.this])
+        case exp.Not():
+            return _put("(NOT {})", [node.this])
+        case exp.Cast():
+            dtype = None if node.args.get("safe") or node.args.get("format") else target_type(node.to)
+            return None if dtype is None else _put(f"CAST({{}} AS {type_name(dtype).upper()})", [node.this])
+        case exp.Count() if isinstance(node.this, exp.Star):
+            return "count(1)"
+    if type(node) in _SIGNS:
+        return _put(f"({{}} {_SIGNS[type(node)]} {{}})", [node.this, node.expression])
+    return _call(node)
+
+
+def _call(node: exp.Expr) -> str | None:
+    if not isinstance(node, exp.Func) or isinstance(node, exp.Anonymous) or node.sql_name() not in _CALLS:
+        return None
+    arguments = [node.this] if isinstance(node.this, exp.Expr) else []
+    distinct = ""
+    if arguments and isinstance(arguments[0], exp.Distinct):
+        arguments, distinct = list(arguments[0].expressions), "DISTINCT "
+    arguments += list(node.expressions)
+    return _put(f"{node.sql_name().lower()}({distinct}{', '.join(['{}'] * len(arguments))})", arguments)
+
+
+def _put(pattern: str, parts: list[exp.Expr]) -> str | None:
+    shown = [_shown(part) for part in parts]
+    return None if None in shown else pattern.format(*shown)

@@ -77,7 +77,7 @@ STATEMENTS = [
         f"SELECT nosuch(n) FROM trades {FALLS}",
         "the local engine cannot compute nosuch(n) (line 1, column 8)",
         "nosuch(n)",
-        "Spark SQL has no function 'nosuch'; one that a Spark session defines works there",
+        "did you mean 'COSH'? Spark SQL has no function 'nosuch'; one that a Spark session defines works there",
     ),
     (
         f"SELECT name || 'x', hash(n) FROM trades, trades {FALLS}",

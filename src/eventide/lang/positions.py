@@ -56,11 +56,17 @@ def place(tree: exp.Expr, tokens: Sequence[Token], offset: int | None = None) ->
             continue
         first, last = min(cover[0] for cover in inside), max(cover[1] for cover in inside)
         # The sides of a binary operator are balanced already, and chains of them are long.
-        if not isinstance(node, exp.Binary):
+        is_operator = isinstance(node, exp.Binary) and not _is_call(node)
+        if not is_operator:
             first, last = _stretch(node, tokens, first, last)
-        if not isinstance(node, (exp.Binary, exp.Identifier, exp.Column, exp.Literal)):
+        if not (is_operator or isinstance(node, (exp.Identifier, exp.Column, exp.Literal))):
             node.meta["start"], node.meta["end"] = tokens[first].start, tokens[last].end - 1
         covers[id(node)] = (first, last)
+
+
+def _is_call(node: exp.Expr) -> bool:
+    """Whether a node with two sides is written with brackets: get_json_object(text, path)."""
+    return isinstance(node, exp.Func) and not isinstance(node, exp.Connector)
 
 
 def _own(node: exp.Expr) -> Span | None:

@@ -6,6 +6,7 @@ by zero is NULL. DuckDB's text is written from the typed expression, with every 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 
@@ -115,6 +116,8 @@ def _literal(typed: Typed) -> str:
         case "boolean":
             return "true" if value else "false"
         case "double" | "float":
+            if not math.isfinite(value):
+                return f"'{value!r}'::{name}"
             return f"{value!r}::{name}" if value >= 0 else f"({value!r})::{name}"
         case "date":
             return f"(DATE '1970-01-01' + ({value}))"

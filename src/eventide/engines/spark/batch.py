@@ -13,6 +13,7 @@ from eventide.engines.parquet import Piece
 from eventide.engines.spark.exchange import Batches, Cutter, blocks_from_dataframe, reader
 from eventide.engines.spark.parallelism import count_buckets, threads_of_one_task
 from eventide.engines.spark.ship import ensure_shipped
+from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.engines.spark.workers import settled
 from eventide.operators.block import MIN_US, from_bytes
@@ -42,14 +43,13 @@ def run_pieces(
     spark: SparkSession,
     *,
     coded: Sequence[str] = (),
-    time_zone: str = "UTC",
 ) -> DataFrame:
     """The result rows of few events in Parquet files: one task reads and matches them, without an exchange."""
     ensure_shipped(spark)
     n_threads = threads_of_one_task(spark)
     match, schema = matcher(physical, n_threads)
     cutter = Cutter(physical.intake, n_buckets=1)
-    read = reader(physical, coded, time_zone, use_threads=n_threads > 1)
+    read = reader(physical, coded, use_threads=n_threads > 1)
 
     def read_and_match(batches: Batches) -> Batches:
         # The one row that comes says nothing: the work need not wait until Spark has made it.
@@ -96,7 +96,9 @@ def run_dataframe(df: DataFrame, physical: Physical, n_buckets: int | None = Non
 def project(rows: DataFrame, physical: Physical) -> DataFrame:
     """The user's columns over the operator's rows."""
     # Texts go to the JVM in one call, columns in several each.
-    return rows.selectExpr(*(f"({column.spark}) AS {_quoted(column.name)}" for column in physical.project))
+    texts = [f"({column.spark}) AS {_quoted(column.name)}" for column in physical.project]
+    with in_utc(rows.sparkSession, texts):
+        return rows.selectExpr(*texts)
 
 
 def _quoted(name: str) -> str:

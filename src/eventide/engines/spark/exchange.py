@@ -18,6 +18,7 @@ from eventide.engines.distribution import share_out
 from eventide.engines.intake import take_in
 from eventide.engines.parquet import Piece, read_piece
 from eventide.engines.raw_columns import duckdb_text, raw_columns
+from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.workers import settled
 from eventide.operators.block import MASK, TS, cut, to_bytes
 from eventide.plan.physical import Intake, Physical
@@ -87,7 +88,8 @@ def select_events(
     text; `keep` is one more reason to keep an event.
     """
     items = {column.name: column.spark for column in physical.select} | dict(extra or {})
-    selected = df.select(*(sf.expr(text).alias(name) for name, text in items.items()))
+    with in_utc(df.sparkSession, items.values()):
+        selected = df.select(*(sf.expr(text).alias(name) for name, text in items.items()))
     if physical.intake.keep_all:
         return selected
     return selected.filter(_WANTED if keep is None else f"{_WANTED} OR {keep}")
@@ -113,13 +115,12 @@ def blocks_from_paths(
     n_buckets: int,
     *,
     coded: Sequence[str] = (),
-    time_zone: str = "UTC",
 ) -> DataFrame:
     """The blocks of Parquet files, read by the tasks themselves; Spark distributes only the numbers of the tasks.
 
     Ask `can_read_directly` first. The tasks must agree on what is `coded`, as their blocks come together.
     """
-    cutter, read = Cutter(physical.intake, n_buckets), reader(physical, coded, time_zone)
+    cutter, read = Cutter(physical.intake, n_buckets), reader(physical, coded)
 
     def make_blocks(batches: Batches) -> Batches:
         tasks = (task for batch in batches for task in batch.column(0).to_pylist())
@@ -130,13 +131,13 @@ def blocks_from_paths(
 
 
 def reader(
-    physical: Physical, coded: Sequence[str], time_zone: str, *, use_threads: bool = False
+    physical: Physical, coded: Sequence[str], *, use_threads: bool = False
 ) -> Callable[[Iterable[Piece]], Iterator[pa.Table]]:
     """For a task: the block's columns of pieces of files."""
     names = list(physical.reads)
 
     def read(pieces: Iterable[Piece]) -> Iterator[pa.Table]:
-        evaluate = _evaluator(physical, time_zone)
+        evaluate = _evaluator(physical)
         for piece in pieces:
             yield from map(evaluate, read_piece(piece, names, coded, ROWS_PER_CUT, use_threads=use_threads))
 
@@ -154,11 +155,11 @@ def share_out_row_groups(files: Sequence[str], n_shares: int) -> tuple[list[list
     return share_out(pieces, rows, n_shares), sum(rows)
 
 
-def _evaluator(physical: Physical, time_zone: str) -> Callable[[pa.Table], pa.Table]:
+def _evaluator(physical: Physical) -> Callable[[pa.Table], pa.Table]:
     """The block's columns of a table of the file's; events that no step wants are left out."""
     if physical.intake.keep_all:
-        return lambda table: raw_columns(table, physical, (time_zone, 1))
-    connection = connect(time_zone, threads=1)
+        return lambda table: raw_columns(table, physical, ("UTC", 1))
+    connection = connect(threads=1)
     items = ", ".join(f'{duckdb_text(column)} AS "{column.name}"' for column in physical.select)
 
     def evaluate(table: pa.Table) -> pa.Table:

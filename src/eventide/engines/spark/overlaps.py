@@ -42,12 +42,11 @@ def run_paths(
     physical: Physical,
     *,
     coded: Sequence[str] = (),
-    time_zone: str = "UTC",
 ) -> DataFrame:
     """The result rows of Parquet files; `shares` are read where events are exchanged."""
     ensure_shipped(spark)
     parts, intake = choice.parts, physical.intake
-    read = reader(physical, coded, time_zone)
+    read = reader(physical, coded)
     if not choice.shares:
 
         def make_blocks(batches: Batches) -> Batches:

@@ -75,23 +75,22 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
 
 
 def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession) -> Run:
-    time_zone = spark.conf.get("spark.sql.session.timeZone")
     shares, n_rows = share_out_row_groups(files, count_buckets(spark))
     coded = coded_for(physical, files)
     if n_rows <= FEW_ROWS:
         pieces = [piece for share in shares for piece in share]
-        rows = batch.run_pieces(pieces, physical, spark, coded=coded, time_zone=time_zone)
+        rows = batch.run_pieces(pieces, physical, spark, coded=coded)
         return Run(rows, "one task reads the files and matches")
     n_buckets = _count_buckets(physical, spark)
-    choice = choose_for_files(files, physical, count_buckets(spark), time_zone=time_zone)
+    choice = choose_for_files(files, physical, count_buckets(spark))
     if choice.way == KEYS:
-        blocks = blocks_from_paths(spark, shares, physical, n_buckets, coded=coded, time_zone=time_zone)
+        blocks = blocks_from_paths(spark, shares, physical, n_buckets, coded=coded)
         return Run(batch.run(blocks, physical, spark, n_buckets), "tasks read the files themselves")
     if choice.way == OVERLAPS:
-        rows = overlaps.run_paths(spark, choice, shares, physical, coded=coded, time_zone=time_zone)
+        rows = overlaps.run_paths(spark, choice, shares, physical, coded=coded)
         return Run(rows, f"tasks read the files themselves, by time: {choice.reason}")
     ensure_shipped(spark)
-    blocks = slices_from_paths(spark, choice, shares, physical, n_buckets, coded=coded, time_zone=time_zone)
+    blocks = slices_from_paths(spark, choice, shares, physical, n_buckets, coded=coded)
     rows = match_slices(blocks, choice, physical, n_buckets)
     return Run(rows, f"tasks read the files themselves, by time: {choice.reason}")
 

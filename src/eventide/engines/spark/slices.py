@@ -120,10 +120,9 @@ def slices_from_paths(
     n_buckets: int,
     *,
     coded: Sequence[str] = (),
-    time_zone: str = "UTC",
 ) -> DataFrame:
     """The blocks of Parquet files, read by the tasks themselves; `shares` are read where events are exchanged."""
-    combine, read = _combiner(physical, n_buckets, choice), reader(physical, coded, time_zone)
+    combine, read = _combiner(physical, n_buckets, choice), reader(physical, coded)
     if choice.way == RANGES:
         return _combine_exchanged(_exchange(spark, choice.bounds, shares, physical, read), choice, combine)
 

@@ -16,17 +16,32 @@ _CALLS = {"SUM", "AVG", "MIN", "MAX", "COUNT", "UPPER", "LOWER", "LENGTH", "ABS"
 _CALLS |= {"YEAR", "MONTH", "HOUR", "MINUTE", "SECOND", "ANY_VALUE", "STDDEV", "MEDIAN", "GREATEST", "LEAST"}
 
 
-def name_of(item: exp.Expr, text: str, start: int, end: int) -> str:
-    """The name of a result: its alias, its column's, Spark's own where it is a common form, else what is written.
+def names_of(tree: exp.Query) -> list[str] | None:
+    """The names of all columns of a query; None where a star stands for some.
+
+    >>> import sqlglot
+    >>> [names_of(sqlglot.parse_one(text, read="spark")) for text in ("SELECT a, 1 UNION SELECT b, 2", "SELECT * FROM t")]
+    [['a', '1'], None]
+    """
+    while isinstance(tree, (exp.SetOperation, exp.Subquery)):
+        tree = tree.this
+    items = tree.expressions if isinstance(tree, exp.Select) else [exp.Star()]
+    return None if any(item.is_star for item in items) else [name_of(item) for item in items]
+
+
+def name_of(item: exp.Expr) -> str:
+    """The name of a result: its alias, its column's, Spark's own where it is a common form, else its text.
 
     >>> import sqlglot
     >>> items = sqlglot.parse_one("SELECT count(*), max(t.x), a.b + 1, CAST(n AS INT), 'x' AS y", read="spark").expressions
-    >>> [name_of(item, "", 0, 0) for item in items]
-    ['count(1)', 'max(x)', '(b + 1)', 'CAST(n AS INT)', 'y']
+    >>> [name_of(item) for item in items]
+    ['count(1)', 'max(x)', '(b + 1)', 'n', 'y']
     """
     if isinstance(item, exp.Alias):
         return item.alias
-    return _shown(item) or " ".join(text[start:end].split())
+    if isinstance(item, exp.Cast) and isinstance(item.this, exp.Column):
+        item = item.this
+    return _shown(item) or str(item.sql("spark"))
 
 
 def _shown(node: exp.Expr) -> str | None:
@@ -50,9 +65,18 @@ def _shown(node: exp.Expr) -> str | None:
             return None if dtype is None else _put(f"CAST({{}} AS {type_name(dtype).upper()})", [node.this])
         case exp.Count() if isinstance(node.this, exp.Star):
             return "count(1)"
+        case exp.Case() if node.this is None:
+            return _case(node)
     if type(node) in _SIGNS:
         return _put(f"({{}} {_SIGNS[type(node)]} {{}})", [node.this, node.expression])
     return _call(node)
+
+
+def _case(node: exp.Case) -> str | None:
+    branches = [part for branch in node.args["ifs"] for part in (branch.this, branch.args["true"])]
+    otherwise = [node.args["default"]] if node.args.get("default") is not None else []
+    pattern = " ".join(["WHEN {} THEN {}"] * (len(branches) // 2)) + (" ELSE {}" if otherwise else "")
+    return _put(f"CASE {pattern} END", [*branches, *otherwise])
 
 
 def _call(node: exp.Expr) -> str | None:

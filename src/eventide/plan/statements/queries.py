@@ -198,8 +198,7 @@ class _Writer:
                 continue
             # A name of Spark's may stand for a result before it in the same list.
             value = scalars.write(item.unalias(), scope.seeing(items, first=False))
-            span = scope.source.span_of(item)
-            items.append(Named(name_of(item, self.text, span.start, span.end), value))
+            items.append(Named(name_of(item), value))
         return items
 
     def _star(self, item: exp.Expr, star: exp.Star, scope: Scope) -> list[Named]:

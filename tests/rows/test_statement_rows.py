@@ -43,7 +43,7 @@ EXPRESSIONS = """
     c + 1 ; c * x ; -c ; x + c ; 1.5 + x ; 3L ; 1.50 ; hour(ts) ; date_trunc('DAY', ts) ; ts + INTERVAL '90' MINUTE
     ts - TIMESTAMP '2026-03-29 00:00:00' ; year(day) ; day + INTERVAL '1' DAY ; datediff(day, DATE '2026-01-01')
     last_day(day) ; ts > TIMESTAMP '2026-03-29 01:45:00' ; sqrt(x) ; NULL ; true ; 'text' ; unix_micros(ts)
-    x BETWEEN 1 AND 3 ; array(x, 1)[0] ; size(array(1, 2)) ; least(1, 2.5) ; ts > day
+    concat_ws('-', s, array('x', s), s) ; concat_ws(', ', array(s)) ; x BETWEEN 1 AND 3 ; array(x, 1)[0] ; size(array(1, 2)) ; least(1, 2.5) ; ts > day
 """
 
 STATEMENTS = [
@@ -97,6 +97,8 @@ STATEMENTS = [
     "SELECT * EXCEPT (ts, d, c, day) FROM t ORDER BY id DESC",
     f"SELECT n, top / (n - 1), CASE WHEN top > 2 THEN 'high' END FROM {MATCHES} ORDER BY n, top",
     f"SELECT count(*), sum(n) / count(*) FROM {MATCHES}",
+    "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY id MEASURES concat_ws('-', array_agg(s), LAST(s)) AS v PATTERN (A{2}))",
+    "SELECT count(*) FROM t MATCH_RECOGNIZE (PATTERN (A B?) DEFINE B AS false)",
     f"SELECT q.id, m.n FROM {MATCHES} JOIN t AS q ON q.x = m.top ORDER BY 1, 2",
 ]
 # What Spark runs and DuckDB would answer differently, or does not know: the part that is named.
@@ -133,16 +135,71 @@ def expressions() -> list[str]:
     return [part.strip() for line in EXPRESSIONS.strip().splitlines() for part in line.split(";")]
 
 
+def drawn(random: Random, kind: str, depth: int) -> str:
+    """A random expression of a kind: int, double, string or boolean."""
+    leaves = {
+        "int": ["x", "id", "CAST(NULL AS INT)", "0", "2", "-1", "length(s)", "CAST(c AS INT)"],
+        "double": ["d", "1.5D", "CAST(x AS DOUBLE)", "0.0D"],
+        "string": ["s", "'ab'", "''", "CAST(x AS STRING)", "CAST(day AS STRING)"],
+        "boolean": ["b", "true", "s IS NULL", "x IN (1, 3, NULL)", "d > 1"],
+    }
+    if depth == 0:
+        return random.choice(leaves[kind])
+
+    def part(of: str) -> str:
+        return drawn(random, of, depth - 1)
+
+    number = random.choice(("int", "double"))
+    made = {
+        "int": lambda: random.choice(
+            (
+                f"({part('int')} {random.choice('+-*%')} {part('int')})",
+                f"({part('int')} DIV {part('int')})",
+                f"length({part('string')})",
+                f"abs({part('int')})",
+                f"nullif({part('int')}, {part('int')})",
+            )
+        ),
+        "double": lambda: random.choice(
+            (
+                f"({part(number)} / {part('int')})",
+                f"({part('double')} {random.choice('+-*%')} {part(number)})",
+                f"greatest({part('double')}, {part('int')})",
+            )
+        ),
+        "string": lambda: random.choice(
+            (
+                f"({part('string')} || {part('string')})",
+                f"substring({part('string')}, {part('int')}, {part('int')})",
+                f"upper({part('string')})",
+                f"concat_ws(',', {part('string')}, {part('string')})",
+            )
+        ),
+        "boolean": lambda: random.choice(
+            (
+                f"({part(number)} {random.choice(('<', '<=', '=', '<>', '<=>'))} {part(number)})",
+                f"({part('string')} < {part('string')})",
+                f"({part('boolean')} {random.choice(('AND', 'OR'))} NOT {part('boolean')})",
+            )
+        ),
+    }
+    if random.random() < 0.2:
+        return f"CASE WHEN {part('boolean')} THEN {part(kind)} ELSE {part(kind)} END"
+    return f"coalesce({part(kind)}, {part(kind)})" if random.random() < 0.1 else made[kind]()
+
+
 def on_spark(spark: Any, table: pa.Table) -> Any:
     return spark.createDataFrame(table)
 
 
 @pytest.mark.spark
 def test_expressions_are_equal_on_both_engines(spark: Any) -> None:
-    text = f"SELECT {', '.join(f'{part} AS e{i}' for i, part in enumerate(expressions()))} FROM t ORDER BY id"
+    random = Random(20)
+    parts = expressions() + [drawn(random, kind, 3) for kind in ("int", "double", "string", "boolean") * 12]
+    text = f"SELECT {', '.join(f'{part} AS e{i}' for i, part in enumerate(parts))} FROM t ORDER BY id"
     found, wanted = rows_of(ev.sql(text, t=T)), rows_of(ev.sql(text, t=on_spark(spark, T)).toArrow())
-    assert [(part, *column) for part, column in zip(expressions(), found, strict=True)] == [
-        (part, *column) for part, column in zip(expressions(), wanted, strict=True)
+    assert [(part, *column) for part, column in zip(parts, found, strict=True)] == [
+        (part, *column) for part, column in zip(parts, wanted, strict=True)
     ]
 
 

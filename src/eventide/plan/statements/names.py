@@ -58,8 +58,17 @@ def _shown(node: exp.Expr) -> str | None:
             return _shown(node.this)
         case exp.Neg():
             return _put("(- {})", [node.this])
+        case exp.Not(this=exp.Is(this=inner, expression=exp.Null())):
+            return _put("({} IS NOT NULL)", [inner])
+        case exp.Is(expression=exp.Null()):
+            return _put("({} IS NULL)", [node.this])
         case exp.Not():
             return _put("(NOT {})", [node.this])
+        case exp.NEQ():
+            return _put("(NOT ({} = {}))", [node.this, node.expression])
+        case exp.In() if node.expressions:
+            items = ", ".join(["{}"] * len(node.expressions))
+            return _put(f"({{}} IN ({items}))", [node.this, *node.expressions])
         case exp.Cast():
             dtype = None if node.args.get("safe") or node.args.get("format") else target_type(node.to)
             return None if dtype is None else _put(f"CAST({{}} AS {type_name(dtype).upper()})", [node.this])

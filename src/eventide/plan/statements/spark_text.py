@@ -10,11 +10,10 @@ from sqlglot.errors import SqlglotError
 
 from eventide.errors import QueryError
 from eventide.lang.positions import span_of
-from eventide.lang.tokens import Token, tokenize
+from eventide.lang.tokens import Kind, Token, tokenize
 from eventide.lang.tree import Span
 
 _DIVISIONS = (exp.Div, exp.Mod, exp.IntDiv)
-_SEPARATORS = ("/", "%", ",")
 _FORMATS = {"parquet", "orc", "csv", "json", "text", "xml", "avro", "binaryfile", "image", "libsvm"}
 _FORMATS |= {"delta", "iceberg", "hudi", "jdbc", "kafka", "socket", "rate", "statestore", "state-metadata", "protobuf"}
 
@@ -51,34 +50,60 @@ def null_by_zero(tree: exp.Query, text: str) -> list[tuple[Span, str]]:
     'SELECT a / NULLIF(b, 0), (a + 1) % NULLIF((b - 1), 0), a / 2 FROM t'
     """
     tokens = tokenize(text, any_character=True)
-    edits = []
-    for node in tree.find_all(*_DIVISIONS):
-        divisor = node.expression
-        if isinstance(divisor, exp.Literal) and not divisor.is_string and float(divisor.this) != 0:
+    edits: list[tuple[Span, str]] = []
+    for at, token in enumerate(tokens[:-1]):
+        first = at + 1
+        if token.word == "MOD" and tokens[first].is_punctuation("("):
+            first, last = _second_argument(tokens, first)
+        elif token.text in ("/", "%") or token.word == "DIV":
+            last = _operand_end(tokens, first)
+        else:
             continue
-        span = _operand(node, tokens)
-        if span is not None:
-            edits += [(Span(span.start, span.start), "NULLIF("), (Span(span.end, span.end), ", 0)")]
+        is_number = first == last and tokens[first].kind is Kind.NUMBER
+        if last < len(tokens) and not (is_number and float(tokens[first].text) != 0):
+            start, end = tokens[first].start, tokens[last].end
+            edits += [(Span(start, start), "NULLIF("), (Span(end, end), ", 0)")]
     return edits if _is_meant(tree, text, edits) else []
 
 
-def _operand(node: exp.Expr, tokens: Sequence[Token]) -> Span | None:
-    """The whole text of a divisor: from behind its operator to where its brackets and its CASE close."""
-    left, right = span_of(node.this, Span(0, 0)), span_of(node.expression, Span(0, 0))
-    if right.start == right.end:
-        return None
-    between = [i for i, token in enumerate(tokens) if left.end <= token.start and token.end <= right.start]
-    marks = [i for i in between if tokens[i].text in _SEPARATORS or tokens[i].word in ("DIV", "MOD")]
-    if not marks:
-        return None
-    first, depth = marks[-1] + 1, 0
-    for last in range(first, len(tokens)):
-        token = tokens[last]
+def _operand_end(tokens: Sequence[Token], at: int) -> int:
+    """The last token of the operand that begins at one: with its sign, brackets, fields and casts."""
+    while tokens[at].text in ("+", "-", "~"):
+        at += 1
+    if tokens[at].word == "CASE" or tokens[at].text == "(":
+        at = _closing(tokens, at)
+    while at + 1 < len(tokens):
+        following = tokens[at + 1]
+        if following.text in ("(", "["):
+            at = _closing(tokens, at + 1)
+        elif following.text in (".", ":"):
+            at += 2
+        elif tokens[at].text == ":" or (following.kind is Kind.WORD and following.start == tokens[at].end):
+            at += 1  # the type of a cast, x::INT, or the letter behind a number, 2L
+        else:
+            break
+    return at
+
+
+def _closing(tokens: Sequence[Token], at: int) -> int:
+    """Where a bracket, or a CASE, closes."""
+    depth = 0
+    for i in range(at, len(tokens)):
+        token = tokens[i]
         depth += (token.text in ("(", "[") or token.word == "CASE") - (token.text in (")", "]") or token.word == "END")
-        follows = tokens[last + 1].text if last + 1 < len(tokens) else ""
-        if depth <= 0 and token.end >= right.end and token.text != ":" and follows not in ("(", "[", ":"):
-            return Span(tokens[first].start, token.end)
-    return None
+        if depth == 0:
+            return i
+    return len(tokens)
+
+
+def _second_argument(tokens: Sequence[Token], opening: int) -> tuple[int, int]:
+    """The first and the last token of the second argument of a call; beyond the end when there is none."""
+    closing, depth = _closing(tokens, opening), 0
+    for i in range(opening + 1, closing):
+        depth += (tokens[i].text in ("(", "[")) - (tokens[i].text in (")", "]"))
+        if depth == 0 and tokens[i].text == ",":
+            return i + 1, closing - 1
+    return closing, len(tokens)
 
 
 def _is_meant(tree: exp.Query, text: str, edits: Sequence[tuple[Span, str]]) -> bool:

@@ -29,7 +29,7 @@ SOURCES = [
     "parquet_metadata('{}')",
     "glob('{}*')",
     "query('SELECT * FROM ''{}''')",
-    'query("SELECT * FROM read_text(\'{}\')")',
+    "query(\"SELECT * FROM read_text('{}')\")",
     "query_table('{}')",
     "duckdb_secrets()",
     "duckdb_settings()",
@@ -199,7 +199,7 @@ FAMILIES: dict[str, Callable[[str], Any]] = {
     "builder": lambda call: ev.detect(EVENTS, ev.Pattern.begin("a", f"{call} = 'x'"), ts="ts", ts_unit="s"),
     "builder, select": lambda call: ev.detect(EVENTS, ev.Pattern.begin("a"), ts="ts", ts_unit="s", select={"h": call}),
     "rows": lambda call: ev.match_recognize(pattern="A", order_by="ts", measures={"h": call})(EVENTS),
-    "rows, condition": lambda call: ev.match_recognize(pattern="A", order_by="ts", define={"A": f"{call} = 'x'"})(EVENTS),
+    "rows, condition": lambda call: ev.match_recognize(pattern="A", define={"A": f"{call} = 'x'"})(EVENTS),
     "intervals": lambda call: ev.intervals.homogeneous(EVENTS, f"{call} = 'x'", ts_unit="s"),
     "intervals, value": lambda call: ev.intervals.homogeneous(EVENTS, "x > 0", value=f"max({call})", ts_unit="s"),
     "statement": lambda call: ev.sql(f"SELECT {call} AS h FROM t", t=EVENTS),
@@ -208,7 +208,7 @@ FAMILIES: dict[str, Callable[[str], Any]] = {
         f"SELECT n FROM (SELECT * FROM t WHERE {call} = 'x') {CLAUSE}", t=EVENTS
     ),
     "statement, subquery": lambda call: ev.sql(
-        f"SELECT n FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES count(*) AS n PATTERN (A) DEFINE A AS s = (SELECT {call}))",
+        f"SELECT n FROM t MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A) DEFINE A AS s = (SELECT {call}))",
         t=EVENTS,
     ),
 }  # fmt: skip
@@ -243,7 +243,11 @@ def test_a_statement_on_spark_calls_no_java_and_reads_no_path(spark: Any, secret
     texts += [f"SELECT * FROM `org.apache.spark.sql.execution.datasources.csv.CSVFileFormat`.`{secret}`"]
     texts += [f"SELECT * FROM (SELECT * FROM text.`{secret}`) {CLAUSE}", f"SELECT * FROM IDENTIFIER('text.`{secret}`')"]
     texts += ["SELECT TRANSFORM(x) USING 'cat' AS (y) FROM t", "SELECT * FROM read_files('/etc')"]
-    texts += ["SELECT * FROM t; DROP VIEW seen", "DROP VIEW seen", "FROM t INSERT OVERWRITE DIRECTORY '/tmp/x' SELECT *"]
+    texts += [
+        "SELECT * FROM t; DROP VIEW seen",
+        "DROP VIEW seen",
+        "FROM t INSERT OVERWRITE DIRECTORY '/tmp/x' SELECT *",
+    ]
     for text in texts:
         with pytest.raises(ev.EventideError) as caught:
             ev.sql(text, t=frame)

@@ -29,11 +29,14 @@ T = pa.table(
     }
 )
 U = pa.table({"k": [1, 2, 9], "x": [3, 1, 7], "w": ["p", "q", None]})
-MATCHES = "t MATCH_RECOGNIZE (ORDER BY id MEASURES A.x AS top, count(*) AS n PATTERN (A B*) DEFINE B AS x < PREV(x)) AS m"
+MATCHES = (
+    "t MATCH_RECOGNIZE (ORDER BY id MEASURES A.x AS top, count(*) AS n PATTERN (A B*) DEFINE B AS x < PREV(x)) AS m"
+)
 
 EXPRESSIONS = """
     substring('hello', 0, 2) ; substring(s, -1) ; 1 / (x - 3) ; x % 0 ; x DIV 0 ; x / 0.0D ; 7 / 2 ; 7 DIV 2 ; -7 % 3
-    mod(x, x - 3) ; 1 / CASE WHEN x = 3 THEN 0 ELSE x END ; x / -(x - 3) ; x / (x - 3)::INT ; x / (SELECT 0) ; (x + 1) / (id / x)
+    mod(x, x - 3) ; 1 / CASE WHEN x = 3 THEN 0 ELSE x END ; x / -(x - 3) ; x / (x - 3)::INT ; x / (SELECT 0)
+    (x + 1) / (id / x)
     CAST(x AS STRING) ; CAST('12' AS INT) + x ; CAST(c AS INT) ; CAST(x AS DECIMAL(10, 2)) ; CAST(id AS TINYINT)
     CAST(day AS TIMESTAMP) ; CAST(ts AS DATE) ; CAST(ts AS STRING) ; CAST('2026-03-29' AS DATE) ; CAST(c AS DOUBLE)
     CAST('Infinity' AS DOUBLE) ; CAST('NaN' AS DOUBLE) ; -CAST('inf' AS DOUBLE) ; CAST(' -Infinity ' AS DOUBLE)
@@ -43,48 +46,39 @@ EXPRESSIONS = """
     c + 1 ; c * x ; -c ; x + c ; 1.5 + x ; 3L ; 1.50 ; hour(ts) ; date_trunc('DAY', ts) ; ts + INTERVAL '90' MINUTE
     ts - TIMESTAMP '2026-03-29 00:00:00' ; year(day) ; day + INTERVAL '1' DAY ; datediff(day, DATE '2026-01-01')
     last_day(day) ; ts > TIMESTAMP '2026-03-29 01:45:00' ; sqrt(x) ; NULL ; true ; 'text' ; unix_micros(ts)
-    concat_ws('-', s, array('x', s), s) ; concat_ws(', ', array(s)) ; x BETWEEN 1 AND 3 ; array(x, 1)[0] ; size(array(1, 2)) ; least(1, 2.5) ; ts > day
+    concat_ws('-', s, array('x', s), s) ; concat_ws(', ', array(s))
+    x BETWEEN 1 AND 3 ; array(x, 1)[0] ; size(array(1, 2)) ; least(1, 2.5) ; ts > day
 """
 
 STATEMENTS = [
     "SELECT count(*), count(x), count(DISTINCT x), sum(x), avg(x), min(s), max(d), sum(c), any_value(1) FROM t",
     "SELECT sum(x) + 1, max(x) - min(x), x * 0 FROM t WHERE id > 9 GROUP BY x",
-    "SELECT sum(x), count(*), avg(d), array_agg(x) AS a FROM t WHERE id > 9",
     "SELECT x, s FROM t ORDER BY x, s DESC",
     "SELECT x, s FROM t ORDER BY x DESC, s ASC NULLS LAST",
     "SELECT d FROM t ORDER BY d DESC",
-    "SELECT s FROM t ORDER BY s",
     "SELECT x, count(*) AS n FROM t GROUP BY x HAVING n > 1 ORDER BY 1",
     "SELECT x, sum(id) FROM t GROUP BY 1 ORDER BY sum(id) DESC, 1",
     "SELECT x % 2 AS odd, count(*) FROM t GROUP BY odd ORDER BY odd",
     "SELECT sum(id) AS x, s FROM t GROUP BY s HAVING x > 2 ORDER BY x, s",
     "SELECT s, b, count(*) AS n FROM t GROUP BY ROLLUP(s, b) ORDER BY s, b, n",
-    "SELECT s, count(*) FROM t GROUP BY ALL ORDER BY s",
-    "SELECT DISTINCT x FROM t ORDER BY x",
     "SELECT DISTINCT s, x > 1 FROM t ORDER BY s",
     "SELECT x + 1 AS y, y * 2 AS z FROM t ORDER BY z, y",
     "SELECT -x AS x FROM t ORDER BY x",
     "SELECT id FROM t ORDER BY x + id DESC, id LIMIT 3 OFFSET 1",
     "SELECT * FROM t JOIN u USING (x) ORDER BY id, k",
-    "SELECT * FROM t NATURAL JOIN u ORDER BY id, k",
     "SELECT x, id, k FROM t FULL JOIN u USING (x) ORDER BY x, id, k",
-    "SELECT x, k FROM t RIGHT JOIN u USING (x) ORDER BY x, k",
     "SELECT t.id, u.w FROM t LEFT JOIN u ON t.x = u.x AND u.k < 2 ORDER BY id, w",
     "SELECT id FROM t LEFT SEMI JOIN u ON t.x = u.x ORDER BY id",
-    "SELECT id FROM t LEFT ANTI JOIN u ON t.x = u.x ORDER BY id",
     "SELECT a.id, b.id AS other FROM t a, t b WHERE a.id = b.id + 1 ORDER BY 1",
-    "SELECT id FROM t CROSS JOIN u ORDER BY id, k",
     "SELECT x FROM t UNION SELECT k FROM u ORDER BY x",
     "SELECT id FROM t UNION ALL SELECT d FROM t ORDER BY id",
-    "SELECT x FROM t EXCEPT SELECT x FROM u ORDER BY x",
     "SELECT x FROM t INTERSECT ALL SELECT x FROM u ORDER BY x",
     "SELECT id, row_number() OVER (ORDER BY x, id), rank() OVER (ORDER BY x DESC) AS r FROM t ORDER BY id",
-    "SELECT id, sum(x) OVER (PARTITION BY s ORDER BY id) AS s, avg(x) OVER () AS a FROM t ORDER BY id",
-    "SELECT id, sum(x) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS s FROM t ORDER BY id",
+    "SELECT id, sum(x) OVER (PARTITION BY s ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s,"
+    " avg(x) OVER () AS a FROM t ORDER BY id",
     "SELECT id, lag(x) OVER w AS p, lead(x, 2, -1) OVER w AS q, first_value(s) OVER w AS f FROM t"
     " WINDOW w AS (ORDER BY id) ORDER BY id",
     "SELECT id, ntile(2) OVER (ORDER BY id) AS n, percent_rank() OVER (ORDER BY x) AS p FROM t ORDER BY id",
-    "SELECT id FROM t WHERE x IN (SELECT x FROM u) ORDER BY id",
     "SELECT id FROM t WHERE x NOT IN (SELECT x FROM u WHERE x > 1) ORDER BY id",
     "SELECT id, (SELECT max(w) FROM u WHERE u.x = t.x) AS w FROM t ORDER BY id",
     "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.x = t.x) OR d > 2 ORDER BY id",
@@ -205,14 +199,16 @@ def test_expressions_are_equal_on_both_engines(spark: Any) -> None:
 
 @pytest.mark.spark
 def test_columns_without_a_name_have_the_one_that_spark_gives(spark: Any) -> None:
-    named = "x + 1 ; x - id * 2 ; count(x) ; max(t.x) ; CAST(x AS DOUBLE) ; upper(s) ; 'a' ; 1 ; -x ; x > 1 AND b ; NOT b"
-    named += " ; CASE WHEN x > 1 THEN s ELSE 'b' END ; coalesce(s, 'b') ; length(s) ; hour(ts) ; x ; NULL ; true ; avg(x)"
+    named = "x + 1 ; x - id * 2 ; count(x) ; max(t.x) ; CAST(x AS DOUBLE) ; upper(s) ; 'a' ; 1 ; -x ; x > 1 AND b"
+    named += " ; CASE WHEN x > 1 THEN s ELSE 'b' END ; coalesce(s, 'b') ; length(s) ; hour(ts) ; x ; NULL ; avg(x)"
     named += " ; count(DISTINCT x) ; count(*) ; count(1) ; CAST(s AS STRING) ; x <=> 1 ; (x + 1) * 2 ; x = 1 OR b"
+    named += " ; NOT b ; true ; x <> 1 ; x IS NOT NULL ; s IS NULL ; x IN (1, 2) ; CAST(x + 1 AS INT)"
     on_spark(spark, T).createOrReplaceTempView("named_by_spark")
     for item in named.split(" ; "):
-        assert ev.sql(f"SELECT {item} FROM t", t=T).column_names == spark.sql(
-            f"SELECT {item} FROM named_by_spark AS t"
-        ).columns
+        assert (
+            ev.sql(f"SELECT {item} FROM t", t=T).column_names
+            == spark.sql(f"SELECT {item} FROM named_by_spark AS t").columns
+        )
 
 
 @pytest.fixture

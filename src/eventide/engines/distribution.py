@@ -138,9 +138,7 @@ def matched_in_words(stretches: Sequence[int], keys: Sequence[str]) -> str:
     return "matched by key in parallel tasks" if keys else "put together and matched by one task"
 
 
-def _choose_overlaps(
-    groups: Sequence[RowGroup], physical: Physical, n_buckets: int, shared_us: int
-) -> Choice:
+def _choose_overlaps(groups: Sequence[RowGroup], physical: Physical, n_buckets: int, shared_us: int) -> Choice:
     """Slices that overlap by a window, where keys do not share the events out well."""
     why, keys = "all events belong together", physical.intake.layout.distribution
     if keys:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -29,7 +30,8 @@ from eventide.lang.rows.tree import Recognition, Statement
 from eventide.plan.expressions.types import DURATION, column_type
 from eventide.plan.options import Options
 from eventide.plan.rows.lower import prepare_rows
-from eventide.plan.statements.queries import Table, Written, write_statement
+from eventide.plan.statements.queries import write_statement
+from eventide.plan.statements.tables import Table, Written
 
 
 def run_statement(statement: Statement, tables: Mapping[str, Any], options: Options) -> pa.Table:
@@ -108,7 +110,7 @@ class _Statement(Filling):
         try:
             return _shown(self.connection.sql(sql).to_arrow_table(), written)
         except duckdb.Error as error:
-            complaint = complaint_of(error, [name for name, _ in written.columns])
+            complaint = complaint_of(error)
             place = place_of(complaint, sql, filled, self.connection)
             raise complain(complaint, filled, self.statement.text, place) from error
 
@@ -136,8 +138,9 @@ class _Statement(Filling):
 
 
 def _files(tables: Iterable[Any]) -> list[str]:
-    """The files among the inputs: all that a statement may read."""
-    return [file for table in tables if isinstance(table, str | os.PathLike) for file in expand_path(os.fspath(table))]
+    """The files among the inputs, all that a statement may read; also as DuckDB takes a name with brackets in it."""
+    paths = [os.fspath(table) for table in tables if isinstance(table, str | os.PathLike)]
+    return [name for path in paths for file in expand_path(path) for name in dict.fromkeys((file, glob.escape(file)))]
 
 
 def _in_numbers(written: Written) -> str:

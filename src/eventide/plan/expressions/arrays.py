@@ -139,7 +139,9 @@ def _concat_ws(args: list[Typed], span: Span) -> Typed | None:
         else:
             return None
     joined = lists[0] if len(lists) == 1 else f"list_concat({', '.join(lists)})"
-    return Typed("array", tuple(args), pa.string(), f"coalesce(list_aggregate({joined}, 'string_agg', {{0}}), '')", span)
+    return Typed(
+        "array", tuple(args), pa.string(), f"coalesce(list_aggregate({joined}, 'string_agg', {{0}}), '')", span
+    )
 
 
 def _contains(array: Typed, item: Typed, source: Source, span: Span) -> Typed | None:

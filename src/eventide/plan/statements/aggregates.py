@@ -102,7 +102,9 @@ def _call(name: str, distinct: str, value: Value, dtype: pa.DataType) -> Call | 
         if group not in ("boolean", "null"):
             return None
         is_count = name == "count_if"
-        return Call(f"{name}({sql})", pa.int64() if is_count else pa.bool_(), "CAST({} AS BIGINT)" if is_count else "{}")
+        return Call(
+            f"{name}({sql})", pa.int64() if is_count else pa.bool_(), "CAST({} AS BIGINT)" if is_count else "{}"
+        )
     if name == "array_agg":
         kept = f"list({sql}) FILTER (WHERE {value.sql} IS NOT NULL)"
         return None if distinct else Call(kept, pa.list_(value.dtype), "coalesce({}, [])")

@@ -20,7 +20,8 @@ def names_of(tree: exp.Query) -> list[str] | None:
     """The names of all columns of a query; None where a star stands for some.
 
     >>> import sqlglot
-    >>> [names_of(sqlglot.parse_one(text, read="spark")) for text in ("SELECT a, 1 UNION SELECT b, 2", "SELECT * FROM t")]
+    >>> texts = "SELECT a, 1 UNION SELECT b, 2", "SELECT * FROM t"
+    >>> [names_of(sqlglot.parse_one(text, read="spark")) for text in texts]
     [['a', '1'], None]
     """
     while isinstance(tree, (exp.SetOperation, exp.Subquery)):
@@ -33,8 +34,8 @@ def name_of(item: exp.Expr) -> str:
     """The name of a result: its alias, its column's, Spark's own where it is a common form, else its text.
 
     >>> import sqlglot
-    >>> items = sqlglot.parse_one("SELECT count(*), max(t.x), a.b + 1, CAST(n AS INT), 'x' AS y", read="spark").expressions
-    >>> [name_of(item) for item in items]
+    >>> tree = sqlglot.parse_one("SELECT count(*), max(t.x), a.b + 1, CAST(n AS INT), 'x' AS y", read="spark")
+    >>> [name_of(item) for item in tree.expressions]
     ['count(1)', 'max(x)', '(b + 1)', 'n', 'y']
     """
     if isinstance(item, exp.Alias):

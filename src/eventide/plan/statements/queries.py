@@ -7,7 +7,7 @@ types of its columns. What Spark and DuckDB would compute differently is refused
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pyarrow as pa
 from sqlglot import exp
@@ -15,29 +15,12 @@ from sqlglot import exp
 from eventide.errors import QueryError
 from eventide.lang.tree import Span
 from eventide.plan.expressions.typed import Source
-from eventide.plan.expressions.types import canonical, column_type, common_type, duckdb_type, kind, type_name
+from eventide.plan.expressions.types import column_type, common_type, kind, type_name
 from eventide.plan.expressions.write_sql import quote_duckdb
 from eventide.plan.statements.names import name_of
-from eventide.plan.statements.scalars import INSTEAD, Scalars, direction
-from eventide.plan.statements.scopes import Named, Relation, Scope, Value, relation
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """What a statement may read: `sql` can stand in FROM; `names` are those of its columns in DuckDB."""
-
-    sql: str
-    schema: pa.Schema
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A query on DuckDB, and the columns of its result."""
-
-    sql: str
-    columns: tuple[tuple[str, pa.DataType], ...]
-
+from eventide.plan.statements.scalars import INSTEAD, Scalars, Subquery, direction
+from eventide.plan.statements.scopes import Named, Relation, Scope, relation
+from eventide.plan.statements.tables import Table, Written, apart, cast, cast_columns, merge
 
 _Common = Mapping[str, Table]
 _SELECT_PARTS = {
@@ -69,7 +52,6 @@ class _Writer:
     text: str
     tables: Mapping[str, Table]
     n_common: int = 0
-    common: list[_Common] = field(default_factory=list)  # the WITH entries that the innermost query sees, at the end
 
     def query(self, tree: exp.Expr, common: _Common, outer: Scope | None) -> Written:
         entries: list[str] = []
@@ -107,7 +89,7 @@ class _Writer:
             message = f"{len(given)} names are given to {len(names)} columns"
             raise self._error(message, node, "name as many columns as there are")
         fields = [pa.field(one, dtype) for one, (_, dtype) in zip(given or names, written.columns, strict=True)]
-        return Table(quote_duckdb(name), pa.schema(fields), _apart(given or names))
+        return Table(quote_duckdb(name), pa.schema(fields), apart(given or names))
 
     def _body(self, tree: exp.Expr, common: _Common, outer: Scope | None) -> Written:
         if isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Query):
@@ -134,7 +116,7 @@ class _Writer:
         types = [self._common_type(a, b, tree) for a, b in zip(*(side.columns for side in sides), strict=True)]
         word = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}[type(tree)]
         everything = "" if tree.args.get("distinct") else " ALL"
-        one, two = (_cast_columns(side, types) for side in sides)
+        one, two = (cast_columns(side, types) for side in sides)
         columns = [(name, dtype) for (name, _), dtype in zip(sides[0].columns, types, strict=True)]
         return Written(f"({one}) {word}{everything} ({two})", tuple(columns))
 
@@ -151,7 +133,7 @@ class _Writer:
         """ORDER BY and LIMIT of a query that is not a SELECT: they see the columns of its result."""
         if not any(tree.args.get(part) is not None for part in ("order", "limit", "offset")):
             return written
-        names = _apart([name for name, _ in written.columns])
+        names = apart([name for name, _ in written.columns])
         scope = self._scope_of(relation("q", written.columns, names), outer)
         tail = self._tail(tree, scope, Scalars(self.text, self._subquery(common)))
         aliased = ", ".join(map(quote_duckdb, names))
@@ -284,7 +266,7 @@ class _Writer:
         on = join.args.get("on")
         if shared:
             condition = " AND ".join(f"{one.value.sql} = {two.value.sql}" for one, two in shared)
-            _merge(scope, left, made, shared, word)
+            merge(scope, left, made, shared, word)
         elif on is not None:
             condition = scalars.condition(on, scope, "ON")
         elif word in ("JOIN", "CROSS JOIN"):
@@ -350,12 +332,14 @@ class _Writer:
         if given and len(given) != len(names):
             message = f"{len(given)} names are given to {len(names)} columns"
             raise self._error(message, node, "name as many columns as there are")
-        inside = _apart(given or names)
+        inside = apart(given or names)
         shown = [(name, dtype) for name, (_, dtype) in zip(given or names, columns, strict=True)]
         aliased = f"{quote_duckdb(called)}({', '.join(map(quote_duckdb, inside))})"
         return relation(called, shown, inside), f"{sql} AS {aliased}"
 
-    def _values(self, node: exp.Expr, common: _Common, scope: Scope | None) -> tuple[str, list[tuple[str, pa.DataType]]]:
+    def _values(
+        self, node: exp.Expr, common: _Common, scope: Scope | None
+    ) -> tuple[str, list[tuple[str, pa.DataType]]]:
         """VALUES: each column in the common type of its items."""
         scalars, none = Scalars(self.text, self._subquery(common)), Scope(self._source(), scope)
         rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
@@ -368,13 +352,13 @@ class _Writer:
             for value in values[1:]:
                 dtype = self._common_type(("", dtype), ("", value.dtype), node)
             types.append(dtype)
-        cast = [[_cast(value, dtype) for value in values] for values, dtype in zip(columns, types, strict=True)]
-        made = ", ".join(f"({', '.join(row)})" for row in zip(*cast, strict=True))
+        alike = [[cast(value, dtype) for value in values] for values, dtype in zip(columns, types, strict=True)]
+        made = ", ".join(f"({', '.join(row)})" for row in zip(*alike, strict=True))
         return f"(VALUES {made})", [(f"col{i + 1}", dtype) for i, dtype in enumerate(types)]
 
     # --- in common ------------------------------------------------------------------------------------------
 
-    def _subquery(self, common: _Common):  # type: ignore[no-untyped-def]
+    def _subquery(self, common: _Common) -> Subquery:
         def write(node: exp.Expr, scope: Scope) -> tuple[str, list[pa.DataType]]:
             written = self.query(node, common, scope)
             return written.sql, [dtype for _, dtype in written.columns]
@@ -397,52 +381,3 @@ class _Writer:
         span = self._source().span_of(node)
         shown = " ".join(self.text[span.start : span.end].split()) or type(node).__name__.upper()
         return self._error(f"the local engine cannot run {shown}", node, INSTEAD)
-
-
-def _merge(
-    scope: Scope, left: list[Named], right: Relation, shared: list[tuple[Named, Named]], word: str
-) -> None:
-    """One column for two that are equal, in front, as Spark has it."""
-    merged = []
-    for one, two in shared:
-        dtype = common_type(column_type(one.value.dtype), column_type(two.value.dtype))
-        both = f"coalesce({one.value.sql}, {two.value.sql})"
-        value = {"RIGHT JOIN": two.value, "FULL JOIN": Value(both, dtype)}.get(word, one.value)
-        merged.append(Named(one.name, value))
-    gone = {id(named) for pair in shared for named in pair}
-    scope.visible = merged + [named for named in (*left, *right.columns) if id(named) not in gone]
-
-
-def _apart(names: Sequence[str]) -> tuple[str, ...]:
-    """Names that differ in any case.
-
-    >>> _apart(["a", "A", "b"])
-    ('a', 'A_1', 'b')
-    """
-    taken: set[str] = set()
-    found = []
-    for name in names:
-        made, n = name, 0
-        while made.lower() in taken:
-            n += 1
-            made = f"{name}_{n}"
-        taken.add(made.lower())
-        found.append(made)
-    return tuple(found)
-
-
-def _cast(value: Value, dtype: pa.DataType) -> str:
-    if value.dtype == dtype:
-        return value.sql
-    return f"CAST({value.sql} AS {duckdb_type(canonical(dtype))})"
-
-
-def _cast_columns(side: Written, types: Sequence[pa.DataType]) -> str:
-    if [dtype for _, dtype in side.columns] == list(types):
-        return side.sql
-    items = [
-        f"{_cast(Value(f'c{i}', dtype), wanted)} AS {quote_duckdb(name)}"
-        for i, ((name, dtype), wanted) in enumerate(zip(side.columns, types, strict=True))
-    ]
-    inside = ", ".join(f"c{i}" for i in range(len(types)))
-    return f"SELECT {', '.join(items)} FROM ({side.sql}) AS s({inside})"

@@ -24,13 +24,13 @@ from eventide.plan.statements.scopes import Scope, Value
 _LEAF = "\ue000{}\ue001"
 INSTEAD = "run the statement on Spark, ev.sql(text, spark=spark), or compute it from the result"
 
-RunQuery = Callable[[exp.Expr, Scope], list[Value]]
+Subquery = Callable[[exp.Expr, Scope], tuple[str, list[pa.DataType]]]
 
 
 class Scalars:
-    """Writes the expressions of one text; `subquery` writes a query in one, whose whole text is that of its columns."""
+    """Writes the expressions of one SELECT; `subquery` writes a query inside one, and tells its columns' types."""
 
-    def __init__(self, text: str, subquery: Callable[[exp.Expr, Scope], tuple[str, list[pa.DataType]]]) -> None:
+    def __init__(self, text: str, subquery: Subquery) -> None:
         self.text = text
         self.subquery = subquery
         self.windows: dict[str, exp.Window] = {}
@@ -152,11 +152,8 @@ class Scalars:
         return " ".join(parts)
 
     def ordered(self, item: exp.Expr, scope: Scope) -> str:
-        """One key of ORDER BY, with its place of NULLs."""
-        by = item.this
-        # A number in ORDER BY of a query is a column of the result; in that of a window it is just a number.
-        sql = self.write(by, scope).sql
-        return f"{sql} {direction(item)}"
+        """One key of a window's ORDER BY, with its place of NULLs; a number is just a number there."""
+        return f"{self.write(item.this, scope).sql} {direction(item)}"
 
     def _refused(self, node: exp.Expr, scope: Scope) -> QueryError:
         span: Span = scope.source.span_of(node)
@@ -177,9 +174,7 @@ def _field(column: exp.Column, leaves: list[Value]) -> pa.Field:
 def _bound(spec: exp.Expr, side: str) -> str | None:
     """One end of a frame, None when it is computed."""
     amount, way = spec.args.get(side), spec.args.get(f"{side}_side")
-    if amount is None:
-        return "CURRENT ROW"
-    if amount == "CURRENT ROW":
+    if amount is None or amount == "CURRENT ROW":
         return "CURRENT ROW"
     if amount == "UNBOUNDED":
         return f"UNBOUNDED {way}"

@@ -21,7 +21,8 @@ _FORMATS |= {"delta", "iceberg", "hudi", "jdbc", "kafka", "socket", "rate", "sta
 def check_paths(tree: exp.Query, text: str) -> None:
     """Refuse tables such as csv.`/etc/passwd`: a statement reads the tables that it was given and the catalog's.
 
-    >>> check_paths(sqlglot.parse_one("SELECT * FROM csv.`/etc/passwd`", read="spark"), "SELECT * FROM csv.`/etc/passwd`")
+    >>> text = "SELECT * FROM csv.`/etc/passwd`"
+    >>> check_paths(sqlglot.parse_one(text, read="spark"), text)
     Traceback (most recent call last):
     ...
     eventide.errors.QueryError: a statement cannot read a file by its path (line 1, column 15)

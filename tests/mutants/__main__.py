@@ -29,6 +29,7 @@ from tests.mutants.reading import READING
 from tests.mutants.rows import ROWS
 from tests.mutants.rules import RULES
 from tests.mutants.situations import SITUATIONS
+from tests.mutants.statements import STATEMENTS
 from tests.mutants.streams import STREAMS
 from tests.mutants.timeline import TIMELINE
 from tests.mutants.trend_absences import TREND_ABSENCES
@@ -59,6 +60,7 @@ MUTANTS = (
     *KAFKA,
     *LIVE_VIEW,
     *METRICS,
+    *STATEMENTS,
 )
 
 

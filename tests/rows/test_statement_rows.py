@@ -12,7 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from sqlglot import parse_one
+
 import eventide as ev
+from eventide.plan.statements.spark_text import null_by_zero
 
 NAN = math.nan
 HOURS = [dt.datetime(2026, 3, 29, hour, 30, tzinfo=dt.UTC) for hour in (0, 1, 2, 23, 3)]
@@ -239,3 +242,45 @@ def test_what_would_differ_is_refused_by_its_name(item: str) -> None:
     assert caught.value.message == f"the local engine cannot compute {REFUSED[item]}"
     assert text[caught.value.start : caught.value.end] == REFUSED[item]
     assert "on Spark" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT x FROM t ORDER BY x", [None, 0, 1, 3, 3]),
+        ("SELECT x FROM t ORDER BY x DESC", [3, 3, 1, 0, None]),
+        ("SELECT row_number() OVER (ORDER BY x, id) AS r FROM t ORDER BY id", [4, 1, 3, 5, 2]),
+        ("SELECT 1 / x AS q FROM t ORDER BY id", [1 / 3, None, 1.0, 1 / 3, None]),
+        ("SELECT substring('hello', 0, 2) AS h FROM t LIMIT 1", ["he"]),
+        ("SELECT sum(id) AS x FROM t GROUP BY s HAVING x > 2 ORDER BY x", [3, 5, 5]),
+        ("SELECT -x AS x FROM t ORDER BY x", [None, -3, -3, -1, 0]),
+        ("SELECT x AS k FROM t FULL JOIN u USING (x) WHERE u.x = 7", [7]),
+        ("SELECT any_value(s) AS s FROM (SELECT s FROM t WHERE id = 3)", [None]),
+        ("SELECT size(array_agg(x)) AS n FROM t WHERE id = 2", [0]),
+        ("WITH t AS (SELECT x FROM t WHERE x = 1) SELECT x FROM t", [1]),
+        ("WITH t AS (SELECT x FROM t UNION SELECT k FROM u) SELECT count(*) FROM t", [6]),
+        ("SELECT x FROM (SELECT id AS x, x AS id FROM t) AS t WHERE id = 1", [3]),
+        ("SELECT (SELECT max(k) FROM u WHERE u.x = t.x) AS k FROM t ORDER BY id", [1, None, 2, 1, None]),
+    ],
+)
+def test_the_meaning_is_sparks_in_this_process(text: str, expected: list[Any]) -> None:
+    assert ev.sql(text, t=T, u=U).column(0).to_pylist() == expected
+
+
+def test_two_columns_of_one_name_stay_two() -> None:
+    found = ev.sql("SELECT * FROM (SELECT a.id, b.x AS id FROM t a JOIN t b ON a.id = b.id) ORDER BY 1 LIMIT 1", t=T)
+    assert (found.column_names, [column.to_pylist() for column in found.columns]) == (["id", "id"], [[1], [3]])
+
+
+def test_a_failing_cast_is_an_error() -> None:
+    with pytest.raises(ev.InputError) as caught:
+        ev.sql("SELECT CAST(s AS INT) AS n FROM t", t=T)
+    assert str(caught.value).startswith("the text 'a' is no INT")
+
+
+def test_what_makes_a_division_by_zero_null_is_put_around_whole_divisors() -> None:
+    text = "SELECT a / -b[0], mod(a, CAST(NULL AS INT)), a % (b / 2)::INT DIV 2L, 1/2 FROM t"
+    for span, new in sorted(null_by_zero(parse_one(text, read="spark"), text), key=lambda edit: -edit[0].start):
+        text = text[: span.start] + new + text[span.end :]
+    wanted = "SELECT a / NULLIF(-b[0], 0), mod(a, NULLIF(CAST(NULL AS INT), 0)), "
+    assert text == wanted + "a % NULLIF((b / 2)::INT, 0) DIV NULLIF(2L, 0), 1/2 FROM t"

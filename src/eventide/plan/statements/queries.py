@@ -61,8 +61,8 @@ class _Writer:
             for entry in with_.expressions:
                 name = f"common_{self.n_common}"
                 self.n_common += 1
-                written, common = self._entry(entry, name, common, outer, is_recursive)
-                entries.append(written)
+                text, common = self._entry(entry, name, common, outer, is_recursive)
+                entries.append(text)
         written = self._body(tree, common, outer)
         if not entries:
             return written

@@ -44,6 +44,7 @@ class Scalars:
         leaves: list[Value] = []
         prepared = node.transform(lambda part: self._leaf(part, scope, leaves))
         source = Source(self.text, scope.source.span_of(node))
+        assert isinstance(prepared, exp.Expression)
         typed = bind(prepared, lambda column: _field(column, leaves), self.text, source.span)
         sql = write_typed(typed, source, INSTEAD)
         for i, leaf in enumerate(leaves):

@@ -5,11 +5,15 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 DATABASE = "engines/database.py"
-DOORS = ("tests/engines/test_doors.py",)
+_DOORS = "tests/engines/test_doors.py::test_"
+CONFINED = (f"{_DOORS}the_connection_of_statements_is_closed_even_where_the_list_has_a_hole",)
+DOORS = (f"{_DOORS}no_family_calls_java_or_reads_files",)
 DOORS_OF_TEXT = "lang/doors.py"
-LITERALS = ("tests/plan/expressions/test_literals.py",)
-ROWS = ("tests/rows/test_statement_rows.py",)
-SQL = ("tests/rows/test_sql.py",)
+TOO_GREAT = ("tests/plan/expressions/test_literals.py::test_a_number_that_is_too_great_is_refused_with_its_place",)
+_ROWS = "tests/rows/test_statement_rows.py::test_"
+MEANING = (f"{_ROWS}the_meaning_is_sparks_in_this_process",)
+DIVISORS = (f"{_ROWS}what_makes_a_division_by_zero_null_is_put_around_whole_divisors",)
+SQL = ("tests/rows/test_sql.py::test_a_column_is_named_once_in_any_case",)
 
 STATEMENTS = (
     Mutant(
@@ -17,16 +21,15 @@ STATEMENTS = (
         DATABASE,
         'database.execute("SET enable_external_access = false")',
         "pass",
-        DOORS,
+        CONFINED,
     ),
     Mutant(
         "statements: settings of the confined connection can change",
         DATABASE,
         'database.execute("SET lock_configuration = true")',
         "pass",
-        DOORS,
+        CONFINED,
     ),
-    Mutant("statements: extensions are fetched", DATABASE, '"autoinstall_known_extensions": False', "", DOORS),
     Mutant(
         "statements: the case of a forbidden name matters",
         DOORS_OF_TEXT,
@@ -35,53 +38,46 @@ STATEMENTS = (
         DOORS,
     ),
     Mutant(
-        "statements: a table function is asked of DuckDB",
-        "plan/statements/queries.py",
-        "not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier)",
-        "not isinstance(node, exp.Table)",
-        DOORS,
-    ),
-    Mutant(
         "statements: NULLs stand where DuckDB puts them",
         "plan/statements/scalars.py",
         'nulls = "FIRST" if item.args.get("nulls_first") else "LAST"',
         'nulls = "LAST"',
-        ROWS,
+        MEANING,
     ),
     Mutant(
         "statements: HAVING and ORDER BY look at columns before results",
         "plan/statements/queries.py",
         "late = scope.seeing(items, first=True)",
         "late = scope.seeing(items, first=False)",
-        ROWS,
+        MEANING,
     ),
     Mutant(
         "statements: a full join shows the left side's column only",
         "plan/statements/tables.py",
         '"FULL JOIN": Value(both, dtype)',
         '"FULL JOIN": one.value',
-        ROWS,
+        MEANING,
     ),
     Mutant(
         "statements: any_value leaves NULLs out",
         "plan/statements/aggregates.py",
         'Call(f"first({sql})"',
         'Call(f"any_value({sql})"',
-        ROWS,
+        MEANING,
     ),
     Mutant(
         "statements: a common table sees itself",
         "plan/statements/queries.py",
         "if is_recursive and isinstance(body, exp.Union):",
         "if isinstance(body, exp.Union):",
-        ROWS,
+        MEANING,
     ),
     Mutant(
         "statements: of a divisor the sign is left out",
         "plan/statements/spark_text.py",
         'while tokens[at].text in ("+", "-", "~"):',
         'while tokens[at].text in ("~",):',
-        ROWS,
+        DIVISORS,
     ),
     Mutant(
         "statements: a column is named twice in another case",
@@ -95,13 +91,6 @@ STATEMENTS = (
         "plan/expressions/literals.py",
         "if math.isinf(value):",
         "if math.isnan(value):",
-        LITERALS,
-    ),
-    Mutant(
-        "literals: infinity is a name in DuckDB's text",
-        "plan/expressions/write_sql.py",
-        "if not math.isfinite(value):",
-        "if math.isnan(value):",
-        LITERALS,
+        TOO_GREAT,
     ),
 )

@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-
 from sqlglot import parse_one
 
 import eventide as ev
@@ -255,7 +254,7 @@ def test_what_would_differ_is_refused_by_its_name(item: str) -> None:
         ("SELECT sum(id) AS x FROM t GROUP BY s HAVING x > 2 ORDER BY x", [3, 5, 5]),
         ("SELECT -x AS x FROM t ORDER BY x", [None, -3, -3, -1, 0]),
         ("SELECT x AS k FROM t FULL JOIN u USING (x) WHERE u.x = 7", [7]),
-        ("SELECT any_value(s) AS s FROM (SELECT s FROM t WHERE id = 3)", [None]),
+        ("SELECT any_value(s) AS s FROM (SELECT s FROM t WHERE id > 2)", [None]),
         ("SELECT size(array_agg(x)) AS n FROM t WHERE id = 2", [0]),
         ("WITH t AS (SELECT x FROM t WHERE x = 1) SELECT x FROM t", [1]),
         ("WITH t AS (SELECT x FROM t UNION SELECT k FROM u) SELECT count(*) FROM t", [6]),

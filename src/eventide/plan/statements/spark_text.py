@@ -79,11 +79,15 @@ def _operand_end(tokens: Sequence[Token], at: int) -> int:
             at = _closing(tokens, at + 1)
         elif following.text in (".", ":"):
             at += 2
-        elif tokens[at].text == ":" or (following.kind is Kind.WORD and following.start == tokens[at].end):
+        elif tokens[at].text == ":" or _is_suffixed(tokens[at], following):
             at += 1  # the type of a cast, x::INT, or the letter behind a number, 2L
         else:
             break
     return at
+
+
+def _is_suffixed(token: Token, following: Token) -> bool:
+    return token.kind is Kind.NUMBER and following.kind is Kind.WORD and token.end == following.start
 
 
 def _closing(tokens: Sequence[Token], at: int) -> int:

@@ -158,6 +158,9 @@ def _is_on_spark(tables: Mapping[str, Any], spark: Any) -> bool:
     """Whether the statement runs on Spark; then all tables must be there."""
     if spark is None and all(is_local(table) for table in tables.values()):
         return False
+    if spark is not None and not hasattr(spark, "sql"):
+        message = f"spark= takes a Spark session, found {type(spark).__name__}"
+        raise EventideError(message, hint="a table cannot be called 'spark': pass it under another name")
     for name, table in tables.items():
         if is_local(table):
             raise InputError(f"'{name}' is no Spark DataFrame", hint=f"pass spark.createDataFrame({name})")

@@ -32,6 +32,7 @@ from tests.mutants.reading import READING
 from tests.mutants.rows import ROWS
 from tests.mutants.rules import RULES
 from tests.mutants.situations import SITUATIONS
+from tests.mutants.statements import STATEMENTS
 from tests.mutants.streams import STREAMS
 from tests.mutants.timeline import TIMELINE
 from tests.mutants.trend_absences import TREND_ABSENCES
@@ -65,6 +66,7 @@ MUTANTS = (
     *LIMITS,
     *LIVE_VIEW,
     *METRICS,
+    *STATEMENTS,
 )
 
 

@@ -448,3 +448,44 @@ def test_a_comparison_with_all_or_any_rows_of_a_subquery(condition: str, ids: li
     rows = [{"id": i, "x": x} for i, x in enumerate([1, 5, 9])]
     text = f"SELECT id FROM t MATCH_RECOGNIZE (ORDER BY id MEASURES id AS id PATTERN (A) DEFINE A AS {condition})"
     assert [row["id"] for row in ev.sql(text, t=rows).to_pylist()] == ids
+
+
+def test_a_table_cannot_be_called_spark() -> None:
+    with pytest.raises(ev.EventideError) as caught:
+        ev.sql("SELECT * FROM spark", spark=[{"ts": 1}])
+    assert str(caught.value) == (
+        "spark= takes a Spark session, found list\nHint: a table cannot be called 'spark': pass it under another name"
+    )
+
+
+@pytest.mark.parametrize(
+    ("clause", "marked", "what"),
+    [
+        ("ORDER BY id ASC, id DESC PATTERN (A)", "id", "ORDER BY"),
+        ("ORDER BY id, ID NULLS LAST PATTERN (A)", "ID", "ORDER BY"),
+        ("ORDER BY id, `Id` PATTERN (A)", "`Id`", "ORDER BY"),
+        ("PARTITION BY symbol, id, Symbol PATTERN (A)", "Symbol", "PARTITION BY"),
+    ],
+)
+def test_a_column_is_named_once_in_any_case(clause: str, marked: str, what: str) -> None:
+    text = f"SELECT * FROM trades MATCH_RECOGNIZE ({clause})"
+    with pytest.raises(ev.QueryError) as caught:
+        rows(text)
+    assert caught.value.message == f"column '{marked.strip('`')}' is named twice in {what}"
+    assert text[caught.value.start : caught.value.end] == marked
+    assert caught.value.start > text.lower().index(marked.strip("`").lower())
+
+
+def test_texts_of_a_match_are_joined() -> None:
+    text = """SELECT * FROM trades MATCH_RECOGNIZE (ORDER BY id MEASURES
+        concat_ws('-', array_agg(symbol)) AS all, upper(concat_ws(', ', FIRST(symbol), LAST(symbol))) AS ends,
+        concat_ws('+', 'n', array_agg(CAST(id AS STRING))) AS ids PATTERN (A{5}))"""
+    assert rows(text) == [{"all": "x-x-x-x-y", "ends": "X, Y", "ids": "n+0+1+2+3+4"}]
+
+
+def test_matches_are_counted_without_measures() -> None:
+    assert rows("SELECT count(*) FROM trades MATCH_RECOGNIZE (PATTERN (A A))") == [{"count(1)": 3}]
+    assert rows("SELECT * FROM trades MATCH_RECOGNIZE (ORDER BY id PATTERN (A{3}))") == [
+        {"match_number": 1},
+        {"match_number": 2},
+    ]

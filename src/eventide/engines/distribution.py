@@ -76,7 +76,7 @@ class RowGroup:
     last_us: int
 
 
-def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int, *, time_zone: str = "UTC") -> Choice:
+def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int) -> Choice:
     """The distribution of a query over Parquet files."""
     why_not, shared_us = needs_events(physical.spec), overlap_us(physical.spec)
     if why_not is not None and shared_us is None:
@@ -85,7 +85,7 @@ def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int, *
     if groups is None:
         return Choice(KEYS, "the files' footers do not tell the times of all row groups")
     if shared_us is not None:
-        return _choose_overlaps(groups, physical, n_buckets, shared_us, time_zone)
+        return _choose_overlaps(groups, physical, n_buckets, shared_us)
     n_rows = sum(group.n_rows for group in groups)
     n_slices = max(n_buckets, -(-n_rows // ROWS_PER_SLICE))
     in_order = sorted(groups, key=lambda group: (group.first_us, group.last_us))
@@ -138,9 +138,7 @@ def matched_in_words(stretches: Sequence[int], keys: Sequence[str]) -> str:
     return "matched by key in parallel tasks" if keys else "put together and matched by one task"
 
 
-def _choose_overlaps(
-    groups: Sequence[RowGroup], physical: Physical, n_buckets: int, shared_us: int, time_zone: str
-) -> Choice:
+def _choose_overlaps(groups: Sequence[RowGroup], physical: Physical, n_buckets: int, shared_us: int) -> Choice:
     """Slices that overlap by a window, where keys do not share the events out well."""
     why, keys = "all events belong together", physical.intake.layout.distribution
     if keys:
@@ -152,7 +150,7 @@ def _choose_overlaps(
     bounds = _bounds(groups, most_slices(max(n_buckets, -(-n_rows // ROWS_PER_SLICE)), length_us, shared_us))
     if not bounds:
         return Choice(KEYS, f"{why}, and a window is long beside the time of all events")
-    place = (time_zone, os.cpu_count())
+    place = ("UTC", os.cpu_count())
     parts = make_parts(physical.spec, bounds, lambda first, stop: _read_between(groups, physical, place, first, stop))
     if len(parts) < 2:
         return Choice(KEYS, f"{why}, and where matching goes on depends on all matches before")

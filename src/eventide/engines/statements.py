@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from textwrap import indent, shorten
@@ -12,10 +13,11 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from eventide.engines.complaints import syntax_error
+from eventide.engines.complaints import Complaint, complain, syntax_error
 from eventide.engines.filled import Filled
 from eventide.errors import InputError, QueryError
-from eventide.lang.positions import span_of
+from eventide.lang.doors import check_node
+from eventide.lang.positions import place, span_of
 from eventide.lang.rows.tree import Recognition, RowQuery, Statement
 from eventide.lang.tokens import Kind, Token, tokenize
 from eventide.lang.tree import Scalar, Span
@@ -200,7 +202,26 @@ def parse_sql(filled: Filled, statement: str) -> exp.Query:
         raise QueryError("ev.sql runs one statement", statement, semicolon.start, semicolon.end, hint=hint)
     if not trees or not isinstance(trees[0], exp.Query):
         raise QueryError("ev.sql runs a query", statement, 0, len(statement), hint="begin with SELECT or WITH")
+    with told_in(filled, statement):
+        place(trees[0], tokenize(filled.text, any_character=True), offset=0)
+        for node in trees[0].walk():
+            check_node(node, filled.text, Span(0, len(filled.text)))
+            if isinstance(node, exp.Into):
+                raise QueryError("ev.sql returns rows and makes no table", filled.text, 0, 0, hint="leave out INTO")
     return trees[0]
+
+
+@contextmanager
+def told_in(filled: Filled, statement: str) -> Iterator[None]:
+    """Errors about the filled text are told about what the user wrote."""
+    try:
+        yield
+    except QueryError as error:
+        if error.text != filled.text:
+            raise
+        raise complain(
+            Complaint(error.message, hint=error.hint), filled, statement, Span(error.start, error.end)
+        ) from None
 
 
 def named_tables(tree: exp.Query, names: Mapping[str, object]) -> list[tuple[exp.Table, str]]:
@@ -247,8 +268,8 @@ def without_subqueries(clause: RowQuery, run: Callable[[Filled], Rows]) -> RowQu
 
     def rows(query: exp.Expr) -> Rows:
         # The place of a subquery is that of its parentheses.
-        place = span_of(query, clause.span)
-        return run(Filled.of(clause.text, Span(place.start + 1, place.end - 1)))
+        around = span_of(query, clause.span)
+        return run(Filled.of(clause.text, Span(around.start + 1, around.end - 1)))
 
     def quantified(node: exp.Binary) -> exp.Expr:
         """`x > ALL (SELECT ...)`: all comparisons with what the query gives, or with ANY one of them."""
@@ -270,9 +291,9 @@ def without_subqueries(clause: RowQuery, run: Callable[[Filled], Rows]) -> RowQu
         if isinstance(node, exp.Subquery):
             found = rows(node)
             if len(found) > 1:
-                place = span_of(node, clause.span)
+                around = span_of(node, clause.span)
                 message = "a subquery in MATCH_RECOGNIZE gives more than one row"
-                raise QueryError(message, clause.text, place.start, place.end, hint="add LIMIT 1")
+                raise QueryError(message, clause.text, around.start, around.end, hint="add LIMIT 1")
             return _constant(found[0][0]) if found else exp.null()
         return node
 

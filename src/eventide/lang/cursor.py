@@ -97,9 +97,9 @@ class Cursor:
                     at=name.span,
                     hint="compute the column before the query, and name it here",
                 )
-            if name.text in names:
+            if name.text.lower() in names:
                 self.fail(f"column '{name.text}' is named twice in {self.clause}", at=name.span, hint="remove one")
-            names[name.text] = name
+            names[name.text.lower()] = name
             if not self.accept(","):
                 return tuple(names.values())
 

@@ -33,9 +33,12 @@ def span_of(node: exp.Expr, default: Span) -> Span:
     return Span(min(span.start for span in spans), max(span.end for span in spans))
 
 
-def place(tree: exp.Expr, tokens: Sequence[Token]) -> None:
-    """Shift and stretch the places of all nodes; `tokens` are those the tree was parsed from."""
-    offset = tokens[0].start
+def place(tree: exp.Expr, tokens: Sequence[Token], offset: int | None = None) -> None:
+    """Shift and stretch the places of all nodes; `tokens` are those the tree was parsed from.
+
+    sqlglot read the text from `offset` on, by default from the first token.
+    """
+    offset = tokens[0].start if offset is None else offset
     starts = [token.start for token in tokens]
     ends = [token.end for token in tokens]
     shifted: set[int] = set()
@@ -53,11 +56,17 @@ def place(tree: exp.Expr, tokens: Sequence[Token]) -> None:
             continue
         first, last = min(cover[0] for cover in inside), max(cover[1] for cover in inside)
         # The sides of a binary operator are balanced already, and chains of them are long.
-        if not isinstance(node, exp.Binary):
+        is_operator = isinstance(node, exp.Binary) and not _is_call(node)
+        if not is_operator:
             first, last = _stretch(node, tokens, first, last)
-        if not isinstance(node, (exp.Binary, exp.Identifier, exp.Column, exp.Literal)):
+        if not (is_operator or isinstance(node, (exp.Identifier, exp.Column, exp.Literal))):
             node.meta["start"], node.meta["end"] = tokens[first].start, tokens[last].end - 1
         covers[id(node)] = (first, last)
+
+
+def _is_call(node: exp.Expr) -> bool:
+    """Whether a node with two sides is written with brackets: get_json_object(text, path)."""
+    return isinstance(node, exp.Func) and not isinstance(node, exp.Connector)
 
 
 def _own(node: exp.Expr) -> Span | None:

@@ -17,6 +17,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.parsers.spark import SparkParser
 
 from eventide.errors import QueryError
+from eventide.lang import doors
 from eventide.lang.keywords import misplaced_hint
 from eventide.lang.positions import place, span_of
 from eventide.lang.tokens import Kind, Token, match_brackets, tokenize
@@ -265,6 +266,7 @@ def _check_tree(text: str, tree: exp.Expression, whole: Span, what: str, rules: 
             if not isinstance(owner, exp.Count):
                 hint = "name the columns; a product needs a value on both sides"
                 fail_at(text, node, whole, "'*' stands only in COUNT(*)", hint)
+        doors.check_node(node, text, whole)
         rules.check_node(text, node, whole)
 
 

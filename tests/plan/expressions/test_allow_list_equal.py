@@ -64,7 +64,18 @@ def edge_values() -> dict[str, list[Any]]:
         "min_long": [None, -(2**63), 2**63 - 1],
         "big": [None, Decimal("12345678901234567890.0123456789"), Decimal("-0.1"), Decimal("9007199254740993")],
         "digits": [None, "0", " 12 ", "-7", "+7", "007"],
-        "real": [None, "0", " 1.5 ", "-.5e3", "1e-400", "5.", "179769313486231570000000000"],
+        "real": [
+            None,
+            "0",
+            " 1.5 ",
+            "-.5e3",
+            "1e-400",
+            "5.",
+            "179769313486231570000000000",
+            "NaN",
+            " inf ",
+            "-Infinity",
+        ],
         "truth": [None, "t", "TRUE", "no", "0", " Y "],
         "day_text": [None, *DATES],
         "time_text": [None, *(t.replace("T", " ") for t in TIMES), "2020-02-29"],
@@ -207,6 +218,7 @@ OPERATORS = [
         round(wide1, 3) ; round(dec1, 5) ; floor(calm) ; ceil(calm) ; floor(dec1) ; ceil(dec1) ; floor(n1)
         ceiling(long1) ; floor(nanvl(calm, 0)) ; concat(s1, s2) ; s1 || s2 || 'x' ; concat(s1, null)
         extract(year from day1) ; extract(hour from ts1) ; 1.5 ; -1.5 ; 1.5D ; 3L ; 3S ; 3Y ; 1e3 ; -2147483648
+        CAST('NaN' AS DOUBLE) ; CAST(' +infinity ' AS DOUBLE) ; -CAST('inf' AS DOUBLE) ; d1 < CAST('-INF' AS DOUBLE)
         -9223372036854775808L ; 99999999999 ; 0.001 ; 100 ; 'text' ; 'it\'s' ; 'a\\b\n\t"' ; DATE '2020-02-29'
         TIMESTAMP_NTZ '2020-02-29 12:30:00.5' ; TRUE ; FALSE ; TIMESTAMP '2020-02-29 12:30:00'
         TIMESTAMP '2020-02-29T12:30:00+02:00' ; 1.50BD ; s1 = 'it\'s' ; 'é日𝒳'

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import glob
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import duckdb
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
 
 from eventide.engines.complaints import complain, unknown_table
-from eventide.engines.database import connect
+from eventide.engines.database import connect_confined
 from eventide.engines.file_types import readable
 from eventide.engines.file_versions import check_versions
 from eventide.engines.filled import Filled
 from eventide.engines.lengths import with_lengths
 from eventide.engines.local import run as local
 from eventide.engines.local.complaints import complaint_of, place_of
-from eventide.engines.local.sources import Attached, Source, attach
+from eventide.engines.local.sources import Attached, Source, attach, source_schema
+from eventide.engines.names import absolute, expand_path
 from eventide.engines.statements import (
     Filling,
     common_tables,
-    named_tables,
     parse_sql,
+    told_in,
     visible_names,
     without_subqueries,
 )
 from eventide.lang.rows.tree import Recognition, Statement
+from eventide.plan.expressions.types import DURATION, column_type
 from eventide.plan.options import Options
 from eventide.plan.rows.lower import prepare_rows
+from eventide.plan.statements.queries import write_statement
+from eventide.plan.statements.tables import Table, Written
 
 
 def run_statement(statement: Statement, tables: Mapping[str, Any], options: Options) -> pa.Table:
@@ -50,12 +55,13 @@ class _Statement(Filling):
         super().__init__(statement)
         self.options = options
         self.is_dry = is_dry  # only subqueries in clauses are run: everything else needs no more than types
-        self.connection = connect()
+        self.connection = connect_confined(_files(tables.values()))
         self.tables: dict[str, str] = {}  # name in the statement -> what stands in FROM
         self.attached: dict[str, Attached] = {}
         for i, (name, events) in enumerate(tables.items()):
             self.attached[name] = attach(self.connection, f"table_{i}", events)
             self.tables[name] = self.attached[name].sql
+        self.schemas: dict[str, Table] = {}
         self.n_results = 0
 
     def run(self) -> pa.Table:
@@ -101,27 +107,29 @@ class _Statement(Filling):
         """The rows of a query; none if it is only to be checked."""
         tree = parse_sql(filled, self.statement.text)
         self._check_tables(tree, filled)
-        named = named_tables(tree, self.tables)
-        for table, name in named:
-            table.set("this", _relation(self.tables[name]))
-            if not table.alias:
-                table.set("alias", _alias(name))
-        sql = (tree.limit(0) if is_dry else tree).sql("duckdb")
+        with told_in(filled, self.statement.text):
+            written = write_statement(tree, self._known(), filled.text)
+        sql = _in_numbers(written)
+        sql = f"SELECT * FROM ({sql}) LIMIT 0" if is_dry else sql
         try:
-            relation = self.connection.sql(sql)
-            rows = with_lengths(_plain(relation.to_arrow_table(), [str(kind) for kind in relation.types]))
-            check_versions(
-                version for _, name in named if name in self.attached for version in self.attached[name].versions
-            )
+            rows = with_lengths(_shown(self.connection.sql(sql).to_arrow_table(), written))
+            check_versions(version for attached in self.attached.values() for version in attached.versions)
             return rows
         except duckdb.Error as error:
-            complaint = complaint_of(error, {column for _, name in named for column in self._columns(name)})
+            complaint = complaint_of(error)
             place = place_of(complaint, sql, filled, self.connection)
             raise complain(complaint, filled, self.statement.text, place) from error
 
-    def _columns(self, name: str) -> list[str]:
-        columns: list[str] = self.connection.sql(f"SELECT * FROM {self.tables[name]}").columns
-        return columns
+    def _known(self) -> dict[str, Table]:
+        """The tables by name, with the types that DuckDB gives them."""
+        known = {}
+        for name, sql in self.tables.items():
+            if name not in self.schemas:
+                given = self.attached[name].given if name in self.attached else None
+                names = tuple(self.connection.sql(f"SELECT * FROM {sql}").columns)
+                self.schemas[name] = Table(sql, source_schema(self.connection, sql, given), names)
+            known[name.lower()] = self.schemas[name]
+        return known
 
     def _check_tables(self, tree: exp.Query, filled: Filled) -> None:
         """Refuse unknown tables: DuckDB would take them for files, or for variables of ours."""
@@ -135,24 +143,28 @@ class _Statement(Filling):
                 raise unknown_table(table, filled, self.statement.text, self.attached, usage)
 
 
-def _relation(sql: str) -> exp.Expression:
-    """A registered table's name, or a call that reads files."""
-    table = sqlglot.parse_one(f"SELECT * FROM {sql}", read="duckdb").find(exp.Table)
-    assert table is not None
-    relation: exp.Expression = table.this
-    return relation
+def _files(tables: Iterable[Any]) -> list[str]:
+    """The files among the inputs, all that a statement may read; also as DuckDB takes a name with brackets in it."""
+    paths = [os.fspath(table) for table in tables if isinstance(table, str | os.PathLike)]
+    files = [absolute(file) for path in paths for file in expand_path(path)]
+    return list(dict.fromkeys(name for file in files for name in (file, glob.escape(file))))
 
 
-def _alias(name: str) -> exp.TableAlias:
-    return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
+def _in_numbers(written: Written) -> str:
+    """The statement with durations as microseconds: all that DuckDB has for them otherwise are intervals."""
+    if not any(column_type(dtype) == DURATION for _, dtype in written.columns):
+        return written.sql
+    names = [f"c{i}" for i in range(len(written.columns))]
+    items = (
+        f"epoch_us({name})" if column_type(dtype) == DURATION else name
+        for name, (_, dtype) in zip(names, written.columns, strict=True)
+    )
+    return f"SELECT {', '.join(items)} FROM ({written.sql}) AS q({', '.join(names)})"
 
 
-def _plain(table: pa.Table, kinds: list[str]) -> pa.Table:
-    """Sums of integers, which are 128 bits wide in DuckDB, as Spark has them: BIGINT."""
-    for i, (field, kind) in enumerate(zip(table.schema, kinds, strict=True)):
-        if kind == "HUGEINT":
-            try:
-                table = table.set_column(i, field.name, table.column(i).cast(pa.int64()))
-            except pa.ArrowInvalid:
-                continue
-    return table
+def _shown(table: pa.Table, written: Written) -> pa.Table:
+    """The rows under the names and in the types that they have on Spark."""
+    for i, (_, dtype) in enumerate(written.columns):
+        if column_type(dtype) == DURATION:
+            table = table.set_column(i, table.field(i).name, table.column(i).cast(DURATION))
+    return table.rename_columns([name for name, _ in written.columns])

@@ -12,6 +12,7 @@ from pyspark.sql import functions as sf
 from eventide.engines.spark.following import follows_operator, holds_state, lag_of_column
 from eventide.engines.spark.run import Run, run_frame
 from eventide.engines.spark.stream import TIME, WATERMARK_KEY, timestamp_text
+from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.types import input_schema
 from eventide.errors import InputError
 from eventide.operators.allen.spec import LEFT
@@ -64,7 +65,9 @@ def _as_one(left: DataFrame, right: DataFrame, plan: Plan) -> tuple[DataFrame, A
 
 
 def _select(frame: DataFrame, columns: tuple[SqlColumn, ...]) -> DataFrame:
-    return frame.selectExpr(*(f"{column.spark} AS {column.name}" for column in columns))
+    texts = [f"{column.spark} AS {column.name}" for column in columns]
+    with in_utc(frame.sparkSession, texts):
+        return frame.selectExpr(*texts)
 
 
 @dataclass(frozen=True, slots=True)

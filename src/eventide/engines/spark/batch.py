@@ -13,6 +13,7 @@ from eventide.engines.parquet import Piece
 from eventide.engines.spark.exchange import PLAIN, Batches, Cutter, Reading, blocks_from_dataframe, reader
 from eventide.engines.spark.parallelism import count_buckets, threads_of_one_task
 from eventide.engines.spark.ship import ensure_shipped
+from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.engines.spark.workers import settled
 from eventide.operators.block import MIN_US, from_bytes
@@ -94,7 +95,9 @@ def run_dataframe(df: DataFrame, physical: Physical, n_buckets: int | None = Non
 def project(rows: DataFrame, physical: Physical) -> DataFrame:
     """The user's columns over the operator's rows."""
     # Texts go to the JVM in one call, columns in several each.
-    return rows.selectExpr(*(f"({column.spark}) AS {_quoted(column.name)}" for column in physical.project))
+    texts = [f"({column.spark}) AS {_quoted(column.name)}" for column in physical.project]
+    with in_utc(rows.sparkSession, texts):
+        return rows.selectExpr(*texts)
 
 
 def _quoted(name: str) -> str:

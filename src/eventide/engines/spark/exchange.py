@@ -19,6 +19,7 @@ from eventide.engines.file_versions import Version, check_versions
 from eventide.engines.intake import take_in
 from eventide.engines.parquet import Piece, read_piece, to_microseconds
 from eventide.engines.raw_columns import duckdb_text, raw_columns
+from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.workers import settled
 from eventide.operators.block import MASK, TS, cut, to_bytes
 from eventide.plan.physical import Intake, Physical
@@ -33,10 +34,9 @@ Blocks = Iterator[tuple[int, pa.Table]]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How tasks read files: what they take as codes, their time zone, and the versions of the files that are meant."""
+    """How tasks read files: what they take as codes, and the versions of the files that are meant."""
 
     coded: tuple[str, ...] = ()
-    time_zone: str = "UTC"
     versions: tuple[Version, ...] = ()
 
 
@@ -100,7 +100,8 @@ def select_events(
     text; `keep` is one more reason to keep an event.
     """
     items = {column.name: column.spark for column in physical.select} | dict(extra or {})
-    selected = df.select(*(sf.expr(text).alias(name) for name, text in items.items()))
+    with in_utc(df.sparkSession, items.values()):
+        selected = df.select(*(sf.expr(text).alias(name) for name, text in items.items()))
     if physical.intake.keep_all:
         return selected
     return selected.filter(_WANTED if keep is None else f"{_WANTED} OR {keep}")
@@ -147,7 +148,7 @@ def reader(
     names, versions = list(physical.reads), dict(how.versions)
 
     def read(pieces: Iterable[Piece]) -> Iterator[pa.Table]:
-        evaluate = _evaluator(physical, how.time_zone)
+        evaluate = _evaluator(physical)
         for piece in pieces:
             for table in read_piece(piece, names, how.coded, ROWS_PER_CUT, use_threads=use_threads):
                 yield evaluate(to_microseconds(table))
@@ -168,11 +169,11 @@ def share_out_row_groups(files: Sequence[str], n_shares: int) -> tuple[list[list
     return share_out(pieces, rows, n_shares), sum(rows)
 
 
-def _evaluator(physical: Physical, time_zone: str) -> Callable[[pa.Table], pa.Table]:
+def _evaluator(physical: Physical) -> Callable[[pa.Table], pa.Table]:
     """The block's columns of a table of the file's; events that no step wants are left out."""
     if physical.intake.keep_all:
-        return lambda table: raw_columns(table, physical, (time_zone, 1))
-    connection = connect(time_zone, threads=1)
+        return lambda table: raw_columns(table, physical, ("UTC", 1))
+    connection = connect(threads=1)
     items = ", ".join(f'{duckdb_text(column)} AS "{column.name}"' for column in physical.select)
 
     def evaluate(table: pa.Table) -> pa.Table:

@@ -82,14 +82,13 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
 
 def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession, versions: tuple[Version, ...]) -> Run:
     ensure_shipped(spark)
-    time_zone = spark.conf.get("spark.sql.session.timeZone")
     shares, n_rows = share_out_row_groups(files, count_buckets(spark))
-    how = Reading(tuple(coded_for(physical, files)), time_zone, versions)
+    how = Reading(tuple(coded_for(physical, files)), versions)
     if n_rows <= FEW_ROWS:
         pieces = [piece for share in shares for piece in share]
         return Run(batch.run_pieces(pieces, physical, spark, how), "one task reads the files and matches")
     n_buckets = _count_buckets(physical, spark)
-    choice = choose_for_files(files, physical, count_buckets(spark), time_zone=time_zone)
+    choice = choose_for_files(files, physical, count_buckets(spark))
     if choice.way == KEYS:
         blocks = blocks_from_paths(spark, shares, physical, n_buckets, how)
         return Run(batch.run(blocks, physical, spark, n_buckets), "tasks read the files themselves")

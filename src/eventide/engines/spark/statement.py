@@ -13,6 +13,7 @@ from eventide.engines.complaints import complain, unknown_table
 from eventide.engines.filled import Filled
 from eventide.engines.spark.complaints import complaint_of, place_of
 from eventide.engines.spark.run import run_frame
+from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.statements import (
     Edit,
     Filling,
@@ -20,15 +21,19 @@ from eventide.engines.statements import (
     named_tables,
     parse_sql,
     replace_spans,
+    told_in,
     without_subqueries,
 )
 from eventide.errors import EventideError
+from eventide.lang.doors import check_text
 from eventide.lang.positions import span_of
 from eventide.lang.rows.tree import Recognition, RowQuery, Statement
 from eventide.lang.tree import Span
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.rows.lower import prepare_rows
+from eventide.plan.statements.names import names_of
+from eventide.plan.statements.spark_text import check_paths, null_by_zero
 
 
 def run_statement(
@@ -80,7 +85,12 @@ class _Statement(Filling):
     def _query(self, filled: Filled) -> DataFrame:
         """DataFrames go in by `{name}`: views would be gone, on Connect, before a lazy result is computed."""
         text, tree = filled.text, parse_sql(filled, self.statement.text)
+        with told_in(filled, self.statement.text):
+            check_text(text)
+            check_paths(tree, text)
         edits: list[Edit] = [(Span(i, i + 1), char * 2) for i, char in enumerate(text) if char in "{}"]
+        divisions = null_by_zero(tree, text)
+        edits += divisions
         used: dict[str, DataFrame] = {}
         for table, name in named_tables(tree, self.tables):
             placeholder = f"t{len(used)}"
@@ -88,11 +98,14 @@ class _Statement(Filling):
             alias = "" if table.alias else f" AS `{name}`"
             edits.append((span_of(table.this, Span(0, 0)), f"{{{placeholder}}}{alias}"))
         try:
-            return self.spark.sql(replace_spans(text, edits), **used) if used else self.spark.sql(text)
+            with in_utc(self.spark, [text]):
+                # Without tables Spark does not take braces for places of some.
+                done = replace_spans(text, edits if used else divisions)
+                return _named(self.spark.sql(done, **used), tree)
         except Exception as error:
             if not type(error).__module__.startswith(("pyspark.", "py4j.")):
                 raise
-            raise self._error(error, tree, filled, edits if used else []) from error
+            raise self._error(error, tree, filled, edits if used else divisions) from error
 
     def _error(self, error: Exception, tree: exp.Query, filled: Filled, edits: list[Edit]) -> EventideError:
         complaint, place = complaint_of(error), place_of(error, filled, edits)
@@ -104,3 +117,9 @@ class _Statement(Filling):
                 if table.name.lower() == name and name not in {known_name.lower() for known_name in known}:
                     return unknown_table(table, filled, self.statement.text, self.given, usage)
         return complain(complaint, filled, self.statement.text, place)
+
+
+def _named(rows: DataFrame, tree: exp.Query) -> DataFrame:
+    """The rows under the names that they have on every engine."""
+    names = names_of(tree)
+    return rows if names is None or names == rows.columns else rows.toDF(*names)

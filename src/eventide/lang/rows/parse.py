@@ -110,9 +110,9 @@ def _columns(text: str, clause: Clause) -> tuple[Name, ...]:
     columns: dict[str, Name] = {}
     while True:
         column = _column(cursor)
-        if column.text in columns:
+        if column.text.lower() in columns:
             cursor.fail(f"column '{column.text}' is named twice in PARTITION BY", at=column.span, hint="remove one")
-        columns[column.text] = column
+        columns[column.text.lower()] = column
         if not cursor.accept(","):
             cursor.finish("the columns of PARTITION BY", hint="separate the columns with commas")
             return tuple(columns.values())
@@ -123,7 +123,7 @@ def _sort_items(text: str, clause: Clause) -> tuple[SortItem, ...]:
     items: dict[str, SortItem] = {}
     while True:
         column = _column(cursor)
-        if column.text in items:
+        if column.text.lower() in items:
             cursor.fail(f"column '{column.text}' is named twice in ORDER BY", at=column.span, hint="remove one")
         end = column.span.end
         direction = cursor.accept_word("ASC", "DESC")
@@ -136,7 +136,7 @@ def _sort_items(text: str, clause: Clause) -> tuple[SortItem, ...]:
                 cursor.fail(f"expected FIRST or LAST after NULLS, found {cursor.next}", hint="write NULLS LAST")
             nulls_first, end = side.word == "FIRST", side.end
         descending = direction is not None and direction.word == "DESC"
-        items[column.text] = SortItem(column, descending, nulls_first, Span(column.span.start, end))
+        items[column.text.lower()] = SortItem(column, descending, nulls_first, Span(column.span.start, end))
         if not cursor.accept(","):
             cursor.finish("the columns of ORDER BY", hint="separate the columns with commas")
             return tuple(items.values())

@@ -38,6 +38,8 @@ def bind_array(
             return _call([bind(node.expressions[0])], "CAST(len({0}) AS INTEGER)", pa.int32(), span)
         case exp.ArrayToString():
             return _join(node, bind, span)
+        case exp.ConcatWs():
+            return _concat_ws([bind(item) for item in node.expressions], span)
         case exp.Bracket() if len(node.expressions) == 1:
             text = "list_extract({0}, {1})" if node.args.get("offset") == 1 else _ITEM
             args = [bind(node.this), bind(node.expressions[0])]
@@ -122,6 +124,24 @@ def _join(node: exp.ArrayToString, bind: Callable[[exp.Expression], Typed], span
     items = "{0}" if len(args) == 2 else "list_transform({0}, lambda x: coalesce(x, {2}))"
     text = f"CASE WHEN {{0}} IS NOT NULL THEN coalesce(list_aggregate({items}, 'string_agg', {{1}}), '') END"
     return Typed("array", tuple(args), pa.string(), text, span)
+
+
+def _concat_ws(args: list[Typed], span: Span) -> Typed | None:
+    """Strings and arrays of strings with a text between them; NULLs are left out."""
+    if args[0].op != "literal" or args[0].dtype != pa.string() or len(args) == 1:
+        return None
+    lists = []
+    for i, arg in enumerate(args[1:], 1):
+        if arg.dtype == pa.string():
+            lists.append(f"[{{{i}}}]")
+        elif _item_type(arg.dtype) == pa.string():
+            lists.append(f"coalesce({{{i}}}, [])")
+        else:
+            return None
+    joined = lists[0] if len(lists) == 1 else f"list_concat({', '.join(lists)})"
+    return Typed(
+        "array", tuple(args), pa.string(), f"coalesce(list_aggregate({joined}, 'string_agg', {{0}}), '')", span
+    )
 
 
 def _contains(array: Typed, item: Typed, source: Source, span: Span) -> Typed | None:

@@ -198,8 +198,8 @@ FUNCTIONS = {function.name: function for function in _LIST}
 # Written in the language itself rather than as one node: known, but typed by rules of their own.
 SPECIAL_FORMS = (
     "ABS", "ARRAY", "ARRAY_CONTAINS", "ARRAY_JOIN", "ARRAY_MAX", "ARRAY_MIN", "ARRAY_SORT", "CARDINALITY", "CASE",
-    "CAST", "CEIL", "COALESCE", "CONCAT", "ELEMENT_AT", "EXTRACT", "FLOOR", "GREATEST", "IF", "IFNULL", "ISNOTNULL",
-    "ISNULL", "LEAST", "NULLIF", "NVL", "NVL2", "ROUND", "SIZE", "SORT_ARRAY",
+    "CAST", "CEIL", "COALESCE", "CONCAT", "CONCAT_WS", "ELEMENT_AT", "EXTRACT", "FLOOR", "GREATEST", "IF", "IFNULL",
+    "ISNOTNULL", "ISNULL", "LEAST", "NULLIF", "NVL", "NVL2", "ROUND", "SIZE", "SORT_ARRAY",
 )  # fmt: skip
 
 TRUNC_UNITS = (

@@ -7,6 +7,7 @@ Comes out: a literal `Typed`, or None when the node is no literal. Numbers are t
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -41,6 +42,9 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?")
 _DAY_TO_SECOND = re.compile(r"([+-]?)(\d+) (\d+):(\d\d?):(\d\d?)(\.\d{1,6})?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_SPECIAL = {f"{sign}{word}": float(f"{sign}inf") for sign in ("", "+", "-") for word in ("inf", "infinity")}
+_SPECIAL |= {"nan": math.nan}
 
 _TYPES = {
     "TINYINT": pa.int8(),
@@ -94,7 +98,7 @@ def literal(node: exp.Expression, source: Source) -> Typed | None:
         case exp.Literal() if node.is_string:
             return Typed("literal", (), pa.string(), node.this, span)
         case exp.Literal():
-            return _number(node.this, span)
+            return _number(node.this, source, span)
         case exp.Concat() if "safe" not in node.args:
             # sqlglot reads 'it''s' as two strings to join, where Spark reads a quote inside one.
             raise source.error("a quote inside a string cannot be written twice", span, "write it as \\'")
@@ -109,9 +113,9 @@ def literal(node: exp.Expression, source: Source) -> Typed | None:
     return None
 
 
-def _number(text: str, span: Span) -> Typed | None:
+def _number(text: str, source: Source, span: Span) -> Typed | None:
     if "e" in text.lower():
-        return Typed("literal", (), pa.float64(), float(text), span)
+        return _double(text, source, span)
     value = Decimal(text)
     if "." not in text:
         for dtype in (pa.int32(), pa.int64()):
@@ -120,6 +124,15 @@ def _number(text: str, span: Span) -> Typed | None:
                 return Typed("literal", (), dtype, int(value), span)
     dtype = decimal_of(value)
     return None if dtype is None else Typed("literal", (), dtype, value, span)
+
+
+def _double(text: str, source: Source, span: Span) -> Typed:
+    """A double as it is written; Spark refuses one that none is near enough to."""
+    value = float(text)
+    if math.isinf(value):
+        hint = "the greatest is 1.7976931348623157E308; infinity is written CAST('Infinity' AS DOUBLE)"
+        raise source.error(f"{text} is too great for a double", span, hint)
+    return Typed("literal", (), pa.float64(), value, span)
 
 
 def decimal_of(value: Decimal | int) -> pa.DataType | None:
@@ -136,7 +149,7 @@ def decimal_of(value: Decimal | int) -> pa.DataType | None:
 
 def _negated(inner: exp.Expression, source: Source, span: Span) -> Typed | None:
     if isinstance(inner, exp.Literal) and not inner.is_string:
-        return _number(f"-{inner.this}", span)
+        return _number(f"-{inner.this}", source, span)
     if isinstance(inner, exp.Cast) and isinstance(inner.this, exp.Literal) and not inner.this.is_string:
         # -9223372036854775808L: only with its sign does the number fit.
         return _cast(exp.Literal(this=f"-{inner.this.this}", is_string=False), inner.to, source, span)
@@ -155,10 +168,12 @@ def _cast(inner: exp.Literal, to: exp.DataType, source: Source, span: Span) -> T
         return Typed("literal", (), dtype, _moment(text, dtype, source, span), span)
     if inner.is_string and name == "decimal" and re.fullmatch(r"[+-]?\d+(\.\d+)?", text):
         return Typed("literal", (), dtype, Decimal(text), span) if decimal_of(Decimal(text)) == dtype else None
+    if inner.is_string and name == "double" and text.strip().lower() in _SPECIAL:
+        return Typed("literal", (), dtype, _SPECIAL[text.strip().lower()], span)
     if inner.is_string:
         return None
     if name == "double":
-        return Typed("literal", (), dtype, float(text), span)
+        return _double(text, source, span)
     if name == "integer" and re.fullmatch(r"-?\d+", text):
         low, high = integer_range(dtype)
         if not low <= int(text) <= high:

@@ -152,7 +152,7 @@ class _Binder:
                 return self._choice(node, span)
             case exp.Nullif():
                 return self._nullif(node, span)
-            case exp.Concat() | exp.DPipe():
+            case exp.Concat() | exp.DPipe() if not isinstance(node, exp.ConcatWs):
                 return self._concat(node, span)
             case exp.Cast():
                 return self._cast(node, span)

@@ -58,7 +58,8 @@ def off_the_list(typed: Typed) -> Typed | None:
     """
     for arg in typed.args:
         found = off_the_list(arg)
-        if found is not None:
+        # What covers no more text than its argument was put in by sqlglot: date_format(ts, ...) reads a cast of ts.
+        if found is not None and not (len(found.args) == 1 and found.args[0].span == found.span):
             return found
     return typed if typed.op == "unknown" else None
 

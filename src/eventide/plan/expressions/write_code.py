@@ -6,6 +6,7 @@ Operands that may fail (integer overflow) are computed only where SQL would look
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -150,6 +151,8 @@ class TestWriter:
             if abs(scaled) >= 1 << 63:
                 raise self._unsupported(typed)
             return f"({scaled})", "False"
+        if isinstance(typed.value, float) and not math.isfinite(typed.value):
+            return f"({'-' if typed.value < 0 else ''}np.{'nan' if math.isnan(typed.value) else 'inf'})", "False"
         return f"({typed.value!r})", "False"
 
     # --- booleans -------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ by zero is NULL. DuckDB's text is written from the typed expression, with every 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 
@@ -78,7 +79,8 @@ def write_typed(typed: Typed, source: Source, instead: str = "it works on Spark"
 def _refused(part: Typed, source: Source, instead: str) -> QueryError:
     shown = source.text[part.span.start : part.span.end] or str(part.value)
     called = re.match(r"(\w+)\s*\(", shown)
-    if called and called[1].lower() not in SPARK_FUNCTIONS and called[1].upper() not in SPECIAL_FORMS:
+    known = {*SPARK_FUNCTIONS, "try_cast", *map(str.lower, SPECIAL_FORMS)}
+    if called and called[1].lower() not in known:
         close = did_you_mean(called[1], [*FUNCTIONS, *SPECIAL_FORMS])
         meant = f"{close} " if close is not None and close.startswith("did you mean") else ""
         instead = f"{meant}Spark SQL has no function '{called[1]}'; one that a Spark session defines works there"
@@ -115,6 +117,8 @@ def _literal(typed: Typed) -> str:
         case "boolean":
             return "true" if value else "false"
         case "double" | "float":
+            if not math.isfinite(value):
+                return f"'{value!r}'::{name}"
             return f"{value!r}::{name}" if value >= 0 else f"({value!r})::{name}"
         case "date":
             return f"(DATE '1970-01-01' + ({value}))"

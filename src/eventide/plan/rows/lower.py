@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from eventide.errors import QueryError, did_you_mean
 from eventide.lang.durations import write_length
+from eventide.lang.rows import parse_clause
 from eventide.lang.rows.tree import LabelDefinition, Measure, RowQuery, Rows, SkipTo
 from eventide.lang.rows.write import write_clause
 from eventide.lang.tree import Length, Name, Scalar, Span
@@ -55,7 +56,7 @@ def prepare_rows(
     on_stream: bool = False,
 ) -> Physical:
     """The executable form of a clause over rows of a schema."""
-    made = _Lowering(query, schema, engine, options, on_stream).physical()
+    made = _Lowering(_with_column(query, options), schema, engine, options, on_stream).physical()
     return with_facts(made, read_columns(made, schema), {"ts_unit": options.ts_unit})
 
 
@@ -352,9 +353,6 @@ class _Lowering:
         if self.options.match_id:
             made.append(SqlColumn(MATCH_ID, f"`{MATCH_ID}`", f'"{MATCH_ID}"'))
         self._check_names(made)
-        if not made:
-            hint = "add MEASURES or PARTITION BY, or write ALL ROWS PER MATCH"
-            raise self.error("the result has no column", self.query.pattern.span, hint)
         return tuple(made)
 
     def _item(self, measure: Measure, tree: exp.Expression) -> SqlColumn:
@@ -393,6 +391,13 @@ class _Lowering:
                 hint = "leave out match_id=True, or rename the column before: (SELECT match_id AS earlier, ... FROM t)"
                 raise self.error(f"the table has a column '{MATCH_ID}' already", self.query.pattern.span, hint)
             seen.add(key)
+
+
+def _with_column(query: RowQuery, options: Options) -> RowQuery:
+    """The clause with a column: where it names none, each match still is a row, and can be counted."""
+    if query.measures or query.partition_by or query.rows is not Rows.ONE or options.match_id:
+        return query
+    return replace(query, measures=parse_clause("MEASURES MATCH_NUMBER() AS match_number PATTERN (A)").measures)
 
 
 def _meaning(query: RowQuery, options: Options) -> str:

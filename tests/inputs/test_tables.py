@@ -238,7 +238,7 @@ class FakeDelta(DataSource):
         return "delta"
 
     def schema(self) -> str:
-        assert self.options["path"].startswith("/") and self.options["path"].endswith("/t")
+        assert self.options["path"].startswith("file:///") and self.options["path"].endswith("/t")
         return "ts long, kind string, x long, day long"
 
 

@@ -39,6 +39,13 @@ def look_up(path: str) -> Named:
     ...
     eventide.errors.InputError: there is no file 'no/such/file.parquet'
     """
+    try:
+        return _look_up(path)
+    except OSError as error:
+        raise InputError(f"cannot read '{error.filename or path}': {error.strerror}") from error
+
+
+def _look_up(path: str) -> Named:
     roots = _roots(path)
     if len(roots) == 1:
         table = table_at(roots[0])

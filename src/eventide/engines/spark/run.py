@@ -107,17 +107,18 @@ def _frame(path: str, named: Named | None, spark: SparkSession) -> DataFrame:
         name, table = look_remotely(spark, path)
         return _read(spark.read, path, (name,), _ending(path)) if table is None else read_table(spark, table)
     if named.table is not None and not named.files:
-        return read_table(spark, TableFolder(named.table.kind, absolute(named.table.path)))
+        return read_table(spark, TableFolder(named.table.kind, _address(named.table.path)))
     suffix = file_format(path, list(named.files))
     if named.table is None:
-        return _read(spark.read, path, _literal(named.roots), suffix)
+        return _read(spark.read, path, [spark_name(_address(root)) for root in named.roots], suffix)
     # The files of a stream's folder, as its log has them wherever the folder is now.
-    reader = spark.read.option("basePath", absolute(named.roots[0]))
-    return _read(reader, path, _literal(named.files), suffix)
+    reader = spark.read.option("basePath", _address(named.roots[0]))
+    return _read(reader, path, [spark_name(_address(file)) for file in named.files], suffix)
 
 
-def _literal(names: Sequence[str]) -> list[str]:
-    return [spark_name(absolute(name)) for name in names]
+def _address(name: str) -> str:
+    """A file or folder of this machine, also where Spark's default file system is another."""
+    return f"file://{absolute(name)}"
 
 
 def run_frame(frame: DataFrame, plan: Plan) -> Run:

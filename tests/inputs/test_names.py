@@ -124,3 +124,17 @@ def test_what_only_spark_sees_is_looked_at_by_spark(spark: Any, tmp_path: Path) 
         with pytest.raises(ev.InputError, match=r"lies inside|finds an Iceberg table"):
             look_remotely(spark, f"{base}/{inside}")
     assert look_remotely(spark, "s3://bucket/t") == ("s3://bucket/t", None)
+
+
+@pytest.mark.spark
+def test_a_stream_reads_the_folder_of_its_name(spark: Any, tmp_path: Path) -> None:
+    from eventide.engines.addresses import source_of
+    from eventide.engines.spark.folders import open_folder
+
+    for i, name in enumerate(("d[1]", "d1")):
+        (tmp_path / name).mkdir()
+        pq.write_table(table(i), tmp_path / name / "a.parquet")
+    events = open_folder(spark, source_of(str(tmp_path / "d[1]")), None).events
+    rows = events.writeStream.format("memory").queryName("named").trigger(availableNow=True).start()
+    rows.awaitTermination()
+    assert spark.table("named").toArrow()["ts"].to_pylist() == [0]

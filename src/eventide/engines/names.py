@@ -75,14 +75,14 @@ def absolute(path: str) -> str:
 
 
 def expand_path(path: str) -> list[str]:
-    """The data files that a path names.
+    """The data files that a path names, by their whole names, as `duckdb_names` writes them before escapes.
 
     >>> expand_path("no/such/file.parquet")
     Traceback (most recent call last):
     ...
     eventide.errors.InputError: there is no file 'no/such/file.parquet'
     """
-    return list(look_up(path).files)
+    return [absolute(file) for file in look_up(path).files]
 
 
 def duckdb_names(files: Sequence[str]) -> str:

@@ -66,6 +66,18 @@ def test_what_a_pattern_finds_is_read_once(tmp_path: Path) -> None:
     assert times(f"{tmp_path}/in/*.parquet") == [1]
 
 
+def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaving it out would leave out its rows."""
+    pq.write_table(table(1), tmp_path / "a.parquet")
+
+    def refuse(folder: str) -> Any:
+        raise PermissionError(13, "Permission denied", folder)
+
+    monkeypatch.setattr("os.scandir", refuse)
+    with pytest.raises(ev.InputError, match=rf"cannot read '{tmp_path}': Permission denied"):
+        QUERY.run(tmp_path)
+
+
 def test_an_address_is_no_file_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s3:").mkdir()
@@ -106,6 +118,23 @@ def test_what_only_spark_sees_is_looked_at_by_spark(spark: Any, tmp_path: Path) 
     assert look_remotely(spark, f"{base}/a[2]") == (f"{base}/a[2]", None)
     found = [look_remotely(spark, f"{base}/{name}")[1] for name in "ti"]
     assert [table.kind.spark_format for table in found if table is not None] == ["delta", "iceberg"]
-    for inside in ("t/day=1", "i/data"):
-        with pytest.raises(ev.InputError, match="lies inside"):
+    assert look_remotely(spark, f"{base}/[t]")[1] is not None
+    assert look_remotely(spark, f"{base}/a*") == (f"{base}/a*", None)
+    for inside in ("t/day=1", "i/data", "t/d*", "*/day=1", "[it]"):
+        with pytest.raises(ev.InputError, match=r"lies inside|finds an Iceberg table"):
             look_remotely(spark, f"{base}/{inside}")
+    assert look_remotely(spark, "s3://bucket/t") == ("s3://bucket/t", None)
+
+
+@pytest.mark.spark
+def test_a_stream_reads_the_folder_of_its_name(spark: Any, tmp_path: Path) -> None:
+    from eventide.engines.addresses import source_of
+    from eventide.engines.spark.folders import open_folder
+
+    for i, name in enumerate(("d[1]", "d1")):
+        (tmp_path / name).mkdir()
+        pq.write_table(table(i), tmp_path / name / "a.parquet")
+    events = open_folder(spark, source_of(str(tmp_path / "d[1]")), None).events
+    rows = events.writeStream.format("memory").queryName("named").trigger(availableNow=True).start()
+    rows.awaitTermination()
+    assert spark.table("named").toArrow()["ts"].to_pylist() == [0]

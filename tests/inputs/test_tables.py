@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
+import struct
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
+from pyroaring import BitMap
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 
@@ -180,6 +183,31 @@ def test_a_delta_feature_that_the_reader_does_not_know_is_an_error(tmp_path: Pat
         times(QUERY.run(folder))
 
 
+Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+B85 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+
+
+def test_rows_that_a_deletion_vector_of_delta_marks_are_not_read(tmp_path: Path) -> None:
+    """As Spark writes it: the file stays as it is, and the log says which of its rows are gone."""
+    write_deltalake(tmp_path / "t", events(1, 2, 3))
+    (log,) = (tmp_path / "t" / "_delta_log").glob("*.json")
+    (added,) = (action["add"] for line in log.read_text().splitlines() if "add" in (action := json.loads(line)))
+    # A magic number, the number of bitmaps, then the key of each and the bitmap itself.
+    marks = struct.pack("<iqi", 1681511377, 1, 0) + BitMap([1]).serialize()
+    padded = marks + bytes(-len(marks) % 4)
+    text = base64.b85encode(padded).decode().translate(str.maketrans(B85, Z85))
+    vector = {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": len(marks), "cardinality": 1}
+    features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
+    removed = {"path": added["path"], "dataChange": True, "deletionTimestamp": 1}
+    commit = [
+        {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}},
+        {"remove": removed},
+        {"add": {**added, "deletionVector": vector}},
+    ]
+    (log.parent / f"{1:020}.json").write_text("\n".join(map(json.dumps, commit)))
+    assert times(QUERY.run(tmp_path / "t")) == [1, 3]
+
+
 def test_renamed_columns_of_delta(tmp_path: Path) -> None:
     write_deltalake(tmp_path / "t", events(1, 2), configuration={"delta.columnMapping.mode": "name"})
     assert times(QUERY.run(tmp_path / "t")) == [1, 2]
@@ -239,7 +267,7 @@ class FakeDelta(DataSource):
         return "delta"
 
     def schema(self) -> str:
-        assert self.options["path"].startswith("/") and self.options["path"].endswith("/t")
+        assert self.options["path"].startswith("file:///") and self.options["path"].endswith("/t")
         return "ts long, kind string, x long, day long"
 
 

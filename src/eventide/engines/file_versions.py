@@ -12,7 +12,10 @@ Version = tuple[str, tuple[int, int, int]]  # a file; its size, the time of its 
 
 def versions_of(files: Iterable[str]) -> tuple[Version, ...]:
     """The files as they are now."""
-    return tuple((file, _version(file)) for file in files)
+    try:
+        return tuple((file, _version(file)) for file in files)
+    except OSError as error:
+        raise InputError(f"cannot read '{error.filename}': {error.strerror}") from error
 
 
 def check_versions(versions: Iterable[Version]) -> None:

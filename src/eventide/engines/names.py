@@ -39,6 +39,13 @@ def look_up(path: str) -> Named:
     ...
     eventide.errors.InputError: there is no file 'no/such/file.parquet'
     """
+    try:
+        return _look_up(path)
+    except OSError as error:
+        raise InputError(f"cannot read '{error.filename or path}': {error.strerror}") from error
+
+
+def _look_up(path: str) -> Named:
     roots = _roots(path)
     if len(roots) == 1:
         table = table_at(roots[0])
@@ -68,14 +75,14 @@ def absolute(path: str) -> str:
 
 
 def expand_path(path: str) -> list[str]:
-    """The data files that a path names.
+    """The data files that a path names, by their whole names, as `duckdb_names` writes them before escapes.
 
     >>> expand_path("no/such/file.parquet")
     Traceback (most recent call last):
     ...
     eventide.errors.InputError: there is no file 'no/such/file.parquet'
     """
-    return list(look_up(path).files)
+    return [absolute(file) for file in look_up(path).files]
 
 
 def duckdb_name(file: str) -> str:

@@ -22,19 +22,17 @@ class TableKind:
     marker: str
     spark_format: str | None = None  # of `spark.read.format`
     library: str | None = None  # that reads it in this process
-    extra: str | None = None  # of this package, which installs the library
     packages: str = ""  # for `spark.jars.packages`
 
 
 DELTA = TableKind(
-    "a Delta table", "_delta_log", "delta", "deltalake", "delta", "io.delta:delta-spark_2.13 of your Spark version"
+    "a Delta table", "_delta_log", "delta", "deltalake", "io.delta:delta-spark_2.13 of your Spark version"
 )
 ICEBERG = TableKind(
     "an Iceberg table",
     "metadata",
     "iceberg",
     "pyiceberg",
-    "iceberg",
     "org.apache.iceberg:iceberg-spark-runtime of your Spark version",
 )
 HUDI = TableKind("a Hudi table", ".hoodie", "hudi", packages="org.apache.hudi:hudi-spark-bundle of your Spark version")

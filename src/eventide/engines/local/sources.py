@@ -300,7 +300,8 @@ def _with_columns(connection: duckdb.DuckDBPyConnection, name: str, rows: Attach
     """Rows with the columns that the names of their folders hold, which go before columns of the files."""
     of_folders = {field.name.lower(): field for field in columns.schema if field.name != FILE}
     names = [column for column in connection.sql(f"SELECT * FROM {rows.sql}").columns if column != FILE]
-    fields = [None if rows.given is None else rows.given.field(i) for i in range(len(names))]
+    given = rows.given if rows.given is not None and len(rows.given) >= len(names) else None
+    fields = [None if given is None else given.field(i) for i in range(len(names))]
     items = [f"rows.{quoted(column)}" for column in names]
     for column, field in of_folders.items():
         places = [i for i, own in enumerate(names) if own.lower() == column]
@@ -311,7 +312,7 @@ def _with_columns(connection: duckdb.DuckDBPyConnection, name: str, rows: Attach
         f"CREATE OR REPLACE TEMP VIEW {name}_with_folders AS SELECT {', '.join(items)} "
         f"FROM {rows.sql} AS rows JOIN {name}_folders AS folders USING ({FILE})"
     )
-    return Attached(f"{name}_with_folders", rows.n_rows, None if rows.given is None else pa.schema(fields))
+    return Attached(f"{name}_with_folders", rows.n_rows, None if given is None else pa.schema(fields))
 
 
 def read_text(connection: duckdb.DuckDBPyConnection, path: str, suffix: str, files: Sequence[str]) -> TextInput:

@@ -70,7 +70,10 @@ _VERSION = re.compile(r"v?(\d+)[.-].*")
 
 
 def _newest_metadata(path: str) -> str:
-    """The file that describes the table as it is now: the one with the highest number, when there is only one."""
+    """The file that describes the table as it is now: the one with the highest number, when there is only one.
+
+    `version-hint.text`, which some tables have, may be behind.
+    """
     folder = os.path.join(path, "metadata")
     names = [name for name in os.listdir(folder) if is_iceberg_metadata(name)]
     numbers = {name: int(match[1]) if (match := _VERSION.fullmatch(name)) else -1 for name in names}

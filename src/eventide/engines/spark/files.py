@@ -21,9 +21,14 @@ from eventide.engines.names import Named, absolute, spark_name
 from eventide.engines.spark.types import spark_schema
 
 
+def address(name: str) -> str:
+    """A file or folder of this machine, also where Spark's default file system is another."""
+    return f"file://{absolute(name)}"
+
+
 def whole_names(names: Sequence[str]) -> list[str]:
     """Names of local files or folders for Spark's readers."""
-    return [spark_name(absolute(name)) for name in names]
+    return [spark_name(address(name)) for name in names]
 
 
 def read_text_files(spark: SparkSession, suffix: str, named: Named) -> DataFrame:
@@ -56,7 +61,7 @@ def _folder_types(named: Named) -> dict[str, StructField]:
 def _reader(spark: SparkSession, named: Named) -> DataFrameReader:
     """One that takes columns from the names of folders below the path, and of no others."""
     is_folder = len(named.roots) == 1 and os.path.isdir(named.roots[0])
-    return spark.read.option("basePath", absolute(named.roots[0])) if is_folder else spark.read
+    return spark.read.option("basePath", address(named.roots[0])) if is_folder else spark.read
 
 
 def _added(frame: DataFrame, own: Sequence[str]) -> list[Column]:

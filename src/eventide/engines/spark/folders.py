@@ -112,8 +112,7 @@ def read_folder(
 def _name(path: str) -> str:
     """The folder as it is called, not as a pattern; Spark looks for the log of a stream under the plain name."""
     local = local_path(path)
-    has_log = local is not None and os.path.isdir(os.path.join(local, SINK.marker))
-    return path if has_log else spark_name(path)
+    return path if local is None or os.path.isdir(os.path.join(local, SINK.marker)) else spark_name(path)
 
 
 def _file() -> Column:

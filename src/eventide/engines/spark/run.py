@@ -24,7 +24,7 @@ from eventide.engines.raw_columns import coded_for
 from eventide.engines.spark import batch, overlaps, stream
 from eventide.engines.spark.counters import INTAKE, unique
 from eventide.engines.spark.exchange import Reading, blocks_from_paths, share_out_row_groups
-from eventide.engines.spark.files import read_parquet_files, read_text_files, whole_names
+from eventide.engines.spark.files import address, read_parquet_files, read_text_files, whole_names
 from eventide.engines.spark.latest import until_latest_in_files, until_latest_row
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.ship import ensure_shipped
@@ -119,7 +119,7 @@ def _open(path: str, named: Named | None, spark: SparkSession) -> DataFrame:
         name, table = look_remotely(spark, path)
         return _read(spark.read, [name], _ending(path)) if table is None else read_table(spark, table)
     if named.table is not None and not named.files:
-        return read_table(spark, TableFolder(named.table.kind, absolute(named.table.path)))
+        return read_table(spark, TableFolder(named.table.kind, address(named.table.path)))
     suffix = file_format(path, list(named.files))
     if suffix in (*CSV, *JSON):
         return read_text_files(spark, suffix, named)
@@ -129,7 +129,7 @@ def _open(path: str, named: Named | None, spark: SparkSession) -> DataFrame:
     if named.table is None:
         return _read(spark.read, whole_names(named.roots), suffix)
     # The files of a stream's folder, as its log has them wherever the folder is now.
-    reader = spark.read.option("basePath", absolute(named.roots[0]))
+    reader = spark.read.option("basePath", address(named.roots[0]))
     return _read(reader, whole_names(named.files), suffix)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 
 from eventide.engines.names import spark_name
@@ -39,33 +41,59 @@ def look_remotely(spark: SparkSession, path: str) -> tuple[str, TableFolder | No
     """A path that only Spark sees: the name for Spark's readers, and the table that it is.
 
     On Connect the session cannot look, and takes the path as it is. A folder of a stream is no table here: Spark's own
-    readers know it.
+    readers know it by its plain name.
     """
     jvm: Any = getattr(spark, "_jvm", None)
     if jvm is None:
         return path, None
+    files = _file_system(spark)
+    if _status(spark, path) is not None:
+        table = table_at(path, files)
+        if table is not None and table.kind is SINK:
+            return path, None
+        return spark_name(path), table
+    found = _matches(spark, path)
+    tables = [table for place in found if (table := table_at(place, files)) is not None]
+    if tables and (len(found) > 1 or tables[0].kind is SINK):
+        raise InputError(
+            f"'{path}' finds {tables[0].kind.name}, '{tables[0].path}', whose log says which rows count",
+            hint=f"name '{tables[0].path}' by itself",
+        )
+    return path, tables[0] if tables else None
 
-    def system(place: str) -> tuple[Any, Any]:
-        found = jvm.org.apache.hadoop.fs.Path(place)
-        return found, found.getFileSystem(spark._jsc.hadoopConfiguration())
 
+def _file_system(spark: SparkSession) -> FileSystem:
+    @cache
     def is_folder(place: str) -> bool:
-        found, files = system(place)
-        return bool(files.exists(found) and files.getFileStatus(found).isDirectory())
+        status = _status(spark, place)
+        return status is not None and bool(status.isDirectory())
 
     def names(place: str) -> list[str]:
-        found, files = system(place)
+        found, files = _place(spark, place)
         return [status.getPath().getName() for status in files.listStatus(found)]
 
+    return FileSystem(is_folder, names)
+
+
+def _place(spark: SparkSession, path: str) -> tuple[Any, Any]:
+    jvm: Any = spark._jvm
+    found = jvm.org.apache.hadoop.fs.Path(path)
+    return found, found.getFileSystem(spark._jsc.hadoopConfiguration())
+
+
+def _status(spark: SparkSession, path: str) -> Any:
+    """What Hadoop knows of a path; None where there is nothing, or nothing that it may see."""
     try:
-        found, files = system(path)
-        if not files.exists(found):
-            return path, None
-        table = table_at(path, FileSystem(is_folder, names))
-    except Exception as error:
-        if not type(error).__module__.startswith("py4j"):
-            raise
-        raise InputError(f"cannot read '{path}': {reason_of(error)}") from error
-    if table is not None and table.kind is SINK:
-        return path, None
-    return spark_name(path), table
+        found, files = _place(spark, path)
+        return files.getFileStatus(found)
+    except Py4JError:
+        return None
+
+
+def _matches(spark: SparkSession, pattern: str) -> list[str]:
+    """What a pattern finds; none where Hadoop cannot look: then Spark's reader says why."""
+    try:
+        found, files = _place(spark, pattern)
+        return [str(status.getPath().toString()) for status in files.globStatus(found) or ()]
+    except Py4JError:
+        return []

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlparse
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eventide.engines.file_types import plain_types
+from eventide.engines.file_types import check_digits, plain_types
 
 _LEGACY_KEYS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 
@@ -105,6 +105,7 @@ def _files_reason(files: list[str]) -> str | None:
         except (pa.ArrowInvalid, OSError) as error:
             return f"{file} is not readable as Parquet: {error}"
         found = footer.schema.to_arrow_schema().remove_metadata()
+        check_digits(f" of '{file}'", found)
         if schema is not None and not found.equals(schema):
             return f"the schema of {file} differs from that of {files[0]}"
         schema = found

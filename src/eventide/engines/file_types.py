@@ -30,6 +30,11 @@ class FileGroup:
         """The files' paths."""
         return tuple(self.footers)
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows the footers tell of."""
+        return sum(footer.num_rows for footer in self.footers.values() if footer is not None)
+
     def holds_exact(self, name: str) -> bool:
         """Whether the footers tell that all whole numbers of a column are doubles, too."""
         for footer in self.footers.values():

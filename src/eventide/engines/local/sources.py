@@ -275,7 +275,7 @@ def read_text(connection: duckdb.DuckDBPyConnection, path: str, suffix: str, fil
 def _parquet(files: list[str]) -> Attached:
     """What the footers tell."""
     groups = parquet_groups(files)
-    n_rows = sum(footer.num_rows for group in groups for footer in group.footers.values())
+    n_rows = sum(group.n_rows for group in groups)
     if len(groups) > 1:
         common = common_schema(groups)
         return Attached(read_together(groups, common), n_rows, common)

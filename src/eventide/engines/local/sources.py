@@ -265,11 +265,15 @@ def _text(connection: duckdb.DuckDBPyConnection, path: str, suffix: str, files: 
 
 def read_text(connection: duckdb.DuckDBPyConnection, path: str, suffix: str, files: Sequence[str]) -> TextInput:
     """CSV or JSON files, with their types."""
+    found = None
     if any(map(os.path.getsize, files)):
-        found = csv_files(connection, files) if suffix in CSV else json_files(connection, files)
-        if found is not None:
-            return found
-    raise no_columns(path)
+        try:
+            found = csv_files(connection, files) if suffix in CSV else json_files(connection, files)
+        except duckdb.Error as error:
+            raise InputError(f"cannot read '{path}': {reason(error)}") from error
+    if found is None:
+        raise no_columns(path)
+    return found
 
 
 def _parquet(files: list[str]) -> Attached:

@@ -34,9 +34,10 @@ USES: dict[str, tuple[Callable[[Any], Any], int, dict[str, Any]]] = {
     ),
     "equality": (query("PATTERN SEQ(A a, B b) WHERE [v] SEMANTICS next RETURN a.w", type="kind"), 3, {"a_w": None}),
     "repeated": (
-        query("PATTERN SEQ(A a+, B b) SEMANTICS next WITHIN 9 seconds RETURN a.v", type="kind"),
-        3,
-        {"a_v": [None]},
+        # More values in lists than there are rows.
+        query("PATTERN SEQ(A a+, B b) WITHIN 9 seconds RETURN a.v, b.w", type="kind"),
+        11,
+        {"b_w": None},
     ),
     "conditions": (
         query(

@@ -40,6 +40,7 @@ from tests.mutants.trend_numbers import TREND_NUMBERS
 from tests.mutants.trend_slices import TREND_SLICES
 from tests.mutants.trends import TRENDS
 from tests.mutants.trials import KILLERS, run_all
+from tests.mutants.types import TYPES
 
 MUTANTS = (
     *EVENTS,
@@ -54,6 +55,7 @@ MUTANTS = (
     *GENERATORS,
     *READING,
     *TRENDS,
+    *TYPES,
     *TREND_NUMBERS,
     *TREND_ABSENCES,
     *INTERVALS,

@@ -31,6 +31,11 @@ class FileGroup:
         """The files' paths."""
         return tuple(self.footers)
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows the footers tell of."""
+        return sum(footer.num_rows for footer in self.footers.values() if footer is not None)
+
     def holds_exact(self, name: str) -> bool:
         """Whether the footers tell that all whole numbers of a column are doubles, too."""
         for footer in self.footers.values():
@@ -60,7 +65,7 @@ def parquet_groups(files: Sequence[str]) -> list[FileGroup]:
 
 def _add(groups: list[FileGroup], file: str, schema: pa.Schema, footer: pq.FileMetaData | None) -> None:
     schema = schema.remove_metadata()
-    _check_digits(f" of '{file}'", schema)
+    check_digits(f" of '{file}'", schema)
     group = next((group for group in groups if group.schema.equals(schema)), None)
     if group is None:
         group = FileGroup(schema, {})
@@ -92,7 +97,8 @@ def _cast(table: pa.Table, columns: Sequence[tuple[pa.Field | None, pa.Field]]) 
     return pa.table(made)
 
 
-def _check_digits(place: str, schema: pa.Schema) -> None:
+def check_digits(place: str, schema: pa.Schema) -> None:
+    """Refuse decimals that neither DuckDB nor Spark holds; `place` says in which file they stand."""
     for column in schema:
         for dtype in plain_types(column.type):
             if pa.types.is_decimal(dtype) and dtype.precision > _MOST_DIGITS:
@@ -109,7 +115,7 @@ def readable(table: pa.Table | pa.RecordBatchReader) -> pa.Table | pa.RecordBatc
     >>> readable(pa.table({"x": pa.array([1.5], pa.float16())})).schema
     x: float
     """
-    _check_digits("", table.schema)
+    check_digits("", table.schema)
     fields = [column.with_type(_readable(column.type)) for column in table.schema]
     schema = pa.schema(fields, table.schema.metadata)
     return table if schema.equals(table.schema) else table.cast(schema)

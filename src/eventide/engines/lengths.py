@@ -22,7 +22,8 @@ def as_type(array: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
     if pa.types.is_interval(array.type) and not pa.types.is_interval(wanted):
         lengths = pa.array(interval_us(array), pa.int64(), mask=array.is_null().to_numpy())
         return pa.chunked_array([lengths.cast(pa.duration("us")).cast(wanted)])
-    if pa.types.is_list(array.type) and pa.types.is_interval(array.type.value_type):
+    # Arrow casts a list of NULLs to one that is too short.
+    if pa.types.is_list(array.type) and _is_odd(array.type.value_type):
         return pa.chunked_array([_list(chunk, wanted) for chunk in array.chunks], wanted)
     return array.cast(wanted)
 
@@ -46,4 +47,10 @@ def _list(array: pa.ListArray, wanted: pa.ListType) -> pa.ListArray:
     items = as_type(pa.chunked_array([array.values]), wanted.value_type).combine_chunks()
     if isinstance(items, pa.ChunkedArray):
         items = items.chunk(0)
-    return pa.ListArray.from_arrays(array.offsets, items, wanted, mask=array.is_null())
+    # The offsets of a slice cannot have a mask.
+    offsets = pa.array(array.offsets.to_numpy())
+    return pa.ListArray.from_arrays(offsets, items, wanted, mask=array.is_null())
+
+
+def _is_odd(dtype: pa.DataType) -> bool:
+    return bool(pa.types.is_interval(dtype) or pa.types.is_null(dtype))

@@ -317,17 +317,21 @@ def _with_columns(connection: duckdb.DuckDBPyConnection, name: str, rows: Attach
 
 def read_text(connection: duckdb.DuckDBPyConnection, path: str, suffix: str, files: Sequence[str]) -> TextInput:
     """CSV or JSON files, with their types."""
+    found = None
     if any(map(os.path.getsize, files)):
-        found = csv_files(connection, files) if suffix in CSV else json_files(connection, files)
-        if found is not None:
-            return found
-    raise no_columns(path)
+        try:
+            found = csv_files(connection, files) if suffix in CSV else json_files(connection, files)
+        except duckdb.Error as error:
+            raise InputError(f"cannot read '{path}': {reason(error)}") from error
+    if found is None:
+        raise no_columns(path)
+    return found
 
 
 def _parquet(files: list[str], file_column: str | None) -> Attached:
     """What the footers tell."""
     groups = parquet_groups(files)
-    n_rows = sum(footer.num_rows for group in groups for footer in group.footers.values())
+    n_rows = sum(group.n_rows for group in groups)
     if len(groups) > 1:
         common = common_schema(groups)
         return Attached(read_together(groups, common, file_column), n_rows, common)

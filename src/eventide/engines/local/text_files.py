@@ -113,7 +113,7 @@ def json_files(connection: duckdb.DuckDBPyConnection, files: Sequence[str]) -> T
     """JSON files, by the names that any object of any file has; None where there is no object."""
     read = f"read_json({duckdb_names(files)}, {reading(None)}, sample_size = -1, maximum_sample_files = {len(files)})"
     relation = connection.sql(f"SELECT * FROM {read}")
-    found = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    found: dict[str, str] = dict(zip(relation.columns, map(str, relation.types), strict=True))
     if found == {"json": "JSON"}:
         return None
     nested = {name: _text_inside(kind) for name, kind in found.items() if _is_nested(kind)}

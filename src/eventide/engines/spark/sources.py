@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eventide.engines.file_types import plain_types
+from eventide.engines.file_types import check_digits, plain_types
 from eventide.engines.names import Named, look_up
 from eventide.engines.parquet import is_nanoseconds
 
@@ -68,6 +68,7 @@ def _files_reason(files: list[str]) -> str | None:
         except (pa.ArrowInvalid, OSError) as error:
             return f"{file} is not readable as Parquet: {error}"
         found = footer.schema.to_arrow_schema().remove_metadata()
+        check_digits(f" of '{file}'", found)
         if schema is not None and not found.equals(schema):
             return f"the schema of {file} differs from that of {files[0]}"
         schema = found

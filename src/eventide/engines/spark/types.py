@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
+from eventide.engines.lengths import as_type
 from eventide.plan.time_column import held_by
 
 
@@ -38,8 +39,12 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     columns = []
     for field in schema:
         column = batch.column(field.name)
-        columns.append(column if column.type.equals(field.type) else column.cast(field.type))
+        columns.append(column if column.type.equals(field.type) else _cast(column, field.type))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
+    return as_type(pa.chunked_array([column]), wanted).chunk(0)
 
 
 _UNSIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
@@ -54,7 +59,8 @@ def _readable(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_string_view(kind):
         return pa.string()
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return pa.list_(_readable(kind.value_type))
+        # PySpark's `toArrow` fails on arrays of VOID.
+        return pa.list_(pa.string() if pa.types.is_null(kind.value_type) else _readable(kind.value_type))
     return _UNSIGNED.get(kind, pa.decimal128(20, 0) if kind == pa.uint64() else kind)
 
 

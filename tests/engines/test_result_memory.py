@@ -68,7 +68,8 @@ def test_what_is_left_is_the_least_of_machine_container_and_process(monkeypatch:
     files = {
         "/proc/meminfo": ["MemTotal:  9 kB", "MemAvailable:  8000 kB"],
         "/sys/fs/cgroup/memory.max": ["5000000"],
-        "/sys/fs/cgroup/memory.current": ["1000000"],
+        "/sys/fs/cgroup/memory.current": ["4000000"],
+        "/sys/fs/cgroup/memory.stat": ["anon 1000000", "active_file 1000000", "inactive_file 2000000"],
     }
     monkeypatch.setattr(memory, "_lines", lambda path: files.get(path, []))
     assert available_bytes() == 4_000_000

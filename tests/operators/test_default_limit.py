@@ -15,18 +15,16 @@ from eventide.operators.limit import Tally, TooManyMatchesError
 from tests.operators.test_conjunctions import letters
 
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-# As plain Python a million matches take minutes.
-MATCHES = 3_000 if WITHOUT_JIT else limit.MATCHES
+MATCHES = 3_000  # in place of a million, which as plain Python take minutes
 
 
 @pytest.fixture(autouse=True)
 def default(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(limit, "MATCHES", MATCHES)
     monkeypatch.setattr(limit, "MATCHES_PER_EVENT", MATCHES // 100)
-    if WITHOUT_JIT:
-        for place in ("sequence", "patterns.walk"):
-            monkeypatch.setattr(f"eventide.operators.{place}.MATCHES_PER_BATCH", 64)
-        monkeypatch.setattr("eventide.operators.detection.walk.MATCHES_PER_CALL", 64)
+    for place in ("sequence", "patterns.walk"):
+        monkeypatch.setattr(f"eventide.operators.{place}.MATCHES_PER_BATCH", 64)
+    monkeypatch.setattr("eventide.operators.detection.walk.MATCHES_PER_CALL", 64)
     yield
 
 
@@ -34,10 +32,13 @@ def run(text: str, events: Any, **options: Any) -> Any:
     return ev.query(text, ts_unit="s", type="kind", **options).run(events)
 
 
-def test_an_exponential_repetition_stops_early_and_says_what_to_do() -> None:
+@pytest.mark.parametrize("most", [MATCHES] if WITHOUT_JIT else [MATCHES, limit.MATCHES])
+def test_an_exponential_repetition_stops_early_and_says_what_to_do(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limit, "MATCHES", most)
+    monkeypatch.setattr("eventide.operators.patterns.walk.MATCHES_PER_BATCH", most // 50)
     with pytest.raises(ev.EventideError) as caught:
         run("PATTERN A+ RETURN A.ts", letters("A" * 40))
-    assert caught.value.message == f"the input has more than {MATCHES:,} matches"
+    assert caught.value.message == f"the input has more than {most:,} matches"
     for word in ("WITHIN", "COUNT(*)", "raise max_matches_per_partition"):
         assert word in str(caught.value.hint)
 
@@ -86,7 +87,7 @@ def test_the_partition_with_too_many_is_named() -> None:
 
 
 def test_the_limit_can_be_raised_and_lifted_and_written_in_the_query() -> None:
-    n = 10 if WITHOUT_JIT else 20
+    n = 12
     events = letters("A" * n)
     for options in ({"max_matches_per_partition": "unlimited"}, {"max_matches_per_partition": 2**n}):
         assert run("PATTERN A+ RETURN A.ts", events, **options).num_rows == 2**n - 1

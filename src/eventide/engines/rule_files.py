@@ -84,7 +84,10 @@ def check_endings(path: str) -> None:
     eventide.errors.InputError: no file in '...' is a rule, for example rise.txt is none
     Hint: a rule is a file that ends in .evq, .query or .sql
     """
-    names = sorted(entry.name for entry in os.scandir(path) if not entry.name.startswith((".", "_")))
+    try:
+        names = sorted(name for name in os.listdir(path) if not name.startswith((".", "_")))
+    except OSError as error:
+        raise InputError(f"the folder '{path}' cannot be read: {error.strerror}") from None
     if names and not any(os.path.splitext(name)[1] in ENDINGS for name in names):
         hint = f"a rule is a file that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         raise InputError(f"no file in '{path}' is a rule, for example {names[0]} is none", hint=hint)

@@ -12,7 +12,10 @@ import pyarrow as pa
 from eventide.errors import InputError
 
 _SHARE = 0.75  # of the available memory that the rows of a result may take
-_GROUPS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
+_GROUPS = (
+    ("memory.max", "memory.current", "memory.stat"),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
+)
 _HINT = (
     "return fewer rows (WITHIN, a stricter WHERE, RETURN COUNT(*)) or fewer columns, or run it on Spark, "
     "where rows are written as they come: engine='spark'"
@@ -86,10 +89,13 @@ def _of_machine() -> int:
 
 def _of_container() -> int | None:
     """The rest of the limit of a control group, of version 2 or 1."""
-    for most, used in _GROUPS:
-        limit, now = (_lines(f"/sys/fs/cgroup/{name}") for name in (most, used))
-        if limit and now and limit[0].isdigit():
-            return int(limit[0]) - int(now[0])
+    for names in _GROUPS:
+        limit, used, kinds = (_lines(f"/sys/fs/cgroup/{name}") for name in names)
+        if limit and used and limit[0].isdigit():
+            # Files that were read count as used, and give way.
+            words = [line.split() for line in kinds]
+            files = sum(int(word[1]) for word in words if word[0] in ("active_file", "inactive_file"))
+            return int(limit[0]) - int(used[0]) + files
     return None
 
 

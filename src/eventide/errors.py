@@ -8,8 +8,6 @@ import re
 import warnings
 from collections.abc import Iterable
 
-_CREDENTIALS = re.compile(r"""(?<=://)[^\s"'@]*:[^\s"']*@""")
-
 
 def hide_credentials(text: str) -> str:
     """A text in which addresses name no users and passwords.
@@ -17,7 +15,14 @@ def hide_credentials(text: str) -> str:
     >>> hide_credentials("cannot read 's3a://key:secret@bucket/events'")
     "cannot read 's3a://***@bucket/events'"
     """
-    return _CREDENTIALS.sub("***@", text)
+    return re.sub(r"\S+", _hide_in_word, text) if "://" in text and "@" in text else text
+
+
+def _hide_in_word(found: re.Match[str]) -> str:
+    """Up to the last @, since a password may hold any letter. Texts are long at times: one pass over each word."""
+    word = found[0]
+    start, at = word.find("://") + 3, word.rfind("@")
+    return f"{word[:start]}***{word[at:]}" if start > 2 and ":" in word[start : max(at, start)] else word
 
 
 class EventideError(Exception):

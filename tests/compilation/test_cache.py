@@ -164,15 +164,21 @@ def test_where_nothing_can_be_written_code_is_compiled_in_memory_and_one_warning
 
 
 def test_a_folder_that_became_read_only_still_gives_what_is_there(
-    compile_twice: Compile, monkeypatch: pytest.MonkeyPatch
+    compile_twice: Compile, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    from eventide.compilation.njit import njit
+
     compile_twice()
 
     def refuse(*arguments: Any, **options: Any) -> Any:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), f"file {time.monotonic()}")
 
     monkeypatch.setattr(tempfile, "mkstemp", refuse)
     assert compile_twice() == "loaded"
+    assert caplog.messages == []
+    assert [njit(cache=True)(function)(3) for function in (lambda x: x + 1, lambda x: x + 2)] == [4, 5]
+    (said,) = caplog.messages
+    assert said.endswith("so the next process compiles again: Read-only file system")
 
 
 def test_a_write_that_fails_at_its_end_leaves_nothing_behind(

@@ -5,12 +5,22 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from numba.core.caching import NullCache
 
 from eventide.compilation import notice
+from eventide.compilation.cache import CodeCache
 from eventide.compilation.notice import Notice, someone_looks
+
+
+def compiling(cache: Any) -> Any:
+    return SimpleNamespace(data={"dispatcher": SimpleNamespace(_cache=cache)})
+
+
+OURS, THEIRS = compiling(CodeCache(compiling)), compiling(NullCache())
 
 
 @pytest.fixture
@@ -19,12 +29,11 @@ def compile_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[Notice, float], No
     monkeypatch.setattr(notice, "someone_looks", lambda: True)
 
     def compile_one(told: Notice, seconds: float) -> None:
-        event: Any = None
-        told.on_start(event)
-        told.on_start(event)  # a function that the first one calls
-        told.on_end(event)
+        told.on_start(OURS)
+        told.on_start(OURS)  # a function that the first one calls
+        told.on_end(OURS)
         time.sleep(seconds)
-        told.on_end(event)
+        told.on_end(OURS)
 
     return compile_one
 
@@ -33,12 +42,35 @@ def test_the_line_comes_while_the_first_long_compilation_runs(
     compile_for: Callable[[Notice, float], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = Notice()
-    told.on_start(None)
+    told.on_start(OURS)
     time.sleep(0.3)
     assert capsys.readouterr().err.count("Eventide compiles") == 1, "before its end"
-    told.on_end(None)
+    told.on_end(OURS)
     compile_for(told, 0.2)
     assert capsys.readouterr().err == "", "once"
+
+
+def test_functions_of_the_users_program_say_nothing(
+    compile_for: Callable[[Notice, float], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = Notice()
+    told.on_start(THEIRS)
+    time.sleep(0.2)
+    told.on_end(THEIRS)
+    compile_for(told, 0.01)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_the_line_promises_only_what_is_so(
+    compile_for: Callable[[Notice, float], None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    is_kept: bool,
+) -> None:
+    monkeypatch.setattr(notice, "kept_code", lambda: is_kept or None)
+    compile_for(Notice(), 0.3)
+    assert ("later runs start at once" in capsys.readouterr().err) is is_kept
 
 
 def test_many_short_compilations_add_up_and_few_say_nothing(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +141,22 @@ def test_what_spark_says_is_passed_on_without_the_passwords_of_the_options(name:
     with pytest.raises(InputError, match=r"Spark refuses this: cannot use .*\*\*\*") as caught:
         explained({name: value}, refuse)
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("'s3a://key:se/c@ret's@bucket/x' is a file", "'s3a://***@bucket/x' is a file"),
+        ("no port in kafka://host:9092/topic@x, nor a@b:c", "no port in kafka://***@x, nor a@b:c"),
+        ("https://user@host/x has no password", "https://user@host/x has no password"),
+        ("a:b@c is no address, ftp://host either", "a:b@c is no address, ftp://host either"),
+    ],
+)
+def test_addresses_are_shown_without_their_passwords(text: str, shown: str) -> None:
+    assert str(InputError(text)) == shown
+
+
+def test_hiding_passwords_takes_one_pass_over_the_text() -> None:
+    started = time.process_time()
+    InputError("://:" * 300_000 + " a@b")
+    assert time.process_time() - started < 2

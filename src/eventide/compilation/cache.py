@@ -56,11 +56,15 @@ class CodeCache(_Cache):  # type: ignore[misc]
             held = self._held(files) | {(sig, data.codegen.magic_tuple()): dumps(data._reduce())}
             files.write(self._name, dumps(held))
         except Exception as error:
-            _say_not_written(str(error))
+            # Without the name of a file, which differs each time.
+            _say_not_written(getattr(error, "strerror", None) or str(error))
 
     def _held(self, files: SignedFiles) -> dict[Any, bytes]:
         content = files.read(self._name)
-        return {} if content is None else dict(pickle.loads(content))
+        try:
+            return {} if content is None else dict(pickle.loads(content))
+        except Exception:  # ours, and yet not to be loaded: it names what another version had
+            return {}
 
     @property
     def cache_path(self) -> str | None:

@@ -10,12 +10,13 @@ import time
 
 from numba.core import event
 
+from eventide.compilation.cache import CodeCache, kept_code
+
 _log = logging.getLogger("eventide.compilation")
 _LONG_SECONDS = 1.0
-_TEXT = (
-    "Eventide compiles what this kind of query needs, which may take half a minute. The code is kept, and later runs "
-    "start at once. (EVENTIDE_QUIET=1 hides this line.)"
-)
+_TEXT = "Eventide compiles what this kind of query needs, which may take half a minute."
+_KEPT = " The code is kept, and later runs start at once."
+_QUIET = " (EVENTIDE_QUIET=1 hides this line.)"
 
 
 class Notice(event.Listener):  # type: ignore[misc]
@@ -29,6 +30,8 @@ class Notice(event.Listener):  # type: ignore[misc]
         self._is_given = False
 
     def on_start(self, event: event.Event) -> None:
+        if not _is_ours(event):
+            return
         self._depth += 1
         if self._depth == 1 and not self._is_given:
             self._began = time.monotonic()
@@ -37,6 +40,8 @@ class Notice(event.Listener):  # type: ignore[misc]
             self._timer.start()
 
     def on_end(self, event: event.Event) -> None:
+        if not _is_ours(event):
+            return
         self._depth -= 1
         if self._depth == 0 and self._timer is not None:
             self._timer.cancel()
@@ -45,9 +50,15 @@ class Notice(event.Listener):  # type: ignore[misc]
 
     def _give(self) -> None:
         self._is_given = True
-        _log.info(_TEXT)
+        text = _TEXT + ("" if kept_code() is None else _KEPT)
+        _log.info(text)
         if someone_looks():
-            print(_TEXT, file=sys.stderr, flush=True)
+            print(text + _QUIET, file=sys.stderr, flush=True)
+
+
+def _is_ours(event: event.Event) -> bool:
+    """The user's program may compile functions of its own."""
+    return isinstance(event.data["dispatcher"]._cache, CodeCache)
 
 
 def someone_looks() -> bool:

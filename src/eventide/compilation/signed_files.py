@@ -110,7 +110,8 @@ def _trusted_key(path: Path) -> bytes | None:
 
 def _read_regular(path: Path, *, private: bool = False) -> bytes:
     """The bytes of a file of ours; neither a link nor a pipe is followed."""
-    opened = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    flags = ("O_BINARY", "O_NOFOLLOW", "O_NONBLOCK")  # not every system has all of them
+    opened = os.open(path, os.O_RDONLY | sum(getattr(os, flag, 0) for flag in flags))
     with os.fdopen(opened, "rb") as file:
         found = os.fstat(opened)
         if not stat.S_ISREG(found.st_mode) or not is_ours(found):

@@ -20,7 +20,7 @@ MEANING = (
     Mutant(
         "the end: all time is over",
         "operators/holding.py",
-        "yield from self._advance(self._end_us)",
+        "yield from self._advance(self.end_us)",
         "yield from self._advance(MAX_US)",
         OPEN,
     ),

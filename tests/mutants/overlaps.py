@@ -24,7 +24,7 @@ OVERLAPS = (
     Mutant(
         "overlaps: an inner slice decides up to the end of time",
         LOOK_BACK,
-        "operator.process(block, part.stop_us - 1)",
+        "operator.process(block, min(part.stop_us - 1, operator.end_us))",
         "operator.finish()",
         TESTS,
     ),

@@ -83,12 +83,12 @@ class WatermarkOperator(HoldingOperator):
     def __init__(self, query: str, facts: Facts = (), end_us: int = MAX_US) -> None:
         super().__init__(query, facts)
         self._watermark_us = MIN_US
-        self._end_us = end_us
+        self.end_us = end_us  # how far time has come when the input ends
         self._n_late = 0
 
     def finish(self) -> Results:
         """What time decides that has come to the end of the input: by default, all time is over."""
-        yield from self._advance(self._end_us)
+        yield from self._advance(self.end_us)
         self._buffer.clear()
 
     def late_events(self) -> int:

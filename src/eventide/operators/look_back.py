@@ -70,7 +70,8 @@ def run_slice(operator: Operator, block: pa.Table, part: Slice) -> Results:
         operator.look_back(block.filter(is_earlier), part.first_us - 1)
         block = block.filter(pc.invert(is_earlier))
     if part.stop_us != MAX_US:
-        yield from operator.process(block, part.stop_us - 1)
+        # A slice may reach behind the end of the input: time does not.
+        yield from operator.process(block, min(part.stop_us - 1, operator.end_us))
         return
     yield from operator.process(block, MIN_US)
     yield from operator.finish()

@@ -58,8 +58,11 @@ class _Family:
             head = self.other.head
         elif kind == "other family":
             foreign = _family(random.choice(NAMES)).snapshot
-            head = foreign.head if random.random() < 0.3 else head
-            segments = {**segments, **foreign.segments}
+            # Not both: two families have the same query, and the whole state of one is none of damage to the other.
+            if random.random() < 0.3:
+                head = foreign.head
+            else:
+                segments = {**segments, **foreign.segments}
         else:
             _TO_SEGMENTS[kind](segments, dict(self.other.segments), random)
         return kind, Snapshot(head, segments)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import eventide as ev
+from eventide import stream_job
+from eventide.engines.addresses import Terminal
 from eventide.errors import InputError, StateError
 
 pytest.importorskip("pyspark")
@@ -25,7 +28,9 @@ MADE = Made("PATTERN A\nWITHIN 10 seconds", FACTS, 4, None)
 class Rows:
     """A stream on Connect, as far as the check asks: its plan names the metrics of its operators."""
 
+    __module__ = "pyspark.sql.stand_in"
     sparkSession = object()  # noqa: N815
+    isStreaming = True  # noqa: N815
 
     def __init__(self, *operators: Made) -> None:
         self.names = [f"eventide_buckets_{number:012x}" for number in range(len(operators))]
@@ -95,6 +100,20 @@ def test_what_is_written_down_is_checked_for_damage(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"10 seconds", b"60 seconds"))
     with pytest.raises(StateError, match="is damaged"):
         check_checkpoint(Rows(MADE), str(tmp_path))
+
+
+@pytest.mark.parametrize("sink", ["files", "kafka", "terminal"])
+def test_every_way_to_write_looks_before_the_start(tmp_path: Path, sink: str) -> None:
+    begin(tmp_path / "state", MADE)
+    rows: Any = Rows(Made("PATTERN B", FACTS, 4, None))
+    with pytest.raises(InputError, match="PATTERN A became PATTERN B"):
+        if sink == "files":
+            ev.write_stream(rows, to=tmp_path / "out", checkpoint=tmp_path / "state")
+        elif sink == "kafka":
+            ev.kafka.write(rows, "localhost:9092", "alerts", checkpoint=tmp_path / "state")
+        else:
+            job: Any = SimpleNamespace(sink=Terminal())
+            stream_job._write(job, rows, screen=None, checkpoint=str(tmp_path / "state"))  # type: ignore[arg-type]
 
 
 @pytest.mark.spark

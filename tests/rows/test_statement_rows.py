@@ -62,6 +62,7 @@ STATEMENTS = [
     "SELECT x, sum(id) FROM t GROUP BY 1 ORDER BY sum(id) DESC, 1",
     "SELECT x % 2 AS odd, count(*) FROM t GROUP BY odd ORDER BY odd",
     "SELECT sum(id) AS x, s FROM t GROUP BY s HAVING x > 2 ORDER BY x, s",
+    "SELECT s, sum(x) AS x FROM t GROUP BY s HAVING sum(x) >= 0 ORDER BY sum(x), s",
     "SELECT s, b, count(*) AS n FROM t GROUP BY ROLLUP(s, b) ORDER BY s, b, n",
     "SELECT DISTINCT s, x > 1 FROM t ORDER BY s",
     "SELECT x + 1 AS y, y * 2 AS z FROM t ORDER BY z, y",

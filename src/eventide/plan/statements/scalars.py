@@ -107,8 +107,8 @@ class Scalars:
         return Value(f"({value.sql} IN ({sql}))", pa.bool_())
 
     def _aggregate(self, node: exp.Expr, scope: Scope) -> tuple[Call, str]:
-        """The call, and its FILTER."""
-        condition = ""
+        """The call, and its FILTER; its arguments are columns, whatever a result is called."""
+        condition, scope = "", scope.seeing((), first=False)
         if isinstance(node, exp.Filter):
             inside = self.condition(node.expression.this, scope, "FILTER")
             node, condition = node.this, f" FILTER (WHERE {inside})"

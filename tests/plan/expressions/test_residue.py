@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
+import re
 import warnings
 from decimal import Decimal
 from functools import cache
@@ -165,8 +166,9 @@ def test_generated_tests_equal_duckdb(seed: int) -> None:
     try:
         found = by_residue(text, events)
     except QueryError as error:
-        # Decimals of more than 15 digits do not meet doubles; rare enough that most cases remain.
-        assert "events cannot be related by" in error.message
+        # Decimals of more than 15 digits do not meet doubles, and what is NULL throughout has no type; both are rare
+        # enough that most cases remain.
+        assert re.search("events cannot be related by|the type of this is not known", error.message)
         assume(False)
     assert found == by_duckdb(text, events), text
 

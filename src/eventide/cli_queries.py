@@ -218,8 +218,8 @@ def _options(
     """The options that were given; a query may say so itself, so only what is asked for here is passed on."""
     columns = None if partition_by is None else [name.strip() for name in partition_by.split(",")]
     named = {"ts": ts, "ts_unit": ts_unit, "type": type_column, "partition_by": columns, "sequence": sequence}
-    named["close_at_end"] = True if close_at_end else None
-    return {name: value for name, value in named.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    return {**given, "close_at_end": True} if close_at_end else given
 
 
 def _check_run(engine: str, output: Path | None) -> str:

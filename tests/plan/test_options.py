@@ -43,7 +43,10 @@ def test_values_that_are_taken(given: dict[str, Any], expected: object) -> None:
         ({"tss": "x"}, "there is no option 'tss'\nHint: did you mean 'ts'?"),
         ({"ts": 5}, "ts takes a column name, found 5"),
         ({"ts": ""}, "ts takes a column name, found ''"),
-        ({"ts_unit": "ns"}, "ts_unit='ns' is not possible\nHint: one of 's', 'ms', 'us'; divide nanoseconds by 1000 before"),
+        (
+            {"ts_unit": "ns"},
+            "ts_unit='ns' is not possible\nHint: one of 's', 'ms', 'us'; divide nanoseconds by 1000 before",
+        ),
         ({"ties": "loose"}, "ties='loose' is not possible\nHint: one of 'strict', 'sequence'"),
         ({"partition_by": ""}, "partition_by takes column names, found ''\nHint: for example 'user, region'"),
         ({"partition_by": [1]}, "partition_by takes column names, found [1]\nHint: for example 'user, region'"),

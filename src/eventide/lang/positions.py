@@ -16,6 +16,8 @@ from eventide.lang.tree import Span
 
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
+# These have a place of their own from `place` only, so it is that of all below them.
+_PLACED = (exp.Binary, exp.Case, exp.In, exp.Not, exp.Paren)
 
 
 def span_of(node: exp.Expr, default: Span) -> Span:
@@ -27,6 +29,9 @@ def span_of(node: exp.Expr, default: Span) -> Span:
     >>> text[span.start : span.end]
     '2 * avg(B.price)'
     """
+    own = _own(node) if isinstance(node, _PLACED) else None
+    if own is not None:
+        return own
     spans = [found for found in map(_own, node.walk()) if found is not None]
     if not spans:
         return default
@@ -55,7 +60,7 @@ def place(tree: exp.Expr, tokens: Sequence[Token]) -> None:
         # The sides of a binary operator are balanced already, and chains of them are long.
         if not isinstance(node, exp.Binary):
             first, last = _stretch(node, tokens, first, last)
-        if not isinstance(node, (exp.Binary, exp.Identifier, exp.Column, exp.Literal)):
+        if not isinstance(node, (exp.Identifier, exp.Column, exp.Literal)):
             node.meta["start"], node.meta["end"] = tokens[first].start, tokens[last].end - 1
         covers[id(node)] = (first, last)
 

@@ -12,7 +12,7 @@ from eventide.plan.options import Options
 from eventide.plan.patterns.lengths import most_events
 from eventide.plan.patterns.lower import lower_pattern
 from eventide.plan.physical import Physical
-from eventide.plan.places import clause_span, error_at, option_error
+from eventide.plan.places import clause_span, error_at, option_error, within_the_stack
 from eventide.plan.rules import rewrite
 from eventide.plan.sequence import lower_sequence, sequence_steps
 from eventide.plan.situations.lower import prepare_situations
@@ -21,11 +21,12 @@ from eventide.plan.trends.lower import lower_trends
 
 def prepare(query: AnyQuery, options: Options, schema: pa.Schema, *, engine: str = "local") -> Physical:
     """The executable form of a query over events of a schema."""
-    if isinstance(query, SituationQuery):
-        made = prepare_situations(query, options, schema, engine=engine)
-    else:
-        _check_options(query, options)
-        made = lower(rewrite(bind(query, options, schema)), engine)
+    with within_the_stack(query.text):
+        if isinstance(query, SituationQuery):
+            made = prepare_situations(query, options, schema, engine=engine)
+        else:
+            _check_options(query, options)
+            made = lower(rewrite(bind(query, options, schema)), engine)
     told = {
         "counts": None if options.counts == "exact" else options.counts,
         "state_ttl": options.state_ttl,

@@ -44,9 +44,11 @@ class Typed:
         >>> [t.op for t in Typed("neg", (one,), pa.int32()).walk()]
         ['neg', 'literal']
         """
-        yield self
-        for arg in self.args:
-            yield from arg.walk()
+        waiting = [self]
+        while waiting:
+            typed = waiting.pop()
+            yield typed
+            waiting += reversed(typed.args)
 
 
 def off_the_list(typed: Typed) -> Typed | None:
@@ -56,11 +58,15 @@ def off_the_list(typed: Typed) -> Typed | None:
     >>> off_the_list(Typed("unknown", (inner,), pa.bool_(), "eq")) is inner
     True
     """
-    for arg in typed.args:
-        found = off_the_list(arg)
-        if found is not None:
-            return found
-    return typed if typed.op == "unknown" else None
+    waiting = [typed]
+    found = None
+    while waiting:
+        part = waiting.pop()
+        if part.op == "unknown":
+            # Only what is below it can be nearer to the cause.
+            found, waiting = part, []
+        waiting += reversed(part.args)
+    return found
 
 
 def cast_to(typed: Typed, dtype: pa.DataType) -> Typed:

@@ -34,7 +34,7 @@ def write_spark(tree: exp.Expression) -> str:
     >>> write_spark(sqlglot.parse_one("price / volume > 1.5D", read="spark"))
     '`price` / NULLIF(`volume`, 0) > CAST(1.5 AS DOUBLE)'
     """
-    return tree.copy().transform(_for_spark).sql("spark", identify=True, comments=False)
+    return tree.transform(_for_spark).sql("spark", identify=True, comments=False)
 
 
 def _for_spark(node: exp.Expression) -> exp.Expression:
@@ -50,6 +50,9 @@ def _for_spark(node: exp.Expression) -> exp.Expression:
     elif isinstance(node, exp.Log) and isinstance(node.this, exp.Literal) and node.this.this in _BASES:
         # sqlglot reads LOG10(x) as LOG(10, x), which Spark rounds differently.
         return exp.Anonymous(this=_BASES[node.this.this], expressions=[node.expression])
+    elif isinstance(node, exp.DPipe) and isinstance(node.expression, exp.DPipe):
+        # Catalyst's tree is as deep as the text says.
+        node.set("expression", exp.Paren(this=node.expression))
     elif isinstance(node, exp.Bracket) and node.args.get("offset") == 1:
         return exp.Anonymous(this="TRY_ELEMENT_AT", expressions=[node.this, *node.expressions])
     return node

@@ -258,7 +258,7 @@ def _results(
                 message = f"'{node.table}' binds several events, so {node.table}.{node.name} is an array"
                 hint = f"return it alone: {node.table}.{node.name}"
                 raise error_at(plan.query, span_of(node, item.span), message, hint)
-        trees.append((item, item.tree.copy().transform(lambda n: renamed(n, output_name))))
+        trees.append((item, item.tree.transform(lambda n: renamed(n, output_name))))
     schema = pa.schema([*fields, *returned.values(), *added_fields(plan)])
     project = []
     for item, tree in trees:

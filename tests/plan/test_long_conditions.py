@@ -20,11 +20,11 @@ EVENTS = pa.table(
     {
         "ts": pa.array([0, 1, 2, 3], pa.int64()),
         "kind": ["A", "B", "A", "B"],
-        "x": pa.array([5, 7, 4999, None], pa.int64()),
+        "x": pa.array([5, 7, 1999, None], pa.int64()),
         "s": ["p", "q", "r", None],
     }
 )
-N = 3000
+N = 1000
 FORMS = {
     "or": " OR ".join(f"{{c}}x = {2 * i + 1}" for i in range(N)),
     "and": " AND ".join(f"{{c}}x <> {2 * i}" for i in range(N)),
@@ -41,7 +41,7 @@ def form(name: str, symbol: str) -> str:
 @pytest.mark.parametrize("name", FORMS)
 def test_thousands_of_terms_run_in_an_event_query(name: str) -> None:
     query = ev.query(f"PATTERN SEQ(A a, B b) WHERE {form(name, 'a.')} RETURN a.x", ts_unit="s", type="kind")
-    assert sorted(query.run(EVENTS)["a_x"].to_pylist()) == [5, 5, 4999]
+    assert sorted(query.run(EVENTS)["a_x"].to_pylist()) == [5, 5, 1999]
 
 
 @pytest.mark.parametrize("name", ["or", "in", "and"])
@@ -50,9 +50,9 @@ def test_thousands_of_terms_run_in_every_language(name: str) -> None:
     pattern = ev.Pattern.begin("a", text)
     assert ev.detect(EVENTS, pattern, ts="ts", ts_unit="s").matches.num_rows == 3
     rows = f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES first(x) AS v PATTERN (A) DEFINE A AS {text})"
-    assert ev.sql(rows, t=EVENTS)["v"].to_pylist() == [5, 7, 4999]
+    assert ev.sql(rows, t=EVENTS)["v"].to_pylist() == [5, 7, 1999]
     defined = ev.query(f"PATTERN A a DEFINE A AS {text} RETURN a.x", ts_unit="s")
-    assert sorted(defined.run(EVENTS)["a_x"].to_pylist()) == [5, 7, 4999]
+    assert sorted(defined.run(EVENTS)["a_x"].to_pylist()) == [5, 7, 1999]
     situations = ev.query(f"DEFINE Hot AS {text}, Odd AS x = 7 PATTERN Odd during Hot", ts_unit="s")
     assert situations.run(EVENTS).num_rows == 1
     assert ev.intervals.homogeneous(EVENTS, text, ts="ts", ts_unit="s").num_rows == 1
@@ -60,7 +60,7 @@ def test_thousands_of_terms_run_in_every_language(name: str) -> None:
 
 def test_thousands_of_terms_run_in_the_statement_around_a_clause() -> None:
     clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES first(x) AS x PATTERN (A) DEFINE A AS kind = 'A')"
-    assert ev.sql(f"SELECT x FROM t {clause} WHERE {form('or', '')}", t=EVENTS)["x"].to_pylist() == [5, 4999]
+    assert ev.sql(f"SELECT x FROM t {clause} WHERE {form('or', '')}", t=EVENTS)["x"].to_pylist() == [5, 1999]
 
 
 def test_the_work_of_planning_grows_with_the_number_of_terms(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,10 +121,10 @@ def test_thousands_of_values_between_events_are_looked_up() -> None:
 )
 def test_many_choices_between_events_are_not_nested(condition: str) -> None:
     whens = " ".join(f"WHEN a.x + b.x = {i} THEN {i // 4}" for i in range(60))
-    values = ", ".join(["NULLIF(a.x, b.x - 2)"] * 50 + ["a.x"])
+    values = ", ".join(["NULLIF(a.x, b.x - 2)"] * 50 + ["b.x - 2"])
     text = condition.format(whens=whens, values=values)
     query = ev.query(f"PATTERN SEQ(A a, B b) WHERE {text} RETURN b.x", ts_unit="s", type="kind")
-    assert query.run(EVENTS)["b_x"].to_pylist()[:1] == [7]
+    assert query.run(EVENTS)["b_x"].to_pylist() == [7]
 
 
 def test_operations_between_events_have_a_limit_that_the_error_names() -> None:

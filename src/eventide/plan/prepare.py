@@ -53,7 +53,9 @@ def lower(plan: Bound, engine: str) -> Physical:
     if plan.aggregates:
         return lower_trends(plan, engine)
     steps = sequence_steps(plan.pattern)
-    return lower_pattern(plan, engine) if steps is None else lower_sequence(plan, steps, engine)
+    if steps is None or plan.query.whole_events:
+        return lower_pattern(plan, engine)
+    return lower_sequence(plan, steps, engine)
 
 
 def check_shape(plan: Bound) -> None:

@@ -54,7 +54,13 @@ def _for_spark(node: exp.Expression) -> exp.Expression:
         # Catalyst's tree is as deep as the text says.
         node.set("expression", exp.Paren(this=node.expression))
     elif isinstance(node, exp.Bracket) and node.args.get("offset") == 1:
-        return exp.Anonymous(this="TRY_ELEMENT_AT", expressions=[node.this, *node.expressions])
+        (index,) = node.expressions
+        if not isinstance(index, exp.Literal | exp.Neg) or index.this == "0":
+            # There is no item 0, which Spark takes for a mistake.
+            index = exp.Nullif(this=index, expression=exp.Literal.number(0))
+        return exp.Anonymous(this="TRY_ELEMENT_AT", expressions=[node.this, index])
+    elif isinstance(node, exp.Bracket) and node.args.get("safe") and not node.args.get("offset"):
+        return exp.Anonymous(this="GET", expressions=[node.this, *node.expressions])
     return node
 
 

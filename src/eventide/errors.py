@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-
 _LONG_LINE = 240  # characters; of a longer line only what is near is shown
 _AROUND = 60
 

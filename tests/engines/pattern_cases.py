@@ -80,11 +80,11 @@ class PatternCase:
     @property
     def about_one_match(self) -> str:
         """RETURN with what can be said about the events of each symbol in a match."""
-        arrays = "size({0}.x) AS {0}_n, {0}.x[1] AS {0}_second, array_max({0}.x) AS {0}_most, element_at({0}.x, -1) AS {0}_end"
-        items = ["FIRST({0}.x) AS {0}_first, LAST({0}.x) AS {0}_last, LAST({0}.ts) - FIRST({0}.ts) AS {0}_time"]
-        texts = [text for name in self.returned for text in (items + [arrays] * (name in self._repeated))]
-        names = [name for name in self.returned for _ in range(1 + (name in self._repeated))]
-        return ", ".join(text.format(name) for text, name in zip(texts, names, strict=True))
+        ends = "FIRST({0}.x) AS {0}_first, LAST({0}.x) AS {0}_last, LAST({0}.ts) - FIRST({0}.ts) AS {0}_time"
+        arrays = "size({0}.x) AS {0}_n, {0}.x[1] AS {0}_second, array_max({0}.x) AS {0}_most"
+        items = [ends.format(name) for name in self.returned]
+        items += [f"{arrays}, element_at({{0}}.x, -1) AS {{0}}_end".format(name) for name in self._repeated]
+        return ", ".join(items)
 
     @property
     def _repeated(self) -> list[str]:

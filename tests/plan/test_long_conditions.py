@@ -142,3 +142,14 @@ def test_a_query_too_deep_for_the_stack_is_a_query_error() -> None:
 
     with pytest.raises(QueryError, match="nested too deeply to be planned"):
         deep(600)
+
+
+@pytest.mark.spark
+def test_long_conditions_run_on_spark(spark: Any) -> None:
+    text = f"""
+        ({form("or", "a.")}) AND {form("in", "a.")} AND {form("case", "a.")}
+        AND {" || ".join(["a.s"] * 500)} >= 'a' AND {" + ".join(["a.x"] * 200)} > 0
+    """
+    rows = ev.query(f"PATTERN SEQ(A a, B b) WHERE {text} RETURN a.x", ts_unit="s", type="kind")
+    found = rows.run(spark.createDataFrame(EVENTS)).toArrow()
+    assert sorted(found["a_x"].to_pylist()) == [5, 5, 1999]

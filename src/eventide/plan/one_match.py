@@ -87,7 +87,9 @@ def check_arrays(tree: exp.Expression, source: Scalar, query: EventQuery, schema
         if isinstance(node, _SCALAR) and not isinstance(node, exp.ArrayContains):
             name = f"{column.table}.{column.name}"
             message = f"'{column.table}' binds several events, so {name} is an array"
-            hint = f"return it alone, or take one of its values: FIRST({name}), LAST({name}), {name}[0], array_max({name})"
+            hint = (
+                f"return it alone, or take one of its values: FIRST({name}), LAST({name}), {name}[0], array_max({name})"
+            )
             raise error_at(query, span_of(column, source.span), message, hint)
 
 
@@ -98,7 +100,9 @@ def _check_no_array(
     if isinstance(node, _OF_ARRAYS) and node.this is column and not (pa.types.is_nested(dtype) or dtype == pa.null()):
         name = f"{column.table}.{column.name}"
         message = f"'{column.table}' binds at most one event, so {name} is no array"
-        raise error_at(query, span_of(node, source.span), message, f"write {name}, or repeat '{column.table}' in PATTERN")
+        raise error_at(
+            query, span_of(node, source.span), message, f"write {name}, or repeat '{column.table}' in PATTERN"
+        )
 
 
 def type_of_item(tree: exp.Expression, schema: pa.Schema, query: EventQuery, span: Span) -> pa.DataType | None:
@@ -115,7 +119,9 @@ def type_of_item(tree: exp.Expression, schema: pa.Schema, query: EventQuery, spa
     # Aggregates over trends are of single values.
     arrays: set[str] = set()
     if tree.find(*_NAMED[:5]) is None:
-        arrays = {column.table for column in tree.find_all(exp.Column) if column.table and is_array(query, column.table)}
+        arrays = {
+            column.table for column in tree.find_all(exp.Column) if column.table and is_array(query, column.table)
+        }
     made = tree.transform(ended)
     assert isinstance(made, exp.Expression)
     return type_of(made, schema, query, span, field)

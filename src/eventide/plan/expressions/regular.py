@@ -91,4 +91,3 @@ def _written(name: str, text: str) -> str:
         case "other":
             return re.escape(text)
     return text
-

@@ -236,7 +236,9 @@ class ConditionCode:
             fold = self._fold_source(encodings, fold_places)
             tests = HEADER + _IMPORTS + "\n\n".join([*functions, *texts[False], holds, fold])
         if close:
-            near = "\n\n".join([*functions, *texts[True], _choose("near", "which", _NEAR_ARGUMENTS, numbered, DECORATOR)])
+            near = "\n\n".join(
+                [*functions, *texts[True], _choose("near", "which", _NEAR_ARGUMENTS, numbered, DECORATOR)]
+            )
         return Code(tests, near, {label: i for i, label in enumerate(close)}, encodings, n_folds)
 
     def _fold_places(self, encodings: tuple[Encoding, ...]) -> tuple[dict[int, tuple[int, int]], tuple[int, int, int]]:

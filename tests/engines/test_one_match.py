@@ -24,7 +24,7 @@ EVENTS = pa.table(
 PATTERN = "PATTERN SEQ(A a+, C c*, B b) WHERE [user] SEMANTICS next WITHIN 10 seconds"
 RETURNED = """
     FIRST(a.x) AS f, LAST(a.x) AS l, LAST(a.ts) - FIRST(a.ts) AS time, FIRST(a.x) + b.x AS both, FIRST(b.s) AS s,
-    size(a.x) AS n, size(c.x) AS m, a.x[0] AS i0, a.x[7] AS i7, a.x[-1] AS before,
+    FIRST(concat(a.s, user)) AS fu, size(a.x) AS n, size(c.x) AS m, a.x[0] AS i0, a.x[7] AS i7, a.x[-1] AS before,
     element_at(a.x, -1) AS e, element_at(a.x, 9) AS e9, element_at(a.x, 0) AS e0, array_max(a.x) AS most,
     array_min(c.x) AS least, array_contains(a.x, 3) AS has, array_contains(a.x, 4) AS unknown, cardinality(c.x) AS k,
     sort_array(a.x) AS sorted, array_join(a.s, '-') AS joined, FIRST(c.x) AS fc, LAST(c.ts) AS lc, c.x[0] AS c0,
@@ -46,7 +46,7 @@ def test_the_events_of_a_repeated_symbol_are_described() -> None:
     shown = {name: value for name, value in whole[0].items() if name not in ("time", "began", "detected_at")}
     assert len(whole) == 1
     assert shown == {
-        "f": 1, "l": 3, "both": 10, "s": "r", "n": 3, "m": 0, "i0": 1, "i7": None, "before": None, "e": 3, "e9": None,
+        "f": 1, "l": 3, "both": 10, "s": "r", "fu": "pu", "n": 3, "m": 0, "i0": 1, "i7": None, "before": None, "e": 3, "e9": None,
         "e0": None, "most": 3, "least": None, "has": True, "unknown": None, "k": 0, "sorted": [None, 1, 3],
         "joined": "p-q", "fc": None, "lc": None, "c0": None, "user": "u",
     }  # fmt: skip

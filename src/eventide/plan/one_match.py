@@ -52,7 +52,7 @@ def bind_ends(tree: exp.Expression, source: Scalar, query: EventQuery) -> exp.Ex
 
 
 def _end(node: exp.Expr, column: exp.Column, query: EventQuery) -> exp.Expr:
-    if not is_array(query, column.table):
+    if not column.table or not is_array(query, column.table):
         return column.copy()
     made = type(node)(this=column.copy())
     span = span_of(column, Span(0, 0))
@@ -60,12 +60,11 @@ def _end(node: exp.Expr, column: exp.Column, query: EventQuery) -> exp.Expr:
     return made
 
 
-def _check_end(node: exp.Expr, source: Scalar, query: EventQuery) -> None:
+def _check_end(node: exp.AggFunc, source: Scalar, query: EventQuery) -> None:
     word, span = node.sql_name(), span_of(node, source.span)
-    names = {column.table for column in node.find_all(exp.Column)}
-    if names != {""} and "" in names:
-        names.discard("")
-    if len(names) != 1 or names == {""}:
+    # A partition column has the same value in every event.
+    names = {column.table for column in node.find_all(exp.Column)} - {""}
+    if len(names) != 1:
         hint = f"name one symbol: {word}(a.x)"
         raise error_at(query, span, f"{word} takes the value of one symbol's event", hint)
     inner = next((part for part in node.this.find_all(exp.AggFunc)), None)

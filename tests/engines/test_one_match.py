@@ -46,8 +46,8 @@ def test_the_events_of_a_repeated_symbol_are_described() -> None:
     shown = {name: value for name, value in whole[0].items() if name not in ("time", "began", "detected_at")}
     assert len(whole) == 1
     assert shown == {
-        "f": 1, "l": 3, "both": 10, "s": "r", "fu": "pu", "n": 3, "m": 0, "i0": 1, "i7": None, "before": None, "e": 3, "e9": None,
-        "e0": None, "most": 3, "least": None, "has": True, "unknown": None, "k": 0, "sorted": [None, 1, 3],
+        "f": 1, "l": 3, "both": 10, "s": "r", "fu": "pu", "n": 3, "m": 0, "i0": 1, "i7": None, "before": None, "e": 3,
+        "e9": None, "e0": None, "most": 3, "least": None, "has": True, "unknown": None, "k": 0, "sorted": [None, 1, 3],
         "joined": "p-q", "fc": None, "lc": None, "c0": None, "user": "u",
     }  # fmt: skip
     assert whole[0]["time"].total_seconds() == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -137,11 +137,12 @@ def test_operations_between_events_have_a_limit_that_the_error_names() -> None:
 def test_a_query_too_deep_for_the_stack_is_a_query_error() -> None:
     query = ev.query(f"PATTERN A a WHERE {' + '.join(['a.x'] * 200)} > 0", ts_unit="s", type="kind")
 
-    def deep(levels: int) -> int:
-        return query.run(EVENTS).num_rows if levels == 0 else deep(levels - 1)
+    def deep(levels: int, call: Callable[[pa.Table], object]) -> object:
+        return call(EVENTS) if levels == 0 else deep(levels - 1, call)
 
-    with pytest.raises(QueryError, match="nested too deeply to be planned"):
-        deep(600)
+    for call in (query.run, query.explain, query.diagnose):
+        with pytest.raises(QueryError, match="nested too deeply to be planned"):
+            deep(600, call)
 
 
 @pytest.mark.spark

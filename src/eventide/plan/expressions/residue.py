@@ -108,8 +108,9 @@ def encoding_of(column: str, value: EventValue, spaces: CodeSpaces, i: int) -> E
 def library(called: set[str]) -> list[str]:
     """What generated code calls: functions by their names, and the lines that define constants.
 
-    >>> library({"in_0 = np.unique(np.array([1, 2]))"})
-    ['in_0 = np.unique(np.array([1, 2]))\n']
+    >>> print(*library({"in_0 = np.unique(np.array([1, 2]))"}))
+    in_0 = np.unique(np.array([1, 2]))
+    <BLANKLINE>
     """
     functions = [text for name, text in library_functions().items() if name in called]
     return [*functions, *(f"{line}\n" for line in sorted(called) if " = " in line)]

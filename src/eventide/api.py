@@ -24,6 +24,7 @@ from eventide.plan.arguments import engine_of
 from eventide.plan.explain import explain, explain_situations
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
+from eventide.plan.places import within_the_stack
 from eventide.plan.prepare import prepare
 from eventide.plan.symbols import walk_steps
 from eventide.streams import refuse_bounded
@@ -121,12 +122,13 @@ class Query:
         files: tuple[str, ...] = (),
     ) -> str:
         choose = partial(describe_files, files) if engine == "spark" else None
-        if isinstance(self.tree, SituationQuery):
-            observed = getattr(self.last_run, "program", None)
-            return explain_situations(
-                self.tree, options, schema, engine=engine, n_rows=n_rows, observed=observed, choose=choose
-            )
-        return explain(self.tree, options, schema, engine=engine, n_rows=n_rows, choose=choose)
+        with within_the_stack(self.text):
+            if isinstance(self.tree, SituationQuery):
+                observed = getattr(self.last_run, "program", None)
+                return explain_situations(
+                    self.tree, options, schema, engine=engine, n_rows=n_rows, observed=observed, choose=choose
+                )
+            return explain(self.tree, options, schema, engine=engine, n_rows=n_rows, choose=choose)
 
     def diagnose(self, events: Any = None, *, partitions: int = 1000, **inputs: Any) -> Diagnosis:
         """Why there is no match: per partition the longest partial match, and what failed behind it.
@@ -156,7 +158,8 @@ class Query:
             raise UnsupportedError("diagnose is for event patterns", hint=hint)
         source, options = self._open(events, inputs)
         # What is returned plays no part; a trend begins as a match does.
-        return diagnose_events(replace(self.tree, returns=()), options, source, partitions)
+        with within_the_stack(self.text):
+            return diagnose_events(replace(self.tree, returns=(), whole_events=False), options, source, partitions)
 
     def live(
         self,

@@ -8,6 +8,9 @@ import re
 import warnings
 from collections.abc import Iterable
 
+_LONG_LINE = 240  # characters; of a longer line only what is near is shown
+_AROUND = 60
+
 
 def hide_credentials(text: str) -> str:
     """A text in which addresses name no users and passwords.
@@ -97,15 +100,24 @@ class QueryError(EventideError):
         line_end = text.find("\n", start)
         line_text = text[line_start : line_end if line_end >= 0 else len(text)].rstrip("\r")
         self.column = start - line_start + 1
-        width = max(1, min(end, line_start + len(line_text)) - start)
-        # Tabs stay tabs in the padding, so the carets stand under the text whatever the tab width is.
-        padding = "".join("\t" if ch == "\t" else " " for ch in line_text[: self.column - 1])
-        self.snippet = f"  {line_text}\n  {padding}{'^' * width}"
+        self.snippet = _snippet(line_text, self.column - 1, max(1, min(end, line_start + len(line_text)) - start))
         super().__init__(f"{message} (line {self.line}, column {self.column})\n{self.snippet}", hint=hint)
         self.message = message
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_query_error, (self.message, self.text, self.start, self.end, self.hint)
+
+
+def _snippet(line: str, at: int, width: int) -> str:
+    """The line, or of a long one what stands around the place, with carets under it."""
+    if len(line) > _LONG_LINE:
+        start = max(0, at - _AROUND)
+        end = min(len(line), at + max(_AROUND, min(width, _LONG_LINE)))
+        before, after = "..." if start else "", "..." if end < len(line) else ""
+        line, at, width = before + line[start:end] + after, at - start + len(before), min(width, end - at)
+    # Tabs stay tabs in the padding, so the carets stand under the text whatever the tab width is.
+    padding = "".join("\t" if ch == "\t" else " " for ch in line[:at])
+    return f"  {line}\n  {padding}{'^' * width}"
 
 
 def _rebuild_query_error(message: str, text: str, start: int, end: int, hint: str | None) -> QueryError:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
 
 from tests.engines.cases import EPOCH_US, SCHEMA, SECOND, events
+from tests.oracle import one_match
 from tests.oracle.events import Event
 from tests.oracle.matches import matches
 from tests.oracle.pattern import And, Not, Or, Pattern, Repeat, Seq, Type, nodes
@@ -69,6 +72,60 @@ class PatternCase:
             times[-1] = [None] * result.num_rows
         return Counter(zip(ids, *times, strict=True))
 
+    def asking(self, returned: str) -> str:
+        """The query with another RETURN."""
+        kept = [line for line in self.text.splitlines() if not line.startswith("RETURN")]
+        return "\n".join([*kept, f"RETURN {returned}"])
+
+    @property
+    def about_one_match(self) -> str:
+        """RETURN with what can be said about the events of each symbol in a match."""
+        ends = "FIRST({0}.x) AS {0}_first, LAST({0}.x) AS {0}_last, LAST({0}.ts) - FIRST({0}.ts) AS {0}_time"
+        arrays = "size({0}.x) AS {0}_n, {0}.x[1] AS {0}_second, array_max({0}.x) AS {0}_most"
+        items = [ends.format(name) for name in self.returned]
+        items += [f"{arrays}, element_at({{0}}.x, -1) AS {{0}}_end".format(name) for name in self._repeated]
+        return ", ".join(items)
+
+    @property
+    def _repeated(self) -> list[str]:
+        return [name for name in self.returned if _most(self.oracle.pattern, name) > 1]
+
+    def expected_about_one_match(self) -> Counter[tuple[Any, ...]]:
+        """Per match and symbol what `about_one_match` asks for, by name."""
+        stream = self.stream()
+        rows: Counter[tuple[Any, ...]] = Counter()
+        for match in matches(self.oracle, stream):
+            row: dict[str, Any] = {}
+            for name in self.returned:
+                found = one_match.values(match, stream, name, "x")
+                times = [stream[i].ts for i in one_match.in_order(match, stream, name)]
+                row |= {f"{name}_first": one_match.first(found), f"{name}_last": one_match.last(found)}
+                row[f"{name}_time"] = timedelta(microseconds=times[-1] - times[0]) if times else None
+                if name in self._repeated:
+                    row |= {f"{name}_n": len(found), f"{name}_second": one_match.item(found, 1)}
+                    row |= {f"{name}_most": one_match.greatest(found), f"{name}_end": one_match.last(found)}
+            rows[tuple(sorted(row.items()))] += 1
+        return rows
+
+    def expected_whole(self) -> Counter[tuple[Any, ...]]:
+        """Per match what RETURN * gives: the partition, first and last time, and the ids of each symbol's events."""
+        stream = self.stream()
+        rows: Counter[tuple[Any, ...]] = Counter()
+        for match in matches(self.oracle, stream):
+            times = [stream[i].ts for i in match.event_indices()]
+            ids = [tuple(one_match.values(match, stream, name, "id")) for name in self.returned]
+            rows[(*match.partition, min(times), max(times), *ids)] += 1
+        return rows
+
+    def found_whole(self, result: pa.Table) -> Counter[tuple[Any, ...]]:
+        """The product's rows in the same form."""
+        times = [self._microseconds(result, name) for name in ("match_start", "match_end")]
+        ids = [
+            [tuple(event["id"] for event in events) for events in result.column(name).to_pylist()]
+            for name in self.returned
+        ]
+        return Counter(zip(result.column("g").to_pylist(), *times, *ids, strict=True))
+
     @property
     def _waits(self) -> bool:
         return any(isinstance(node, Not) for node in nodes(self.oracle.pattern, negated=True))
@@ -83,6 +140,22 @@ def _as_ids(value: Any) -> tuple[int, ...]:
     if value is None:
         return ()
     return tuple(sorted(value)) if isinstance(value, list) else (value,)
+
+
+def _most(pattern: Pattern, symbol: str) -> float:
+    """The most events that a match binds to a symbol."""
+    match pattern:
+        case Type():
+            return float(pattern.symbol == symbol)
+        case Not():
+            return 0
+        case Repeat(part, _, maximum):
+            inner = _most(part, symbol)
+            return 0 if inner == 0 else inner * (math.inf if maximum is None else maximum)
+        case Or(parts):
+            return max(_most(part, symbol) for part in parts)
+        case Seq(parts) | And(parts):
+            return sum(_most(part, symbol) for part in parts)
 
 
 def can_be_empty(pattern: Pattern) -> bool:

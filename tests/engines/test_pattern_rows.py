@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -61,6 +63,40 @@ def test_a_batch_returns_what_a_stream_has_returned_when_its_watermark_reaches_t
     stream = Stream(ev.query(case.text, **case.options).plan(table.schema))
     stream.step(table, EPOCH_US + max(event["ts"] for event in case.events) * SECOND)
     assert case.found(pa.Table.from_pylist(stream.rows, schema=rows.schema)) == case.found(rows)
+
+
+def ask(case: PatternCase, returned: str) -> pa.Table:
+    return run(replace(case, text=case.asking(returned)))
+
+
+def said(result: pa.Table) -> Counter[tuple[Any, ...]]:
+    added = {"window_start", "window_end", "detected_at"}
+    return Counter(
+        tuple(sorted((name, value) for name, value in row.items() if name not in added)) for row in result.to_pylist()
+    )
+
+
+@settings(max_examples=120 if WITHOUT_JIT else 2, **QUICK)
+@given(pattern_cases(kinds=ALL, max_per_group=6))
+def test_what_is_said_about_one_match_is_what_the_oracle_says(case: PatternCase) -> None:
+    assert said(ask(case, case.about_one_match)) == case.expected_about_one_match()
+    assert case.found_whole(ask(case, "*")) == case.expected_whole()
+
+
+@pytest.mark.spark
+@settings(max_examples=3, **ON_SPARK)
+@given(pattern_cases(max_per_group=6, groups=[*range(6), None]))
+def test_spark_says_the_same_about_one_match(spark: Any, case: PatternCase) -> None:
+    assume(case.expected())
+    frame = spark.createDataFrame(case.table())
+    try:
+        rows, whole = (
+            ev.query(case.asking(returned), **case.options).run(frame) for returned in (case.about_one_match, "*")
+        )
+    except ev.QueryError:
+        assume(False)
+    assert said(rows.toArrow()) == case.expected_about_one_match()
+    assert case.found_whole(whole.toArrow()) == case.expected_whole()
 
 
 @pytest.mark.spark

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import permutations
 
 import pytest
@@ -223,8 +224,40 @@ def test_deep_nesting_is_an_error(text: str) -> None:
 
 
 def test_long_chains_are_no_nesting() -> None:
-    text = "PATTERN A WHERE " + " AND ".join(["A.x > 1"] * 500) + " RETURN " + " + ".join(["A.x"] * 2000)
+    text = "PATTERN A WHERE " + " AND ".join(["A.x > 1"] * 500) + " RETURN " + " || ".join(["A.s"] * 2000)
     assert len(parse(text).where) == 500
+
+
+def test_a_long_chain_of_or_is_a_tree_of_few_levels_that_writes_the_same_text() -> None:
+    text = " OR ".join(f"A.x = {i}" for i in range(4000))
+    (condition,) = parse(f"PATTERN A WHERE {text}").where
+    depth = max(len(list(_ancestors(column))) for column in condition.tree.find_all(exp.Column))
+    assert (depth, condition.tree.sql("spark")) == (13, text)
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "*", "/", "%", "="])
+def test_operators_in_a_row_have_a_limit_that_the_error_names(sign: str) -> None:
+    parse(f"PATTERN A RETURN {f' {sign} '.join(['A.x'] * 201)} AS v")
+    with pytest.raises(QueryError, match="more than 200 operators in a row") as caught:
+        parse(f"PATTERN A RETURN {f' {sign} '.join(['A.x'] * 5000)} AS v")
+    assert (caught.value.column, len(str(caught.value)) < 1000) == (18, True)
+
+
+def test_parentheses_make_a_long_sum_short() -> None:
+    ten = "(" + " + ".join(["A.x"] * 100) + ")"
+    parse(f"PATTERN A RETURN {' + '.join([ten] * 20)} AS v")
+
+
+def test_arguments_have_a_limit_and_literals_do_not_count() -> None:
+    parse(f"PATTERN A WHERE A.x IN ({', '.join(map(str, range(9000)))})")
+    with pytest.raises(QueryError, match="more than 1,000 arguments"):
+        parse(f"PATTERN A RETURN coalesce({', '.join(['A.x'] * 1001)}) AS v")
+
+
+def _ancestors(node: exp.Expr) -> Iterator[exp.Expr]:
+    while node.parent is not None:
+        node = node.parent
+        yield node
 
 
 def test_twenty_levels_of_brackets_are_fine() -> None:

@@ -402,4 +402,25 @@ PATTERNS = (
         "keep_all=False",
         RULES,
     ),
+    Mutant(
+        "one match: LAST is the first event",
+        "operators/patterns/matches.py",
+        'offsets[1:] - 1 if returned.end == "last" else offsets[:-1]',
+        "offsets[:-1]",
+        ("tests/engines/test_one_match.py::test_the_events_of_a_repeated_symbol_are_described",),
+    ),
+    Mutant(
+        "long conditions: a balanced chain turns its terms round",
+        "lang/chains.py",
+        "operator(this=_joined(operator, terms[:half]), expression=_joined(operator, terms[half:]))",
+        "operator(this=_joined(operator, terms[half:]), expression=_joined(operator, terms[:half]))",
+        ("tests/lang/test_parse.py::test_a_long_chain_of_or_is_a_tree_of_few_levels_that_writes_the_same_text",),
+    ),
+    Mutant(
+        "long conditions: NULL in a list between events is looked up like a value",
+        "plan/expressions/write_code.py",
+        'known = typed.op == "literal" and typed.value is not None and typed.dtype != pa.bool_()',
+        'known = typed.op == "literal" and typed.dtype != pa.bool_()',
+        ("tests/plan/test_long_conditions.py::test_a_value_that_is_not_in_a_list_with_null_is_unknown",),
+    ),
 )

@@ -300,7 +300,7 @@ def without_subqueries(clause: RowQuery, run: Callable[[Filled], Rows]) -> RowQu
     def done(scalar: Scalar) -> Scalar:
         if not any(isinstance(node, exp.Query) for node in scalar.tree.walk()):
             return scalar
-        tree = scalar.tree.copy().transform(rewrite)
+        tree = scalar.tree.transform(rewrite)
         assert isinstance(tree, exp.Expression)
         return replace(scalar, tree=tree)
 

@@ -64,6 +64,8 @@ def _read_events(text: str, clauses: dict[str, Clause]) -> EventQuery:
         raise QueryError(message, text, span.start, span.end, hint=hint)
     same, where = read_where(text, clauses["WHERE"]) if "WHERE" in clauses else ((), ())
     complete_trends = "RETURN" in clauses and _returns_complete_trends(text, clauses["RETURN"])
+    whole_events = "RETURN" in clauses and _returns_whole_events(text, clauses["RETURN"])
+    has_items = "RETURN" in clauses and not complete_trends and not whole_events
     return EventQuery(
         text=text,
         source=read_source(text, clauses["FROM"]) if "FROM" in clauses else None,
@@ -75,8 +77,9 @@ def _read_events(text: str, clauses: dict[str, Clause]) -> EventQuery:
         group_by=read_columns(text, clauses, "GROUP BY"),
         window=read_window(cursor_of(text, clauses["WITHIN"])) if "WITHIN" in clauses else None,
         min_length=_min_length(text, clauses["MIN LENGTH"]) if "MIN LENGTH" in clauses else None,
-        returns=read_returns(text, clauses["RETURN"]) if "RETURN" in clauses and not complete_trends else (),
+        returns=read_returns(text, clauses["RETURN"]) if has_items else (),
         complete_trends=complete_trends,
+        whole_events=whole_events,
         options=read_options(text, clauses["OPTIONS"]) if "OPTIONS" in clauses else (),
         pattern=_pattern(text, clauses),  # last: a misspelt PATTERN shows up in the clause before it
     )
@@ -139,4 +142,12 @@ def _returns_complete_trends(text: str, clause: Clause) -> bool:
     if not (cursor.accept_word("COMPLETE") and cursor.accept_word("TRENDS")):
         return False
     cursor.finish("RETURN COMPLETE TRENDS", hint="it returns whole trends and takes no columns")
+    return True
+
+
+def _returns_whole_events(text: str, clause: Clause) -> bool:
+    cursor = cursor_of(text, clause)
+    if not cursor.accept("*"):
+        return False
+    cursor.finish("RETURN *", hint="it returns whole events and takes no columns; or name the columns alone")
     return True

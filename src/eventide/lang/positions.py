@@ -16,6 +16,8 @@ from eventide.lang.tree import Span
 
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
+# These have a place of their own from `place` only, so it is that of all below them.
+_PLACED = (exp.Binary, exp.Case, exp.In, exp.Not, exp.Paren)
 
 
 def span_of(node: exp.Expr, default: Span) -> Span:
@@ -27,6 +29,9 @@ def span_of(node: exp.Expr, default: Span) -> Span:
     >>> text[span.start : span.end]
     '2 * avg(B.price)'
     """
+    own = _own(node) if isinstance(node, _PLACED) else None
+    if own is not None:
+        return own
     spans = [found for found in map(_own, node.walk()) if found is not None]
     if not spans:
         return default
@@ -59,7 +64,7 @@ def place(tree: exp.Expr, tokens: Sequence[Token], offset: int | None = None) ->
         is_operator = isinstance(node, exp.Binary) and not _is_call(node)
         if not is_operator:
             first, last = _stretch(node, tokens, first, last)
-        if not (is_operator or isinstance(node, (exp.Identifier, exp.Column, exp.Literal))):
+        if not isinstance(node, (exp.Identifier, exp.Column, exp.Literal)):
             node.meta["start"], node.meta["end"] = tokens[first].start, tokens[last].end - 1
         covers[id(node)] = (first, last)
 

@@ -18,6 +18,7 @@ from sqlglot.parsers.spark import SparkParser
 
 from eventide.errors import QueryError
 from eventide.lang import doors
+from eventide.lang.chains import balance
 from eventide.lang.keywords import misplaced_hint
 from eventide.lang.positions import place, span_of
 from eventide.lang.tokens import Kind, Token, match_brackets, tokenize
@@ -26,6 +27,10 @@ from eventide.lang.tree import Scalar, Span
 # sqlglot takes up to 30 Python frames per bracket, of the 1000 that there are.
 MAX_NESTING = 24
 MAX_HEIGHT = 80
+# Operators in a row that must be computed one after the other; the planner takes three frames for each.
+MAX_CHAIN = 200
+# sqlglot takes time with the square of their number; literals and the branches of a CASE are not counted.
+MAX_ARGUMENTS = 1000
 _SPARK = Spark()
 # What may touch a number: punctuation, which has no word, and the suffixes of typed literals.
 _AFTER_NUMBER = frozenset({"", "L", "S", "Y", "D", "F", "BD"})
@@ -33,6 +38,7 @@ _OPERATOR_WORDS = frozenset(
     {"AND", "OR", "NOT", "IN", "LIKE", "RLIKE", "ILIKE", "BETWEEN", "IS", "THEN", "ELSE", "WHEN", "DIV", "AS"}
 )
 _COMPARISON = frozenset("<>=!")
+_UNCOUNTED = (exp.Literal, exp.Boolean, exp.Null, exp.Neg, exp.Cast, exp.If)
 _DEEP = "split it: compute parts of it as columns before the query"
 
 Refused = tuple[type[exp.Expr], str, str]
@@ -104,7 +110,7 @@ def read_scalar(
     for idx in range(len(tokens)):
         _check_token(text, tokens, idx, what, rules)
     span = Span(tokens[0].start, tokens[-1].end)
-    tree = _parse(text, tokens, what, rules)
+    tree = balance(_parse(text, tokens, what, rules))
     place(tree, tokens)
     if not isinstance(tree, exp.Expression):
         raise QueryError(f"{what} is not an expression", text, span.start, span.end)
@@ -253,8 +259,7 @@ def _check_tree(text: str, tree: exp.Expression, whole: Span, what: str, rules: 
     if isinstance(tree, (exp.Tuple, exp.DataType, exp.Distinct)):
         hint = "separate conditions with AND, results with commas"
         fail_at(text, tree, whole, f"{what} must be one expression", hint)
-    if _height(tree) > MAX_HEIGHT:
-        fail_at(text, tree, whole, f"{what} is nested too deeply", _DEEP)
+    _check_size(text, tree, whole, what)
     for node in tree.walk(prune=lambda node: rules.subqueries and isinstance(node, exp.Query)):
         for refused, message, hint in rules.refused:
             if isinstance(node, refused):
@@ -297,18 +302,22 @@ def fail_at(text: str, node: exp.Expr, whole: Span, message: str, hint: str | No
     raise QueryError(message, text, span.start, span.end, hint=hint)
 
 
-def _height(tree: exp.Expr) -> int:
-    """Levels of nesting; a chain such as `a + b + c` is one level: sqlglot needs no recursion for it."""
-    highest = 0
-    stack: list[tuple[exp.Expr, int]] = [(tree, 1)]
+def _check_size(text: str, tree: exp.Expr, whole: Span, what: str) -> None:
+    """A chain such as `a + b + c` is one level of nesting, with a limit of its own."""
+    stack: list[tuple[exp.Expr, int, int]] = [(tree, 1, 0)]
     while stack:
-        node, height = stack.pop()
-        highest = max(highest, height)
-        chain = isinstance(node, exp.Binary)
-        stack += [
-            (child, height + (not (chain and isinstance(child, exp.Binary)))) for child in node.iter_expressions()
-        ]
-    return highest
+        node, height, length = stack.pop()
+        if height > MAX_HEIGHT:
+            fail_at(text, tree, whole, f"{what} is nested too deeply", _DEEP)
+        if length == MAX_CHAIN:
+            hint = f"put groups of them into parentheses, or {_DEEP}"
+            fail_at(text, tree, whole, f"{what} has more than {MAX_CHAIN} operators in a row", hint)
+        children = list(node.iter_expressions())
+        if len(children) > MAX_ARGUMENTS and sum(not isinstance(c, _UNCOUNTED) for c in children) > MAX_ARGUMENTS:
+            fail_at(text, node, whole, f"more than {MAX_ARGUMENTS:,} arguments stand in one call or list", _DEEP)
+        for child in children:
+            goes_on = isinstance(node, exp.Binary) and isinstance(child, exp.Binary)
+            stack.append((child, height + (not goes_on), length + 1 if goes_on else 0))
 
 
 _EVENT_RULES = Rules(

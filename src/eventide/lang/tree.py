@@ -167,6 +167,7 @@ class EventQuery:
     min_length: int | None = None
     returns: tuple[ReturnItem, ...] = ()
     complete_trends: bool = False
+    whole_events: bool = False  # RETURN *
     options: tuple[Option, ...] = ()
 
 

@@ -61,7 +61,7 @@ def write(query: AnyQuery) -> str:
         slide = f" SLIDE {write_length(query.window.slide)}" if query.window.slide else ""
         clause("WITHIN", write_length(query.window.length) + slide)
     clause("MIN LENGTH", str(query.min_length) if query.min_length else "")
-    clause("RETURN", "COMPLETE TRENDS" if query.complete_trends else ", ".join(map(_item, query.returns)))
+    clause("RETURN", _returned(query))
     clause("OPTIONS", _options(query))
     return "\n".join(lines)
 
@@ -214,6 +214,12 @@ def _binds_loosely(text: str) -> bool:
 
 def _names(names: tuple[Name, ...]) -> str:
     return ", ".join(write_name(name.text) for name in names)
+
+
+def _returned(query: EventQuery) -> str:
+    if query.complete_trends:
+        return "COMPLETE TRENDS"
+    return "*" if query.whole_events else ", ".join(map(_item, query.returns))
 
 
 def _item(item: ReturnItem) -> str:

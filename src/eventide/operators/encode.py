@@ -6,6 +6,7 @@ every array contiguous and writable, so that the types Numba sees never change.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +45,7 @@ def literal_code(text: str, literals: Sequence[str], ordered: bool) -> int:
     >>> literal_code("b", ("a", "b"), ordered=False), literal_code("b", ("a", "b"), ordered=True) == 2 << 40
     (1, True)
     """
-    rank = literals.index(text)
+    rank = bisect_left(literals, text.encode(), key=str.encode)
     return (rank + 1) << _LITERAL_SHIFT if ordered else rank
 
 

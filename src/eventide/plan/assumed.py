@@ -8,7 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.lang.tree import EventQuery, Span
-from eventide.plan.expressions.typecheck import typecheck
+from eventide.plan.expressions.typecheck import Resolve, typecheck
 from eventide.plan.options import Options
 from eventide.plan.references import is_next
 from eventide.plan.symbols import walk_steps
@@ -33,11 +33,13 @@ def assumed_schema(query: EventQuery, options: Options) -> pa.Schema:
     return pa.schema(columns, metadata=_ASSUMED)
 
 
-def type_of(tree: exp.Expression, schema: pa.Schema, query: EventQuery, span: Span) -> pa.DataType | None:
+def type_of(
+    tree: exp.Expression, schema: pa.Schema, query: EventQuery, span: Span, resolve: Resolve | None = None
+) -> pa.DataType | None:
     """The type of a bound expression; None when it has none, and when the columns' types are not known."""
     if schema.metadata is not None and schema.metadata.get(b"eventide") == b"assumed":
         return None
-    return typecheck(tree, lambda column: schema.field(column.name), query.text, span)
+    return typecheck(tree, resolve or (lambda column: schema.field(column.name)), query.text, span)
 
 
 def _mentioned(query: EventQuery, options: Options) -> Iterator[str]:

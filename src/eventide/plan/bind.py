@@ -227,6 +227,8 @@ def _need_boolean(tree: exp.Expression, source: Scalar, query: EventQuery, schem
 
 def _without_next(tree: exp.Expression) -> exp.Expression:
     """`NEXT(s).c` as `s.c`: the same type."""
+    if not any(is_next(node) for node in tree.walk()):
+        return tree
 
     def plain(node: exp.Expr) -> exp.Expr:
         if not is_next(node):
@@ -236,7 +238,7 @@ def _without_next(tree: exp.Expression) -> exp.Expression:
         name.meta.update(start=span.start, end=span.end - 1)
         return exp.Column(this=name, table=node.this.expressions[0].this.copy())
 
-    made = tree.copy().transform(plain)
+    made = tree.transform(plain)
     assert isinstance(made, exp.Expression)
     return made
 

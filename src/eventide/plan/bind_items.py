@@ -12,6 +12,15 @@ from eventide.lang.tree import EventQuery, ReturnItem, Scalar, Span
 from eventide.plan.assumed import type_of
 from eventide.plan.bound import Item, Symbol
 from eventide.plan.expressions.types import canonical, is_number, type_name
+from eventide.plan.one_match import (
+    ENDS,
+    bind_ends,
+    check_arrays,
+    column_item,
+    default_name,
+    type_of_item,
+    whole_event_items,
+)
 from eventide.plan.options import Options
 from eventide.plan.places import error_at
 from eventide.plan.references import (
@@ -37,23 +46,19 @@ def bind_items(
     ts: str,
 ) -> tuple[Item, ...]:
     """The RETURN columns; without RETURN, the partition columns and the time of each symbol's event."""
-    if query.returns:
+    if query.whole_events:
+        items = whole_event_items(query, schema, symbols, partition, ts)
+    elif query.returns:
         items = tuple(_bind_item(item, query, schema, symbols, partition) for item in query.returns)
     else:
         span = query.pattern.span
-        plain = tuple(_column_item(None, name, span) for name in partition)
+        plain = tuple(column_item(None, name, span) for name in partition)
         single = [symbol for symbol in symbols.values() if not symbol.negated and symbol.n_steps == 1]
-        items = (*plain, *(_column_item(symbol.name, ts, span) for symbol in single))
+        items = (*plain, *(column_item(symbol.name, ts, span) for symbol in single))
     _check_names(items, query, options)
     if any(item.aggregates for item in items):
-        _check_mixture(items, query)
+        _check_mixture(items, query, symbols)
     return items
-
-
-def _column_item(symbol: str | None, name: str, span: Span) -> Item:
-    table = exp.Identifier(this=symbol, quoted=True) if symbol is not None else None
-    tree = exp.Column(this=exp.Identifier(this=name, quoted=True), table=table)
-    return Item(_default_name(tree, name), tree, references(tree), False, span)
 
 
 def _check_names(items: tuple[Item, ...], query: EventQuery, options: Options) -> None:
@@ -97,25 +102,30 @@ def _bind_item(
             name = f"{node.this.expressions[0].name}.{node.expression.name}"
             message = "NEXT relates adjacent events and belongs to WHERE"
             raise error_at(query, span_of(node, source.span), message, f"return the column itself: {name}")
-    aggregates = list(tree.find_all(exp.AggFunc))
+    aggregates = [node for node in tree.find_all(exp.AggFunc) if not isinstance(node, ENDS)]
     for aggregate in aggregates:
         _check_aggregate(aggregate, source, query, schema, symbols)
     for column in tree.find_all(exp.Column):
         if column.table:
-            _check_symbol(symbols[column.table], column, bool(aggregates), source, query)
-    type_of(tree, schema, query, source.span)
-    name = item.alias.text if item.alias is not None else _default_name(tree, source.text)
+            _check_symbol(column, symbols, bool(aggregates), source, query)
+    name = item.alias.text if item.alias is not None else default_name(tree, source.text)
+    if not aggregates:
+        tree = bind_ends(tree, source, query)
+        check_arrays(tree, source, query, schema)
+    type_of_item(tree, schema, query, source.span)
     return Item(name, tree, references(tree), bool(aggregates), item.span)
 
 
-def _check_symbol(symbol: Symbol, column: exp.Column, aggregated: bool, source: Scalar, query: EventQuery) -> None:
-    span = span_of(column, source.span)
+def _check_symbol(
+    column: exp.Column, symbols: Mapping[str, Symbol], aggregated: bool, source: Scalar, query: EventQuery
+) -> None:
+    symbol, span = symbols[column.table], span_of(column, source.span)
     if symbol.negated:
         hint = "return columns of the events that are there"
         raise error_at(query, span, f"'{symbol.name}' is absent in every match: it has no columns", hint)
     if aggregated and column.find_ancestor(exp.AggFunc) is None:
         hint = "put it into an aggregate, or return it without one"
-        raise error_at(query, span, _MIXTURE, hint)
+        raise error_at(query, span, _MIXTURE, hint + _of_one_match(symbols, column.name))
     if symbol.n_steps > 1 and not aggregated:
         message = f"'{symbol.name}' stands {symbol.n_steps} times in PATTERN: which of them is meant?"
         raise error_at(query, span, message, name_apart(symbol))
@@ -130,6 +140,10 @@ def _check_aggregate(
     if not isinstance(node, AGGREGATES):
         hint = "COUNT, SUM, MIN, MAX and AVG are"
         raise error_at(query, span, f"{word} is not an aggregate over trends", hint)
+    ends = node.find(*ENDS)
+    if ends is not None:
+        message = f"{ends.sql_name()} is about one match, {word} about all trends of a group"
+        raise error_at(query, span_of(ends, source.span), message, "return one of them")
     inner = node.find_ancestor(exp.AggFunc)
     if inner is not None:
         raise error_at(query, span, f"{word} stands inside {inner.sql_name()}", "an aggregate is over events")
@@ -156,25 +170,21 @@ def _check_aggregate(
         raise error_at(query, span, f"{word} needs a plain value, but this is {type_name(kind)}")
 
 
-def _default_name(tree: exp.Expr, text: str) -> str:
-    """`A.price` is A_price, COUNT(*) is count, SUM(A.x) is sum_A_x; anything else is its text."""
-    if isinstance(tree, exp.Column):
-        return f"{tree.table}_{tree.name}" if tree.table else tree.name
-    if isinstance(tree, AGGREGATES):
-        word = tree.sql_name().lower()
-        if isinstance(tree.this, exp.Star):
-            return word
-        inner = tree.this.name if isinstance(tree.this, exp.Identifier) else _default_name(tree.this, "")
-        return f"{word}_{inner}" if inner else " ".join(text.split())
-    return " ".join(text.split())
-
-
 _MIXTURE = "aggregates are about all trends of a group, this column about one match"
 
 
-def _check_mixture(items: tuple[Item, ...], query: EventQuery) -> None:
+def _check_mixture(items: tuple[Item, ...], query: EventQuery, symbols: Mapping[str, Symbol]) -> None:
     """Beside aggregates over trends, only what the group has in common can be returned."""
     for item in items:
         if not item.aggregates and any(reference.symbol is not None for reference in item.reads):
             hint = "return aggregates and GROUP BY columns, or columns of symbols, not both"
-            raise error_at(query, item.span, _MIXTURE, hint)
+            column = next(reference.column for reference in item.reads if reference.symbol is not None)
+            raise error_at(query, item.span, _MIXTURE, hint + _of_one_match(symbols, column))
+
+
+def _of_one_match(symbols: Mapping[str, Symbol], column: str) -> str:
+    """How a repeated symbol's events are counted beside columns, as the end of a hint."""
+    repeated = [symbol.name for symbol in symbols.values() if symbol.repeated and not symbol.negated]
+    if not repeated:
+        return ""
+    return f"; of one match, size({repeated[0]}.{column}) counts the events of '{repeated[0]}'"

@@ -162,6 +162,8 @@ def _logical(plan: Bound) -> list[str]:
 
 def _readable(tree: exp.Expr) -> str:
     """The text of a bound tree, quotes only where a name needs them."""
+    if isinstance(tree, exp.Struct):
+        return "its events, each with all columns"
     copy = tree.copy()
     for name in copy.find_all(exp.Identifier):
         name.set("quoted", _PLAIN.fullmatch(name.name) is None)

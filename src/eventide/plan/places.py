@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from eventide.errors import EventideError, QueryError
 from eventide.lang.clauses import split_clauses
 from eventide.lang.tokens import tokenize
@@ -34,3 +37,13 @@ def clause_span(query: AnyQuery, keyword: str) -> Span:
     # The last token is the one behind the clause.
     end = clause.tokens[-2].end if len(clause.tokens) > 1 else clause.span.end
     return Span(clause.span.start, end)
+
+
+@contextmanager
+def within_the_stack(text: str) -> Iterator[None]:
+    """What is nested too deeply for Python's stack is an error about the text that is planned."""
+    try:
+        yield
+    except RecursionError:
+        hint = "compute parts of it as columns before the query; a deep stack of the calling program counts, too"
+        raise QueryError("the query is nested too deeply to be planned", text, 0, len(text), hint=hint) from None

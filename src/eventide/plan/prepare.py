@@ -15,7 +15,7 @@ from eventide.plan.options import Options
 from eventide.plan.patterns.lengths import most_events
 from eventide.plan.patterns.lower import lower_pattern
 from eventide.plan.physical import NamedType, Physical
-from eventide.plan.places import clause_span, error_at, option_error
+from eventide.plan.places import clause_span, error_at, option_error, within_the_stack
 from eventide.plan.rules import rewrite
 from eventide.plan.sequence import lower_sequence, sequence_steps
 from eventide.plan.situations.lower import prepare_situations
@@ -24,13 +24,14 @@ from eventide.plan.trends.lower import lower_trends
 
 def prepare(query: AnyQuery, options: Options, schema: pa.Schema, *, engine: str = "local") -> Physical:
     """The executable form of a query over events of a schema."""
-    if isinstance(query, SituationQuery):
-        made = prepare_situations(query, options, schema, engine=engine)
-    else:
-        _check_options(query, options)
-        plan = rewrite(bind(query, options, schema))
-        check_deadline()
-        made = replace(lower(plan, engine), types=named_types(plan))
+    with within_the_stack(query.text):
+        if isinstance(query, SituationQuery):
+            made = prepare_situations(query, options, schema, engine=engine)
+        else:
+            _check_options(query, options)
+            plan = rewrite(bind(query, options, schema))
+            check_deadline()
+            made = replace(lower(plan, engine), types=named_types(plan))
     check_deadline()
     told = {
         "counts": None if options.counts == "exact" else options.counts,
@@ -71,7 +72,9 @@ def lower(plan: Bound, engine: str) -> Physical:
     if plan.aggregates:
         return lower_trends(plan, engine)
     steps = sequence_steps(plan.pattern)
-    return lower_pattern(plan, engine) if steps is None else lower_sequence(plan, steps, engine)
+    if steps is None or plan.query.whole_events:
+        return lower_pattern(plan, engine)
+    return lower_sequence(plan, steps, engine)
 
 
 def check_shape(plan: Bound) -> None:

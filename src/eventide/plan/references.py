@@ -6,7 +6,7 @@ with the names of the pattern and of the schema, and struct fields are dotted on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import pyarrow as pa
 from sqlglot import exp
@@ -80,12 +80,17 @@ def qualify(
         argument = node.this.expressions[0]
         symbol = find_symbol(argument.name, symbols, query, span_of(argument, default)).name
         column = column_of(node.expression, span_of(node.expression, default))
-        copy = node.copy()
-        copy.this.expressions[0].this.set("this", symbol)
-        copy.expression.set("this", column)
-        return copy
+        node.this.expressions[0].this.set("this", symbol)
+        node.expression.set("this", column)
+        return node
 
-    made = _transform(tree, rewrite)
+    made: exp.Expr = tree.copy()
+    for node in list(_readings(made)):
+        written = rewrite(node)
+        if node is made:
+            made = written
+        elif written is not node:
+            node.replace(written)
     assert isinstance(made, exp.Expression)
     return made
 
@@ -94,6 +99,8 @@ def hold_counted_symbols(
     tree: exp.Expression, span: Span, query: EventQuery, symbols: Mapping[str, Symbol]
 ) -> exp.Expression:
     """COUNT(E) and COUNT(E.*) name a symbol, not a column: they become COUNT with an identifier inside."""
+    if tree.find(exp.Count) is None:
+        return tree
     copy = tree.copy()
     for count in copy.find_all(exp.Count):
         argument = count.this
@@ -129,29 +136,19 @@ def is_next(node: exp.Expr) -> bool:
 def references(tree: exp.Expr) -> tuple[Reference, ...]:
     """What a qualified tree reads, without repeats, in order of appearance; NEXT(s).c reads s.c."""
     found: dict[Reference, None] = {}
-
-    def visit(node: exp.Expr) -> exp.Expr:
-        if is_next(node):
-            found.setdefault(Reference(node.this.expressions[0].name, node.expression.name))
-        elif isinstance(node, exp.Column):
+    for node in _readings(tree):
+        if isinstance(node, exp.Column):
             found.setdefault(Reference(node.table or None, node.name))
-        return node
-
-    _transform(tree, visit)
+        else:
+            found.setdefault(Reference(node.this.expressions[0].name, node.expression.name))
     return tuple(found)
 
 
-def _transform(tree: exp.Expr, rewrite: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-    """Rewrite columns and NEXT references; nothing inside a rewritten node is visited again."""
-    if is_next(tree) or (isinstance(tree, exp.Column) and not isinstance(tree.this, exp.Star)):
-        return rewrite(tree)
-    copy = tree.copy()
-    for key, value in list(copy.args.items()):
-        if isinstance(value, exp.Expr):
-            copy.set(key, _transform(value, rewrite))
-        elif isinstance(value, list):
-            copy.set(key, [_transform(v, rewrite) if isinstance(v, exp.Expr) else v for v in value])
-    return copy
+def _readings(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """Columns and NEXT references, in order of appearance; not what stands inside them."""
+    for node in tree.walk(bfs=False, prune=lambda node: is_next(node) or isinstance(node, exp.Column)):
+        if is_next(node) or (isinstance(node, exp.Column) and not isinstance(node.this, exp.Star)):
+            yield node
 
 
 def _reference(symbol: str | None, column: str, node: exp.Column, fields: list[exp.Expr]) -> exp.Expr:

@@ -169,7 +169,7 @@ def _results(
         returned.setdefault(item, pa.field(item.name, plan.schema.field(node.name).type))
         return item.name
 
-    trees = [(item, item.tree.copy().transform(lambda n: renamed(n, output_name))) for item in plan.items]
+    trees = [(item, item.tree.transform(lambda n: renamed(n, output_name))) for item in plan.items]
     fields += returned.values()
     schema = pa.schema([*fields, *added_fields(plan)])
     project = [project_item(item, tree, schema, plan, columns) for item, tree in trees]

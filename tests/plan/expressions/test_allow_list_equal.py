@@ -15,6 +15,7 @@ import pytest
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tree import Span
 from eventide.plan.expressions.functions import FUNCTIONS
+from eventide.plan.expressions.regular import as_re2
 from eventide.plan.expressions.split import split
 from eventide.plan.expressions.typecheck import bind, columns_of
 from eventide.plan.expressions.types import DURATION, canonical
@@ -151,6 +152,7 @@ CALLS = {
         for c in ("ts", "ntz")
     ],
     "UNIX_MICROS": ["unix_micros(ts1)"],
+    "UNIX_SECONDS": ["unix_seconds(ts1)"],
 }
 TIME_PARTS = {
     "YEAR",
@@ -159,6 +161,8 @@ TIME_PARTS = {
     "WEEKOFYEAR",
     "DAYOFYEAR",
     "DAYOFMONTH",
+    "DAYOFWEEK",
+    "WEEKDAY",
     "DAY",
     "HOUR",
     "MINUTE",
@@ -225,7 +229,9 @@ OPERATORS = [
         INTERVAL 1 DAY + ts1 ; day1 + tiny2 ; day1 - 3
         INTERVAL 1 day 2 hours + ntz1 ; day1 - day2 ; ts1 - ts2 ; (ts1 - ts2) + INTERVAL 1 DAY ; -(ntz1 - ntz2)
         INTERVAL 1 HOUR * tiny1 ; payload.field + 1 > 3 ; payload.FIELD is null ; `odd name.``"` * 2
-        INTERVAL 1 DAY > INTERVAL 23 HOURS
+        INTERVAL 1 DAY > INTERVAL 23 HOURS ; s1 ilike 'A%' ; s1 not ilike '%B_' ; s1 ilike '%\\\\'
+        s1 rlike 'a' ; not s1 rlike '^[a-z]+$' ; regexp_like(s1, 'a.?b') ; unix_timestamp(ts1) ; unix_timestamp(ntz1)
+        unix_timestamp(day1) ; pmod(tiny1, 7) ; pmod(n1, 3L) ; pmod(min_long, 1000000) ; pmod(min_n, 2147483647)
         """
     ),
 ]  # fmt: skip
@@ -329,6 +335,42 @@ def test_upper_and_lower_are_equal_or_refused_for_every_character(spark: Any) ->
         wrong = connection.sql(f"SELECT c FROM letters WHERE NOT {unsafe} AND {name}(c) <> {name[0]}").fetchall()
         assert wrong == []
     assert max(refused.values()) < 300
+
+
+def test_regular_expressions_are_equal_on_both_engines_or_refused(spark: Any) -> None:
+    pieces = ["", "a", "b", "ab1", "é", "\n", "\r", "\r\n", "\x85", "\u2028", "\x0b", " ", "\t", "_", "A"]
+    texts = sorted({a + b + c for a in pieces for b in pieces for c in ("", "\n", "b")})
+    patterns = [
+        "a", "^a", "a$", "b$", "^.$", "a.b", "^a.*b$", r"\d", r"^\s+$", r"\S\s?\w", r"\W$", "(a|é)+b", "[^a]b",
+        "[a-c0-9]{2}$", "a?b{1,2}1", r"^\D*$", "^(?:ab1|b)$", "é.", r"\.", "( |_)a|^b$",
+    ]  # fmt: skip
+    table = pa.table({"row": range(len(texts)), "s1": texts})
+    made = []
+    for pattern in patterns:
+        expression = "s1 rlike '" + pattern.replace("\\", "\\\\") + "'"
+        tree, span = parse_scalar(expression).tree, Span(0, len(expression))
+        made.append((write_spark(tree), write_duckdb(tree, columns_of(table.schema), expression, span)))
+    frame = spark.createDataFrame(table)
+    left = frame.selectExpr("row", *(f"{text} AS r{i}" for i, (text, _) in enumerate(made))).toArrow().sort_by("row")
+    connection = duckdb.connect()
+    connection.register("t", table)
+    items = ", ".join(f"{text} AS r{i}" for i, (_, text) in enumerate(made))
+    right = connection.sql(f"SELECT row, {items} FROM t ORDER BY row").to_arrow_table()
+    wrong = [
+        (pattern, texts[row])
+        for i, pattern in enumerate(patterns)
+        for row, pair in enumerate(zip(left[f"r{i}"].to_pylist(), right[f"r{i}"].to_pylist(), strict=True))
+        if pair[0] != pair[1]
+    ]
+    assert wrong == []
+
+
+BEYOND = ["(?i)a", r"\bab", "a*+", r"(a)\1", "[[:alpha:]]", "[a&&b]", r"\p{L}", "a$b", "(?=a)", "a{2}{3}", "(a", "a|"]
+
+
+@pytest.mark.parametrize("pattern", BEYOND)
+def test_regular_expressions_beyond_the_common_part_are_refused(pattern: str) -> None:
+    assert as_re2(pattern) is None
 
 
 def test_casts_are_equal_on_both_engines(table: pa.Table, spark: Any) -> None:

@@ -28,16 +28,17 @@ def make_rows(
     for returned in spec.returned:
         mine = found.symbols == returned.symbol
         rows = found.rows[mine]
-        if returned.column == TS:
-            values = spec.time_type.restore(ordered.ts_us[rows])
+        if returned.fields:
+            parts = [_values(spec, block, ordered, column, rows) for column, _ in returned.fields]
+            values = pa.StructArray.from_arrays(parts, names=[name for _, name in returned.fields])
         else:
-            values = _take(block, returned.column, ordered.order[rows])
+            values = _values(spec, block, ordered, returned.column, rows)
         n_events = np.bincount(match[mine], minlength=found.ends.size)
         offsets = np.concatenate([[0], np.cumsum(n_events)])
         if returned.is_array:
             columns[returned.name] = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
         else:
-            index = pa.array(offsets[:-1], mask=n_events == 0)
+            index = pa.array(offsets[1:] - 1 if returned.end == "last" else offsets[:-1], mask=n_events == 0)
             columns[returned.name] = values.take(index)
     ends_us = scopes[found.scope, 4]
     if spec.slide is not None:
@@ -61,6 +62,13 @@ def _detected_us(spec: PatternSpec, ordered: Ordered, found: Found) -> IntArray:
     # The end of a window is exclusive: the instant before it decides.
     end_us = -(-(found.decided_us + 1) // spec.unit_us) * spec.unit_us
     return np.where(waited, end_us, last_us)
+
+
+def _values(spec: PatternSpec, block: pa.Table, ordered: Ordered, column: str, rows: IntArray) -> pa.Array:
+    """A column of the events in some rows, in the user's type."""
+    if column == TS:
+        return spec.time_type.restore(ordered.ts_us[rows])
+    return _take(block, column, ordered.order[rows])
 
 
 def _take(block: pa.Table, name: str, rows: IntArray) -> pa.Array:

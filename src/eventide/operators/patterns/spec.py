@@ -15,16 +15,19 @@ from eventide.operators.windows import Slide
 class Returned:
     """One output column: a block column (or `ts`) of the events bound to a symbol.
 
-    `is_array`: a list of all its events, else the one event's value, NULL when the match binds none.
+    `is_array`: a list of all its events, else the value of one, NULL when the match binds none. `end` says which of
+    several: "first" or "last". Whole events are structs of `fields`, block columns with the user's names.
     """
 
     symbol: int
     column: str
     is_array: bool
+    end: str = ""
+    fields: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
-        return f"s{self.symbol}_{self.column}"
+        return f"s{self.symbol}_{self.column}" + (f"_{self.end}" if self.end else "")
 
 
 @dataclass(frozen=True, slots=True)

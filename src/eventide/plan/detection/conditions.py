@@ -19,7 +19,7 @@ from eventide.lang.tokens import match_brackets, tokenize
 from eventide.lang.tree import Scalar
 from eventide.operators.encode import Encoding, place
 from eventide.plan.expressions.code_spaces import CodeSpaces
-from eventide.plan.expressions.residue import encoding_of, library_functions
+from eventide.plan.expressions.residue import encoding_of, library
 from eventide.plan.expressions.split import EventValue, is_simple_cast
 from eventide.plan.expressions.typecheck import bind
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
@@ -181,16 +181,16 @@ class TestCode:
         self._n_steps = n_steps
         self._schema = schema
         self.values: list[EventValue] = []
+        self._numbers: dict[str, int] = {}  # of the values, by their text
         self._lasts: list[int] = []  # steps whose last event is kept at each binding
         self._folds: list[_Fold] = []
         self._typed = [(test, *self._bind(test)) for test in tests]
 
     def _index(self, value: EventValue) -> int:
-        for i, known in enumerate(self.values):
-            if known.spark == value.spark:
-                return i
-        self.values.append(value)
-        return len(self.values) - 1
+        number = self._numbers.setdefault(value.spark, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+        return number
 
     def _bind(self, test: Test) -> tuple[Typed, list[Slot]]:
         """The test over leaves "value" of (slot, value) and "code", and its slots."""
@@ -283,7 +283,7 @@ class TestCode:
             calls.setdefault(test.number, []).append(f"test_{k}({_ARGUMENTS})")
         lines = [f"    if condition == {c}:\n        return {' and '.join(made)}" for c, made in calls.items()]
         holds = f"{DECORATOR}def holds(condition, {_ARGUMENTS}):\n" + "\n".join(lines) + "\n    return True\n"
-        parts = [text for name, text in library_functions().items() if name in called]
+        parts = library(called)
         # `find_bound` stands behind the generated code in the kernel's file; Numba finds it late.
         return "\n\n".join([*parts, *texts, holds]), self._carry_source(encodings, folds), encodings, sizes
 

@@ -29,6 +29,7 @@ from eventide.plan.expressions.types import type_name
 from eventide.plan.expressions.write_sql import write_spark, write_typed
 from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.physical import Intake, Physical, SqlColumn
+from eventide.plan.places import within_the_stack
 from eventide.plan.references import is_orderable
 from eventide.plan.rows.columns import BITS_PER_MASK, RowColumns, plain
 from eventide.plan.rows.outputs import Outputs
@@ -60,7 +61,8 @@ def prepare_detection(
     pattern: EventPattern, schema: pa.Schema, options: DetectionOptions, *, engine: str = "local", whole: bool = True
 ) -> Physical:
     """The executable form of a pattern over events of a schema; of a part of one if it is not `whole`."""
-    made = _Lowering(bounded(pattern, options), schema, options, engine, whole).physical()
+    with within_the_stack(write_pattern(pattern)):
+        made = _Lowering(bounded(pattern, options), schema, options, engine, whole).physical()
     told = {name: getattr(options, name) for name in ("partition_by", "ts_unit", "sequence", "select")}
     return with_facts(made, read_columns(made, schema), {"ts": made.intake.ts_column or None, **told})
 

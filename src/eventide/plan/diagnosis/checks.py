@@ -129,7 +129,7 @@ def related_reads(plan: Bound, span: Span) -> tuple[Shown, ...]:
 
 def _without(tree: exp.Expression) -> exp.Expression:
     """The tree without its NEXT references and its aggregates."""
-    made = tree.copy().transform(lambda node: exp.Null() if is_next(node) or isinstance(node, exp.AggFunc) else node)
+    made = tree.transform(lambda node: exp.Null() if is_next(node) or isinstance(node, exp.AggFunc) else node)
     assert isinstance(made, exp.Expression)
     return made
 

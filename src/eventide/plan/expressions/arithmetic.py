@@ -69,18 +69,21 @@ def typed_arithmetic(node: exp.Expression, args: list[Typed], source: Source, sp
 
 
 def _numbers(op: str, left: Typed, right: Typed, node: exp.Expression, span: Span) -> Typed:
-    unknown = Typed("unknown", (left, right), None, node.sql("spark"), span)
     kinds = {kind(left.dtype), kind(right.dtype)} - {"null"}
     if not kinds:
         return Typed("literal", (), pa.float64() if op == "div" else pa.int32(), None, span)
+    if "decimal" in kinds and kinds <= {"integer", "decimal"} and op != "int_div":
+        made = _decimals(op, left, right, span)
+    else:
+        dtype = _common_number(op, kinds, left, right)
+        made = None if dtype is None else _cast_both(op, left, right, dtype, span)
+    return made or Typed("unknown", (left, right), None, node.sql("spark"), span)
+
+
+def _common_number(op: str, kinds: set[str], left: Typed, right: Typed) -> pa.DataType | None:
     if op == "int_div":
-        return _cast_both(op, left, right, pa.int64(), span) if kinds == {"integer"} else unknown
-    if "decimal" in kinds and kinds <= {"integer", "decimal"}:
-        return _decimals(op, left, right, span) or unknown
-    if op == "div":
-        return _cast_both(op, left, right, pa.float64(), span)
-    dtype = common_type(left.dtype, right.dtype)
-    return unknown if dtype is None else _cast_both(op, left, right, dtype, span)
+        return pa.int64() if kinds == {"integer"} else None
+    return pa.float64() if op == "div" else common_type(left.dtype, right.dtype)
 
 
 def _decimals(op: str, left: Typed, right: Typed, span: Span) -> Typed | None:

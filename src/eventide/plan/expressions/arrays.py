@@ -19,6 +19,7 @@ _ITEM = (
     f"CASE WHEN {{0}} IS NULL OR {{1}} IS NULL THEN NULL WHEN {{1}} < 0 OR {{1}} >= len({{0}}) THEN {_OUTSIDE} "
     "ELSE list_extract({0}, {1} + 1) END"
 )
+_ITEM_OR_NULL = "CASE WHEN {1} >= 0 THEN list_extract({0}, {1} + 1) END"
 _CONTAINS = (
     "CASE WHEN {0} IS NULL OR {1} IS NULL THEN NULL WHEN list_contains({0}, {1}) THEN true "
     "WHEN len({0}) = list_count({0}) THEN false END"
@@ -42,6 +43,8 @@ def bind_array(
             return _concat_ws([bind(item) for item in node.expressions], span)
         case exp.Bracket() if len(node.expressions) == 1:
             text = "list_extract({0}, {1})" if node.args.get("offset") == 1 else _ITEM
+            if node.args.get("safe") and not node.args.get("offset"):
+                text = _ITEM_OR_NULL
             args = [bind(node.this), bind(node.expressions[0])]
             if args[1].dtype is None or kind(args[1].dtype) not in ("integer", "null"):
                 return None

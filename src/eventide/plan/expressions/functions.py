@@ -17,7 +17,7 @@ from eventide.plan.expressions.types import TIMESTAMP
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One row of the allow-list.
+    """One row of the allow-list; without a `node`, what sqlglot does not know by its name.
 
     Classes: "double" takes any number, "integer" any integer, "date" and "timestamp" take dates and timestamps,
     "string" and "boolean" themselves; the argument is cast to the class before the call. The last `optional` arguments
@@ -168,6 +168,8 @@ _LIST = (
     _part("DAYOFYEAR", exp.DayOfYear, "date"),
     _part("DAYOFMONTH", exp.DayOfMonth, "date"),
     _part("DAY", exp.Day, "date"),
+    Function("DAYOFWEEK", exp.DayOfWeek, _ONE, ("date",), _INT, "CAST(dayofweek({0}) + 1 AS INTEGER)"),
+    Function("WEEKDAY", None, (), ("date",), _INT, "CAST(isodow({0}) - 1 AS INTEGER)"),
     _part("HOUR", exp.Hour, "timestamp"),
     _part("MINUTE", exp.Minute, "timestamp"),
     _part("SECOND", exp.Second, "timestamp"),
@@ -181,6 +183,15 @@ _LIST = (
         ("date", "integer"),
         pa.date32(),
         "CAST({0} + to_months({1}) AS DATE)",
+    ),
+    Function(
+        "UNIX_SECONDS",
+        exp.UnixSeconds,
+        _ONE,
+        ("timestamp",),
+        _LONG,
+        # Rounded down, where DuckDB rounds towards zero.
+        "((epoch_us({0}) - (epoch_us({0}) % 1000000 + 1000000) % 1000000) // 1000000)",
     ),
     Function("UNIX_MICROS", exp.UnixMicros, _ONE, ("timestamp",), _LONG, "epoch_us({0})"),
     Function(
@@ -199,7 +210,8 @@ FUNCTIONS = {function.name: function for function in _LIST}
 SPECIAL_FORMS = (
     "ABS", "ARRAY", "ARRAY_CONTAINS", "ARRAY_JOIN", "ARRAY_MAX", "ARRAY_MIN", "ARRAY_SORT", "CARDINALITY", "CASE",
     "CAST", "CEIL", "COALESCE", "CONCAT", "CONCAT_WS", "ELEMENT_AT", "EXTRACT", "FLOOR", "GREATEST", "IF", "IFNULL",
-    "ISNOTNULL", "ISNULL", "LEAST", "NULLIF", "NVL", "NVL2", "ROUND", "SIZE", "SORT_ARRAY",
+    "ISNOTNULL", "ISNULL", "LEAST", "NULLIF", "NVL", "NVL2", "PMOD", "REGEXP_LIKE", "ROUND", "SIZE", "SORT_ARRAY",
+    "UNIX_TIMESTAMP",
 )  # fmt: skip
 
 TRUNC_UNITS = (
@@ -217,7 +229,7 @@ TRUNC_UNITS = (
 _EXTRACT = {"YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE"}
 _TRIMS = {"LEADING": "LTRIM", "TRAILING": "RTRIM"}
 _LOGS = {"2": "LOG2", "10": "LOG10"}
-_BY_NODE = {function.node: function.name for function in _LIST if function.node not in (exp.Trim, exp.Log)}
+_BY_NODE = {function.node: function.name for function in _LIST if function.node not in (None, exp.Trim, exp.Log)}
 
 
 def function_of(node: exp.Expression) -> tuple[Function, list[exp.Expression]] | None:
@@ -235,6 +247,9 @@ def function_of(node: exp.Expression) -> tuple[Function, list[exp.Expression]] |
         base, argument = node.this, node.expression
         name = _LOGS.get(base.name if isinstance(base, exp.Literal) else "", "")
         return (FUNCTIONS[name], [argument]) if name and argument is not None else None
+    if isinstance(node, exp.Anonymous):
+        called = FUNCTIONS.get(node.name.upper())
+        return None if called is None or called.node is not None else (called, node.expressions)
     if isinstance(node, exp.Trim):
         found = FUNCTIONS[_TRIMS.get(node.args.get("position") or "", "TRIM")]
     else:

@@ -55,7 +55,7 @@ def write_tests(tests: Sequence[Test], values: Sequence[EventValue], columns: Se
     for k, test in enumerate(tests):
         writer = TestWriter(spaces, places, test.source, called)
         texts.append(writer.function(f"test_{k}", test))
-    parts = [text for name, text in library_functions().items() if name in called]
+    parts = library(called)
     names = tuple(f"test_{k}" for k in range(len(tests)))
     return Residue(encodings, names, "\n\n".join([*parts, *texts]))
 
@@ -103,6 +103,17 @@ def encoding_of(column: str, value: EventValue, spaces: CodeSpaces, i: int) -> E
         raise source.error(f"{type_name(dtype)} is too wide to relate events by", span, hint)
     kinds = {"float": "double", "null": "integer"}
     return Encoding(column, kinds.get(name, name), scale=dtype.scale if name == "decimal" else 0)
+
+
+def library(called: set[str]) -> list[str]:
+    """What generated code calls: functions by their names, and the lines that define constants.
+
+    >>> print(*library({"in_0 = np.unique(np.array([1, 2]))"}))
+    in_0 = np.unique(np.array([1, 2]))
+    <BLANKLINE>
+    """
+    functions = [text for name, text in library_functions().items() if name in called]
+    return [*functions, *(f"{line}\n" for line in sorted(called) if " = " in line)]
 
 
 @cache

@@ -7,6 +7,7 @@ Each function stands alone, uses `np` only, and works under Numba and as plain P
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 def add_int(a: int, b: int) -> int:
@@ -109,3 +110,8 @@ def sign(a: float) -> float:
     if a < 0:
         return -1.0
     return a
+
+
+def is_among(a: float, items: NDArray[np.float64]) -> bool:
+    at = np.searchsorted(items, a)
+    return bool(at < items.size and items[at] == a)

@@ -116,7 +116,7 @@ class _Splitter:
                     "compare it with something",
                 )
             if len(slots) <= 1 and not any(slot.is_next for slot in slots):
-                alone.append(Local(slots[0].symbol if slots else None, self._value(tree, source)))
+                alone.append(Local(slots[0].symbol if slots else None, EventValue(_plain(tree), typed, source)))
             else:
                 tests.append(self._test(tree, slots, source))
         return Split(tuple(alone), tuple(value for _, value in self.values.values()), tuple(tests))
@@ -139,7 +139,7 @@ class _Splitter:
                     return self._column(self._slot(symbol, True, source), parts, node, source)
             return node
 
-        return tree.copy().transform(rewrite)
+        return tree.transform(rewrite)
 
     def _reference(self, parts: Sequence[exp.Expr], node: exp.Column, source: Source) -> exp.Expression:
         if len(parts) > 1 and parts[0].name.lower() in self.symbols:
@@ -174,7 +174,7 @@ class _Splitter:
     # --- values and tests -----------------------------------------------------------------------------------
 
     def _value(self, tree: exp.Expression, source: Source) -> EventValue:
-        plain = tree.copy().transform(_without_slot)
+        plain = _plain(tree)
         typed = bind(plain, columns_of(self.schema, self.text, source.span), self.text, source.span)
         return EventValue(plain, typed, source)
 
@@ -183,17 +183,16 @@ class _Splitter:
 
     def _test(self, tree: exp.Expression, slots: tuple[Slot, ...], source: Source) -> Test:
         leaves: dict[str, tuple[int, EventValue]] = {}
+        copy = tree.copy()
+        slots_of = _slots_below(copy)
 
         def cut(node: exp.Expression) -> exp.Expression:
-            mine = _slots(node)
+            mine = slots_of[id(node)]
             is_branch = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
             constant = not mine and isinstance(node, exp.Condition) and literal(node, source) is None
             if is_branch or not (len(mine) == 1 or constant) or isinstance(node, exp.Identifier):
-                for child in list(node.iter_expressions()):
-                    if (
-                        not isinstance(child, (exp.DataType, exp.Var, exp.IntervalSpan))
-                        and literal(node, source) is None
-                    ):
+                for child in list(node.iter_expressions()) if literal(node, source) is None else ():
+                    if not isinstance(child, (exp.DataType, exp.Var, exp.IntervalSpan)):
                         made = cut(child)
                         if made is not child:
                             child.replace(made)
@@ -214,7 +213,7 @@ class _Splitter:
                 raise source.error("the type of this is not known before the query runs", value.typed.span, hint)
             return pa.field(column.name, value.dtype)
 
-        residue = bind(cut(tree.copy()), resolve, self.text, source.span)
+        residue = bind(cut(copy), resolve, self.text, source.span)
         return Test(slots, self._leaves(residue, leaves), source)
 
     def _leaves(self, typed: Typed, leaves: dict[str, tuple[int, EventValue]]) -> Typed:
@@ -257,9 +256,26 @@ def _slots(tree: exp.Expression) -> tuple[Slot, ...]:
     return tuple(dict.fromkeys(Slot(table[1:], table[0] == "n") for table in tables if table))
 
 
-def _without_slot(node: exp.Expression) -> exp.Expression:
-    if isinstance(node, exp.Column) and node.table:
-        plain = exp.Column(this=node.this.copy())
-        plain.meta.update(node.meta)
-        return plain
-    return node
+def _slots_below(tree: exp.Expression) -> dict[int, tuple[Slot, ...]]:
+    """The slots of every node, by its id."""
+    found: dict[int, tuple[Slot, ...]] = {}
+    for node in reversed(list(tree.walk())):
+        if isinstance(node, exp.Column) and node.table:
+            found[id(node)] = (Slot(node.table[1:], node.table[0] == "n"),)
+        else:
+            parts = (slot for child in node.iter_expressions() for slot in found[id(child)])
+            found[id(node)] = tuple(dict.fromkeys(parts))
+    return found
+
+
+def _plain(tree: exp.Expression) -> exp.Expression:
+    """The tree with columns that carry no slot."""
+
+    def without_slot(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Column) and node.table:
+            plain = exp.Column(this=node.this.copy())
+            plain.meta.update(node.meta)
+            return plain
+        return node
+
+    return tree.transform(without_slot)

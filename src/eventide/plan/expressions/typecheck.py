@@ -19,8 +19,9 @@ from eventide.lang.tree import Span
 from eventide.plan.expressions import arithmetic
 from eventide.plan.expressions.arrays import bind_array, common_arrays
 from eventide.plan.expressions.casts import is_equal_cast
-from eventide.plan.expressions.functions import Function, function_of
+from eventide.plan.expressions.functions import FUNCTIONS, Function, function_of
 from eventide.plan.expressions.literals import literal, target_type
+from eventide.plan.expressions.regular import as_re2
 from eventide.plan.expressions.typed import Source, Typed, cast_to
 from eventide.plan.expressions.types import (
     TIMESTAMP,
@@ -144,8 +145,14 @@ class _Binder:
                 return self._in(node, span)
             case exp.Is() if isinstance(node.expression, (exp.Null, exp.Boolean)):
                 return self._is(node, span)
-            case exp.Like() | exp.Escape():
+            case exp.Like() | exp.ILike() | exp.Escape():
                 return self._like(node, span)
+            case exp.RegexpLike():
+                return self._matches(node, span)
+            case exp.StrToUnix():
+                return self._unix_timestamp(node, span)
+            case exp.Anonymous() if node.name.upper() == "PMOD" and len(node.expressions) == 2:
+                return self._pmod(node, span)
             case exp.Case() | exp.If() | exp.Nvl2():
                 return self._case(node, span)
             case exp.Coalesce() | exp.Least() | exp.Greatest():
@@ -242,8 +249,50 @@ class _Binder:
         value = self._need(node.this, "string", "LIKE")
         if value.dtype is None:
             return self._unknown(node, span)
-        like = Typed("like", (value, self.bind(node.expression)), pa.bool_(), None, span)
+        literal = self.bind(pattern)
+        if isinstance(node, exp.ILike):
+            # Spark compares what LOWER makes of both.
+            if not pattern.this.isascii():
+                return self._unknown(node, span)
+            value = Typed("call", (value,), pa.string(), FUNCTIONS["LOWER"], span)
+            literal = Typed("literal", (), pa.string(), pattern.this.lower(), literal.span)
+        like = Typed("like", (value, literal), pa.bool_(), None, span)
         return _not(like) if node.args.get("negate") else like
+
+    def _matches(self, node: exp.RegexpLike, span: Span) -> Typed:
+        """RLIKE with a pattern that means the same to Java and to RE2."""
+        pattern = node.expression
+        known = as_re2(pattern.this) if isinstance(pattern, exp.Literal) and pattern.is_string else None
+        if known is None or node.args.get("flag") is not None:
+            return self._unknown(node, span)
+        value = self._need(node.this, "string", "RLIKE")
+        if value.dtype is None:
+            return self._unknown(node, span)
+        made = Typed("matches", (value, Typed("literal", (), pa.string(), known, span)), pa.bool_(), None, span)
+        return _not(made) if node.args.get("negate") else made
+
+    def _unix_timestamp(self, node: exp.StrToUnix, span: Span) -> Typed:
+        """Of a time; a text would have to be read in a format."""
+        value, form = self.bind(node.this), node.args.get("format")
+        # The format that sqlglot adds by itself has no place in the text.
+        if value.dtype is None or not is_time(value.dtype) or (form is not None and "start" in form.meta):
+            return self._unknown(node, span)
+        return Typed("seconds", (cast_to(value, _moment(value.dtype)),), pa.int64(), None, span)
+
+    def _pmod(self, node: exp.Anonymous, span: Span) -> Typed:
+        """The remainder of a whole number by a literal above 0, never negative."""
+        value, by = (self.bind(argument) for argument in node.expressions)
+        is_known = value.dtype is not None and kind(value.dtype) == "integer" and by.op == "literal"
+        if not is_known or kind(by.dtype) != "integer" or by.value is None or by.value <= 0:
+            return self._unknown(node, span)
+        args = self._common([value, by], span, "divide")
+        if args is None:
+            return self._unknown(node, span)
+        dtype = args[0].dtype
+        rest = Typed("mod", tuple(args), dtype, None, span)
+        zero = Typed("literal", (), dtype, 0, span)
+        moved = Typed("add", (rest, args[1]), dtype, None, span)
+        return Typed("case", (Typed("lt", (rest, zero), pa.bool_(), None, span), moved, rest), dtype, None, span)
 
     # --- choices --------------------------------------------------------------------------------------------
 
@@ -402,6 +451,10 @@ class _Binder:
 
 def _has_map(dtype: pa.DataType) -> bool:
     return pa.types.is_map(dtype) or any(_has_map(dtype.field(i).type) for i in range(dtype.num_fields))
+
+
+def _moment(dtype: pa.DataType) -> pa.DataType:
+    return TIMESTAMP if dtype == TIMESTAMP else TIMESTAMP_NTZ
 
 
 def _not(typed: Typed) -> Typed:

@@ -44,9 +44,11 @@ class Typed:
         >>> [t.op for t in Typed("neg", (one,), pa.int32()).walk()]
         ['neg', 'literal']
         """
-        yield self
-        for arg in self.args:
-            yield from arg.walk()
+        waiting = [self]
+        while waiting:
+            typed = waiting.pop()
+            yield typed
+            waiting += reversed(typed.args)
 
 
 def off_the_list(typed: Typed) -> Typed | None:
@@ -56,12 +58,19 @@ def off_the_list(typed: Typed) -> Typed | None:
     >>> off_the_list(Typed("unknown", (inner,), pa.bool_(), "eq")) is inner
     True
     """
-    for arg in typed.args:
-        found = off_the_list(arg)
-        # What covers no more text than its argument was put in by sqlglot: date_format(ts, ...) reads a cast of ts.
-        if found is not None and not (len(found.args) == 1 and found.args[0].span == found.span):
-            return found
-    return typed if typed.op == "unknown" else None
+    waiting = [typed]
+    found = put_in = None
+    while waiting:
+        part = waiting.pop()
+        if part.op == "unknown":
+            # What covers no more text than its argument sqlglot has put in: date_format(ts, ...) reads a cast of ts.
+            if part is not typed and len(part.args) == 1 and part.args[0].span == part.span:
+                put_in = put_in or part
+            else:
+                # Only what is below it can be nearer to the cause.
+                found, waiting = part, []
+        waiting += reversed(part.args)
+    return found or put_in
 
 
 def cast_to(typed: Typed, dtype: pa.DataType) -> Typed:

@@ -7,7 +7,8 @@ Operands that may fail (integer overflow) are computed only where SQL would look
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 
 import pyarrow as pa
 
@@ -63,6 +64,10 @@ _CALLS = {
     "ATAN2": "np.arctan2({0} + 0.0, {1} + 0.0)",
     "DATEDIFF": "{0} - {1}",
 }
+# A condition of 400 operations took 15 s of CPU to compile, one of 800 more than 100 s.
+MAX_OPERATIONS = 500
+_SEARCHED = 8  # from so many items on, IN looks them up in a sorted array
+_NESTED = 20  # operands of CASE that are written as blocks inside one another
 _POSITIVE_ONLY = ("LN", "LOG2", "LOG10")
 
 
@@ -96,6 +101,10 @@ class TestWriter:
 
     def variables(self) -> tuple[str, str]:
         self.n_variables += 1
+        if self.n_variables > MAX_OPERATIONS:
+            message = f"a condition that relates events has more than {MAX_OPERATIONS} operations"
+            hint = "compiled code takes long beyond that: compute parts of it as columns before, or write a list as IN"
+            raise self.source.error(message, self.source.span, hint)
         return f"x{self.n_variables}", f"n{self.n_variables}"
 
     def call(self, name: str, *args: str) -> str:
@@ -226,10 +235,21 @@ class TestWriter:
         (a, na), items = written[0], written[1:]
         x, n = self.variables()
         dtype = typed.args[0].dtype
+        if len(items) > _SEARCHED and all(map(_is_number, typed.args[1:])):
+            self.line(f"{n} = {na}")
+            self.line(f"{x} = not {n} and {self.call('is_among', a, self._constant(sorted(b for b, _ in items)))}")
+            return x, n
         tests = [f"(not {nb} and ({self._compare('eq', a, b, dtype)}))" for b, nb in items]
         self.line(f"{x} = not {na} and ({' or '.join(tests)})")
         self.line(f"{n} = {na} or (not {x} and ({' or '.join(nb for _, nb in items)}))")
         return x, n
+
+    def _constant(self, texts: Sequence[str]) -> str:
+        """The name of an array of the module that holds the numbers, ascending."""
+        values = ", ".join(dict.fromkeys(texts))
+        name = f"in_{blake2b(values.encode(), digest_size=8).hexdigest()}"
+        self.called.add(f"{name} = np.unique(np.array([{values}]))")
+        return name
 
     # --- choices --------------------------------------------------------------------------------------------
 
@@ -238,13 +258,27 @@ class TestWriter:
         self.line(f"{x} = {_zero(typed.dtype)}")
         self.line(f"{n} = True")
         depth = self.depth
+        # Python takes no more than a hundred levels of blocks: past some, a branch looks whether it is its turn.
+        turn = f"t{x[1:]}" if len(typed.args) > _NESTED else None
+        if turn is not None:
+            self.line(f"{turn} = True")
         for i in range(0, len(typed.args) - 1, 2):
+            if turn is not None:
+                self.line(f"if {turn}:")
+                self.depth += 1
             test, no_test = self.write(typed.args[i])
             self.line(f"if {test} and not {no_test}:")
             self.depth += 1
             self._assign(x, n, typed.args[i + 1])
+            if turn is not None:
+                self.line(f"{turn} = False")
+                self.depth = depth
+                continue
             self.depth -= 1
             self.line("else:")
+            self.depth += 1
+        if turn is not None:
+            self.line(f"if {turn}:")
             self.depth += 1
         self._assign(x, n, typed.args[-1])
         self.depth = depth
@@ -257,13 +291,12 @@ class TestWriter:
 
     def _coalesce(self, typed: Typed) -> tuple[str, str]:
         x, n = self.variables()
-        depth = self.depth
         self._assign(x, n, typed.args[0])
         for arg in typed.args[1:]:
             self.line(f"if {n}:")
             self.depth += 1
             self._assign(x, n, arg)
-        self.depth = depth
+            self.depth -= 1
         return x, n
 
     def _least(self, typed: Typed) -> tuple[str, str]:
@@ -357,6 +390,12 @@ class TestWriter:
         if name in ("SIGN", "POWER"):
             self.called.add(name.lower())
         return self.guarded(typed, " or ".join(nulls), _CALLS[name].format(*values))
+
+
+def _is_number(typed: Typed) -> bool:
+    """Whether it is a literal that is a number in the code, and one that equals itself."""
+    known = typed.op == "literal" and typed.value is not None and typed.dtype != pa.bool_()
+    return bool(known and typed.value == typed.value)
 
 
 def _zero(dtype: pa.DataType | None) -> str:

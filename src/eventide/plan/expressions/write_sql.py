@@ -25,6 +25,7 @@ from eventide.plan.expressions.types import DURATION, TIMESTAMP, as_decimal, can
 
 _DIVISIONS = (exp.Div, exp.Mod, exp.IntDiv)
 _SUFFIXES = {exp.DType.TINYINT: "Y", exp.DType.SMALLINT: "S", exp.DType.BIGINT: "L"}
+IN_PROCESS = "compute it before, as a column, such as df['y'] = ... in pandas; on Spark the query works as it is"
 _BASES = {"2": "LOG2", "10": "LOG10"}
 
 
@@ -35,7 +36,7 @@ def write_spark(tree: exp.Expression) -> str:
     >>> write_spark(sqlglot.parse_one("price / volume > 1.5D", read="spark"))
     '`price` / NULLIF(`volume`, 0) > CAST(1.5 AS DOUBLE)'
     """
-    return tree.copy().transform(_for_spark).sql("spark", identify=True, comments=False)
+    return tree.transform(_for_spark).sql("spark", identify=True, comments=False)
 
 
 def _for_spark(node: exp.Expression) -> exp.Expression:
@@ -51,8 +52,21 @@ def _for_spark(node: exp.Expression) -> exp.Expression:
     elif isinstance(node, exp.Log) and isinstance(node.this, exp.Literal) and node.this.this in _BASES:
         # sqlglot reads LOG10(x) as LOG(10, x), which Spark rounds differently.
         return exp.Anonymous(this=_BASES[node.this.this], expressions=[node.expression])
+    elif isinstance(node, exp.Anonymous) and node.name.upper() == "PMOD" and len(node.expressions) == 2:
+        value, by = node.expressions
+        if not (isinstance(by, exp.Literal) and float(by.this) != 0):
+            return exp.Anonymous(this="PMOD", expressions=[value, exp.func("NULLIF", by, exp.Literal.number(0))])
+    elif isinstance(node, exp.DPipe) and isinstance(node.expression, exp.DPipe):
+        # Catalyst's tree is as deep as the text says.
+        node.set("expression", exp.Paren(this=node.expression))
     elif isinstance(node, exp.Bracket) and node.args.get("offset") == 1:
-        return exp.Anonymous(this="TRY_ELEMENT_AT", expressions=[node.this, *node.expressions])
+        (index,) = node.expressions
+        if not isinstance(index, exp.Literal | exp.Neg) or index.this == "0":
+            # There is no item 0, which Spark takes for a mistake.
+            index = exp.Nullif(this=index, expression=exp.Literal.number(0))
+        return exp.Anonymous(this="TRY_ELEMENT_AT", expressions=[node.this, index])
+    elif isinstance(node, exp.Bracket) and node.args.get("safe") and not node.args.get("offset"):
+        return exp.Anonymous(this="GET", expressions=[node.this, *node.expressions])
     return node
 
 
@@ -68,7 +82,7 @@ def write_duckdb(tree: exp.Expression, resolve: Resolve, text: str, default_span
     return write_typed(bind(tree, resolve, text, default_span), Source(text, default_span))
 
 
-def write_typed(typed: Typed, source: Source, instead: str = "it works on Spark") -> str:
+def write_typed(typed: Typed, source: Source, instead: str = IN_PROCESS) -> str:
     """A typed expression for DuckDB; QueryError, with what to do instead, when it is off the allow-list."""
     cause = off_the_list(typed)
     if cause is not None:
@@ -250,6 +264,8 @@ _WRITERS: dict[str, Callable[[Typed], str]] = {
     "is_null": lambda t: f"({_write(t.args[0])} IS NULL)",
     "in": lambda t: f"({_write(t.args[0])} IN ({', '.join(_write(a) for a in t.args[1:])}))",
     "like": _like,
+    "matches": lambda t: f"regexp_matches({_write(t.args[0])}, {_write(t.args[1])})",
+    "seconds": lambda t: f"(epoch_us({_write(t.args[0])}) // 1000000)",
     "case": _case,
     "coalesce": _prefix("coalesce"),
     "least": _prefix("least"),

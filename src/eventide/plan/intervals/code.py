@@ -15,7 +15,7 @@ from sqlglot import exp
 from eventide.operators.encode import Encoding, place
 from eventide.operators.intervals.spec import Extreme
 from eventide.plan.expressions.code_spaces import CodeSpaces
-from eventide.plan.expressions.residue import encoding_of, library_functions
+from eventide.plan.expressions.residue import encoding_of, library
 from eventide.plan.expressions.split import EventValue, is_simple_cast
 from eventide.plan.expressions.typecheck import bind
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
@@ -233,7 +233,7 @@ class IntervalCode:
             if relation.at_first:
                 begins.append(text)
         parts = {
-            "functions": [text for name, text in library_functions().items() if name in called],
+            "functions": library(called),
             "fold": [_fold_text(fold, encodings, is_first=False) for fold in self.folds],
             "fold_first": [_fold_text(fold, encodings, is_first=True) for fold in self.folds],
             "goes_on": goes_on,

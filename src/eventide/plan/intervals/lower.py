@@ -25,6 +25,7 @@ from eventide.plan.intervals.expressions import parse_expression, resolve_part
 from eventide.plan.intervals.values import Values
 from eventide.plan.options import Options
 from eventide.plan.physical import Intake, Physical, SqlColumn
+from eventide.plan.places import within_the_stack
 from eventide.plan.references import is_orderable
 from eventide.plan.rows.columns import BITS_PER_MASK, RowColumns, plain
 from eventide.plan.rows.define import conjuncts, event_value, is_local, plain_tree
@@ -68,7 +69,8 @@ def prepare_intervals(
     """The executable form over events of a schema; with `detects`, rows say when they were decided."""
     if deriving.frame is not None:
         _check_frame(*deriving.frame, schema)
-    made = _Lowering(deriving, schema, options, engine, detects).physical()
+    with within_the_stack(form.condition if isinstance(form := deriving.form, Runs) else form.start):
+        made = _Lowering(deriving, schema, options, engine, detects).physical()
     return with_facts(made, read_columns(made, schema), {"ts_unit": options.ts_unit})
 
 

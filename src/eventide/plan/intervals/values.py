@@ -47,7 +47,7 @@ class Values:
             column.meta.update(node.meta)
             return column
 
-        tree = resolved.tree.copy().transform(rename)
+        tree = resolved.tree.transform(rename)
         fields = {field.name: field for field in self.fields()}
         typed = bind(tree, lambda column: fields[column.name], text, scalar.span)
         if isinstance(tree, exp.Column):

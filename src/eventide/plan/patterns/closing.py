@@ -101,7 +101,7 @@ class _Binder:
                 return self._leaf(node, leaves, self._single(node))
             return node
 
-        tree = self._conjunct.tree.copy().transform(cut)
+        tree = self._conjunct.tree.transform(cut)
         assert isinstance(tree, exp.Expression)
         text, span = self._plan.query.text, self._conjunct.span
         typed = bind(tree, lambda column: pa.field(column.name, leaves[column.name].dtype), text, span)
@@ -171,7 +171,7 @@ class _Binder:
             made.meta.update(part.meta)
             return made
 
-        tree = node.copy().transform(plain)
+        tree = node.transform(plain)
         assert isinstance(tree, exp.Expression)
         text = self._plan.query.text
         typed = bind(tree, columns_of(self._plan.schema, text, span), text, span)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
-from eventide.lang.positions import span_of
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step, Strategy
 from eventide.operators.block import SEQUENCE, TS
 from eventide.operators.patterns.program import PatternProgram
 from eventide.operators.patterns.spec import PatternSpec, Returned
-from eventide.plan.bound import Bound
+from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import MAX_STEPS, Columns, check_ties, mask_column, read_columns
 from eventide.plan.expressions.split import EventValue, Split, Test, split
 from eventide.plan.meaning import meaning
+from eventide.plan.one_match import ENDS, MATCH_END, MATCH_START, is_array
 from eventide.plan.patterns.automaton import MAX_POSITIONS, Links, TooLargeError, compile_pattern, symbols_in
 from eventide.plan.patterns.closing import ClosingTest, bind_closing, is_closing
 from eventide.plan.patterns.lengths import most_events
@@ -234,37 +236,68 @@ def _results(
     plan: Bound, program: PatternProgram, columns: Columns
 ) -> tuple[tuple[Returned, ...], tuple[SqlColumn, ...], pa.Schema]:
     """What the operator returns, how the user's columns are made of it, and the operator's schema."""
+    results = _Results(plan, program, columns)
+    trees = [(item, results.renamed(item.tree)) for item in plan.items]
     fields = [pa.field(f"p{i}", plan.schema.field(name).type) for i, name in enumerate(plan.partition)]
-    returned: dict[Returned, pa.Field] = {}
+    schema = pa.schema([*fields, *results.returned.values(), *added_fields(plan)])
+    project = [results.column(item, tree, schema) for item, tree in trees]
+    return tuple(results.returned), (*project, *added_columns(plan)), schema
 
-    def is_array(symbol: str) -> bool:
-        return most_events(plan.pattern, symbol) != 1
 
-    def output_name(node: exp.Column) -> str:
-        if not node.table:
+class _Results:
+    """Result columns over what the operator returns, each thing that they read once."""
+
+    def __init__(self, plan: Bound, program: PatternProgram, columns: Columns) -> None:
+        self._plan = plan
+        self._program = program
+        self._columns = columns
+        self.returned: dict[Returned, pa.Field] = {}
+
+    def renamed(self, tree: exp.Expression) -> exp.Expr:
+        """The tree over the operator's columns."""
+        return tree.transform(self._renamed)
+
+    def _renamed(self, node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Struct):
+            return renamed(node.expressions[0], self._whole_event)
+        if isinstance(node, ENDS):
+            end = "first" if isinstance(node, exp.First) else "last"
+            return renamed(node.this, lambda column: self._name(column, end))
+        if isinstance(node, exp.Bracket) and isinstance(node.this, exp.Column) and self._is_array(node.this):
+            # What is not there is NULL: matches differ in length.
+            node.set("safe", True)
+        return renamed(node, self._name)
+
+    def _is_array(self, column: exp.Column) -> bool:
+        return bool(column.table) and is_array(self._plan.query, column.table)
+
+    def _source(self, name: str) -> str:
+        return TS if name == self._plan.ts else self._columns.block_column(name)
+
+    def _name(self, node: exp.Column, end: str = "") -> str:
+        plan = self._plan
+        if not node.table or (node.name in plan.partition and plan.symbols[node.table].is_single):
             return f"p{plan.partition.index(node.name)}"
-        single = plan.symbols[node.table].is_single
-        if node.name in plan.partition and single:
-            return f"p{plan.partition.index(node.name)}"
-        source = TS if node.name == plan.ts else columns.block_column(node.name)
-        item = Returned(program.symbols.index(node.table), source, is_array(node.table))
+        whole = not end and self._is_array(node)
+        item = Returned(self._program.symbols.index(node.table), self._source(node.name), whole, end)
         kind = plan.schema.field(node.name).type
-        returned.setdefault(item, pa.field(item.name, pa.list_(kind) if item.is_array else kind))
+        self.returned.setdefault(item, pa.field(item.name, pa.list_(kind) if whole else kind))
         return item.name
 
-    trees = []
-    for item in plan.items:
-        for node in item.tree.find_all(exp.Column):
-            if node.table and is_array(node.table) and node is not item.tree:
-                message = f"'{node.table}' binds several events, so {node.table}.{node.name} is an array"
-                hint = f"return it alone: {node.table}.{node.name}"
-                raise error_at(plan.query, span_of(node, item.span), message, hint)
-        trees.append((item, item.tree.copy().transform(lambda n: renamed(n, output_name))))
-    schema = pa.schema([*fields, *returned.values(), *added_fields(plan)])
-    project = []
-    for item, tree in trees:
-        made = project_item(item, tree, schema, plan, columns)
-        if isinstance(item.tree, exp.Column) and item.tree.table and is_array(item.tree.table):
-            made = SqlColumn(made.name, made.spark, made.duckdb)
-        project.append(made)
-    return tuple(returned), (*project, *added_columns(plan)), schema
+    def _whole_event(self, node: exp.Column) -> str:
+        schema = self._plan.schema
+        fields = tuple((self._source(name), name) for name in schema.names)
+        item = Returned(self._program.symbols.index(node.table), "event", is_array=True, fields=fields)
+        self.returned.setdefault(item, pa.field(item.name, pa.list_(pa.struct(list(schema)))))
+        return item.name
+
+    def column(self, item: Item, tree: exp.Expr, schema: pa.Schema) -> SqlColumn:
+        """A result column; a value of one event has the type that it has there."""
+        made = project_item(item, tree, schema, self._plan, self._columns)
+        read = item.tree.this if isinstance(item.tree, ENDS) else item.tree
+        if self._plan.query.whole_events and item.name in (MATCH_START, MATCH_END):
+            return replace(made, origin=self._plan.ts)
+        if isinstance(read, exp.Column):
+            is_list = read is item.tree and self._is_array(read)
+            return SqlColumn(made.name, made.spark, made.duckdb, origin=None if is_list else read.name)
+        return replace(made, origin=None) if isinstance(read, exp.Struct) else made

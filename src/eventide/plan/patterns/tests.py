@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from eventide.operators.encode import Encoding, place
 from eventide.plan.expressions.code_spaces import CodeSpaces
-from eventide.plan.expressions.residue import HEADER, encoding_of, library_functions
+from eventide.plan.expressions.residue import HEADER, encoding_of, library
 from eventide.plan.expressions.split import EventValue, Test
 from eventide.plan.expressions.write_code import TestWriter
 from eventide.plan.patterns.closing import ClosingTest, ClosingWriter
@@ -40,7 +40,7 @@ def write_pattern_tests(
     ]
     for k, one in enumerate(closing):
         texts.append(ClosingWriter(spaces, places, one, called, numbers).closing(f"closing_{k}"))
-    parts = [text for name, text in library_functions().items() if name in called]
+    parts = library(called)
     texts += [_bound(tests, numbers), _adjacent(tests, numbers), _closes(len(closing))]
     return HEADER + _TYPES + "\n\n".join([*parts, *texts]), encodings
 

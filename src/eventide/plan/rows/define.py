@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from eventide.operators.encode import Encoding, place
 from eventide.plan.expressions.code_spaces import CodeSpaces
-from eventide.plan.expressions.residue import HEADER, encoding_of, library_functions
+from eventide.plan.expressions.residue import HEADER, encoding_of, library
 from eventide.plan.expressions.split import EventValue, is_simple_cast
 from eventide.plan.expressions.typecheck import bind, columns_of
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
@@ -71,11 +71,17 @@ def conjuncts(tree: exp.Expression) -> list[exp.Expression]:
     >>> [str(c) for c in conjuncts(sqlglot.parse_one("a > 1 AND (b AND c OR d)"))]
     ['a > 1', '(b AND c OR d)']
     """
-    if isinstance(tree, exp.And):
-        return [*conjuncts(tree.this), *conjuncts(tree.expression)]
-    if isinstance(tree, exp.Paren) and isinstance(tree.this, exp.And):
-        return conjuncts(tree.this)
-    return [tree]
+    found: list[exp.Expression] = []
+    waiting = [tree]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, exp.And):
+            waiting += [part.expression, part.this]
+        elif isinstance(part, exp.Paren) and isinstance(part.this, exp.And):
+            waiting.append(part.this)
+        else:
+            found.append(part)
+    return found
 
 
 def is_local(resolved: Resolved) -> bool:
@@ -93,7 +99,7 @@ def plain_tree(resolved: Resolved) -> exp.Expression:
             return leaf.tree.copy()
         return node
 
-    return resolved.tree.copy().transform(rewrite)
+    return resolved.tree.transform(rewrite)
 
 
 def event_value(tree: exp.Expression, schema: pa.Schema, source: Source) -> EventValue:
@@ -108,15 +114,15 @@ class ConditionCode:
         self._n_labels = n_labels
         self._schema = schema
         self.values: list[EventValue] = []
+        self._numbers: dict[str, int] = {}  # of the values, by their text
         self._folds: list[tuple[FoldLeaf, int | None]] = []  # with the value that is folded
         self._typed = [(condition, *self._bind(condition)) for condition in conditions]
 
     def _index(self, value: EventValue) -> int:
-        for i, known in enumerate(self.values):
-            if known.spark == value.spark:
-                return i
-        self.values.append(value)
-        return len(self.values) - 1
+        number = self._numbers.setdefault(value.spark, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+        return number
 
     def _bind(self, condition: Condition) -> tuple[Typed, list[Slot]]:
         """The condition over leaves "value" of (slot, value) and "code"; and its slots."""
@@ -222,15 +228,17 @@ class ConditionCode:
             texts[condition.is_near].append(writer.row_function(f"test_{k}", typed, slots, arguments))
             by_label = close if condition.is_near else far
             by_label.setdefault(condition.label, []).append(f"test_{k}(row, {arguments})")
-        library = [text for name, text in library_functions().items() if name in called]
+        functions = library(called)
         numbered = {i: calls for i, calls in enumerate(close.values())}
         tests = near = None
         if far or self._folds:
             holds = _choose("holds", "label", _ARGUMENTS, far, "@njit(HOLDS, cache=True, nogil=True)\n")
             fold = self._fold_source(encodings, fold_places)
-            tests = HEADER + _IMPORTS + "\n\n".join([*library, *texts[False], holds, fold])
+            tests = HEADER + _IMPORTS + "\n\n".join([*functions, *texts[False], holds, fold])
         if close:
-            near = "\n\n".join([*library, *texts[True], _choose("near", "which", _NEAR_ARGUMENTS, numbered, DECORATOR)])
+            near = "\n\n".join(
+                [*functions, *texts[True], _choose("near", "which", _NEAR_ARGUMENTS, numbered, DECORATOR)]
+            )
         return Code(tests, near, {label: i for i, label in enumerate(close)}, encodings, n_folds)
 
     def _fold_places(self, encodings: tuple[Encoding, ...]) -> tuple[dict[int, tuple[int, int]], tuple[int, int, int]]:
@@ -362,24 +370,24 @@ def _slot(slots: list[Slot], slot: Slot) -> int:
 
 def merge_current(resolved: Resolved) -> Resolved:
     """The same condition, with every part that the current row decides as one leaf: the SQL engine computes it."""
-    leaves: list[Leaf] = []
+    leaves: dict[Leaf, int] = {}
+    tree = resolved.tree.copy()
+    decided = _decided_by_row(tree, resolved.leaves)
 
     def add(leaf: Leaf, node: exp.Expression) -> exp.Expression:
-        if leaf not in leaves:
-            leaves.append(leaf)
-        made = exp.Column(this=exp.to_identifier(str(leaves.index(leaf)), quoted=True))
+        number = leaves.setdefault(leaf, len(leaves))
+        made = exp.Column(this=exp.to_identifier(str(number), quoted=True))
         made.meta.update(node.meta)
         return made
 
     def cut(node: exp.Expression) -> exp.Expression:
         if isinstance(node, exp.Column):
             return add(resolved.leaves[int(node.name)], node)
-        read = [resolved.leaves[int(column.name)] for column in node.find_all(exp.Column)]
         is_branch = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
         whole = isinstance(node, exp.Condition) and not is_branch and not isinstance(node, exp.Paren)
-        if whole and read and all(isinstance(leaf, ValueLeaf) and leaf.slot.is_current for leaf in read):
-            tree = plain_tree(Resolved(node, resolved.leaves, resolved.span))
-            return add(ValueLeaf(Slot(), tree, resolved.span), node)
+        if whole and decided[id(node)]:
+            plain = plain_tree(Resolved(node, resolved.leaves, resolved.span))
+            return add(ValueLeaf(Slot(), plain, resolved.span), node)
         for child in list(node.iter_expressions()):
             if isinstance(child, exp.Expression) and not isinstance(child, (exp.DataType, exp.Var, exp.Identifier)):
                 made = cut(child)
@@ -387,5 +395,17 @@ def merge_current(resolved: Resolved) -> Resolved:
                     child.replace(made)
         return node
 
-    tree = cut(resolved.tree.copy())
-    return Resolved(tree, tuple(leaves), resolved.span)
+    return Resolved(cut(tree), tuple(leaves), resolved.span)
+
+
+def _decided_by_row(tree: exp.Expression, leaves: Sequence[Leaf]) -> dict[int, bool | None]:
+    """Of every node, by its id, whether all leaves below it are of the current row; None where there is none."""
+    found: dict[int, bool | None] = {}
+    for node in reversed(list(tree.walk())):
+        if isinstance(node, exp.Column):
+            leaf = leaves[int(node.name)]
+            found[id(node)] = isinstance(leaf, ValueLeaf) and leaf.slot.is_current
+        else:
+            below = [found[id(child)] for child in node.iter_expressions()]
+            found[id(node)] = False if False in below else True if True in below else None
+    return found

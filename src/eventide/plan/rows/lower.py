@@ -26,6 +26,7 @@ from eventide.plan.expressions.write_sql import write_spark, write_typed
 from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.options import Options
 from eventide.plan.physical import Intake, Physical, SqlColumn
+from eventide.plan.places import within_the_stack
 from eventide.plan.references import is_orderable
 from eventide.plan.rows.columns import RowColumns, plain
 from eventide.plan.rows.define import Code, Condition, ConditionCode, conjuncts, event_value, is_local, plain_tree
@@ -56,7 +57,8 @@ def prepare_rows(
     on_stream: bool = False,
 ) -> Physical:
     """The executable form of a clause over rows of a schema."""
-    made = _Lowering(_with_column(query, options), schema, engine, options, on_stream).physical()
+    with within_the_stack(query.text):
+        made = _Lowering(_with_column(query, options), schema, engine, options, on_stream).physical()
     return with_facts(made, read_columns(made, schema), {"ts_unit": options.ts_unit})
 
 

@@ -76,7 +76,7 @@ class Outputs:
             column.meta.update(node.meta)
             return column
 
-        return resolved.tree.copy().transform(rename)
+        return resolved.tree.transform(rename)
 
     def bind(self, tree: exp.Expression, span: Span) -> Typed:
         """An expression that `over` gave, with types."""

@@ -87,7 +87,7 @@ class _Resolver:
         self.schema = schema
         self.text = text
         self.defines = defines
-        self.leaves: list[Leaf] = []
+        self.leaves: dict[Leaf, int] = {}  # with their numbers
 
     def error(self, message: str, node: exp.Expr, hint: str | None = None) -> QueryError:
         span = span_of(node, self.scalar.span)
@@ -98,10 +98,9 @@ class _Resolver:
 
     def leaf(self, leaf: Leaf, node: exp.Expr) -> exp.Expression:
         """A column that stands for the leaf, at the place of `node`."""
-        if leaf not in self.leaves:
-            self.leaves.append(leaf)
+        number = self.leaves.setdefault(leaf, len(self.leaves))
         span = self.span(node)
-        made = exp.Column(this=exp.to_identifier(str(self.leaves.index(leaf)), quoted=True))
+        made = exp.Column(this=exp.to_identifier(str(number), quoted=True))
         made.meta.update(start=span.start, end=span.end - 1)
         return made
 
@@ -316,7 +315,7 @@ class _Resolver:
             if isinstance(tree, (exp.Literal, exp.Null, exp.Boolean)):
                 made.append(tree)
             elif _is_dynamic(tree):
-                made.append(tree.copy().transform(rewrite))
+                made.append(tree.transform(rewrite))
             else:
                 made.append(item(self._plain(tree), tree))
         if not lists:
@@ -355,7 +354,7 @@ class _Resolver:
 
     def _plain(self, tree: exp.Expression) -> exp.Expression:
         """The expression over the columns of one row, without labels."""
-        return tree.copy().transform(lambda part: self._column(part)[1] if isinstance(part, exp.Column) else part)
+        return tree.transform(lambda part: self._column(part)[1] if isinstance(part, exp.Column) else part)
 
     # --- names ----------------------------------------------------------------------------------------------
 
@@ -458,7 +457,7 @@ def _name(node: exp.Expr | None) -> str:
 
 def _without(tree: exp.Expression, name: str) -> exp.Expression:
     """The expression with the arguments of a function in its place."""
-    made = tree.copy().transform(lambda node: node.expressions[0] if _name(node) == name else node)
+    made = tree.transform(lambda node: node.expressions[0] if _name(node) == name else node)
     assert isinstance(made, exp.Expression)
     return made
 

@@ -74,7 +74,7 @@ class Aggregates:
                 return exp.Column(this=exp.Identifier(this=name, quoted=True))
             return renamed(node, lambda column: f"p{partition.index(column.name)}")
 
-        tree = item.tree.copy().transform(replaced)
+        tree = item.tree.transform(replaced)
         if not isinstance(tree, exp.Column):
             return project_item(item, tree, schema, self.plan, self.columns)
         origin = None
@@ -143,7 +143,7 @@ class Aggregates:
 
     def _value(self, tree: exp.Expr, item: Item) -> EventValue:
         plan = self.plan
-        plain = tree.copy().transform(without_symbol)
+        plain = tree.transform(without_symbol)
         assert isinstance(plain, exp.Expression)
         source = Source(plan.query.text, item.span)
         typed = bind(plain, columns_of(plan.schema, plan.query.text, item.span), plan.query.text, item.span)

@@ -51,7 +51,7 @@ class Aggregates:
                 return exp.cast(column, "double") if is_wide and node.parent is not None else column
             return renamed(node, lambda column: f"p{partition.index(column.name)}") if not _inside(node) else node
 
-        tree = item.tree.copy().transform(replaced)
+        tree = item.tree.transform(replaced)
         if isinstance(item.tree, AGGREGATES):
             assert isinstance(tree, exp.Column)
             measure = self._measure(item.tree, item)
@@ -108,7 +108,7 @@ class Aggregates:
 
     def _value(self, tree: exp.Expr, item: Item) -> EventValue:
         plan = self.plan
-        plain = tree.copy().transform(without_symbol)
+        plain = tree.transform(without_symbol)
         assert isinstance(plain, exp.Expression)
         source = Source(plan.query.text, item.span)
         typed = bind(plain, columns_of(plan.schema, plan.query.text, item.span), plan.query.text, item.span)

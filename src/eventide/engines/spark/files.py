@@ -65,11 +65,14 @@ def _is_array(file: str) -> bool:
 
 
 def read_parquet_files(spark: SparkSession, files: Sequence[str], folder: str | None) -> DataFrame | None:
-    """Parquet files of several schemas, every column in the common type; None where all have one schema.
+    """Parquet files of several schemas, every column in the common type; None where Spark reads them as they are.
 
     The names of folders below `folder` may hold columns.
     """
-    groups = parquet_groups(files)
+    try:
+        groups = parquet_groups(files)
+    except (pa.ArrowInvalid, OSError):
+        return None  # Spark says what is wrong with a file
     if len(groups) == 1:
         return None
     common = common_schema(groups)

@@ -148,21 +148,21 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, make: Any) -> None:
 
 
 def test_files_that_do_not_fit_together(tmp_path: Path) -> None:
-    pq.write_table(EVENTS.drop_columns(["amount"]), tmp_path / "2.parquet")
+    pq.write_table(EVENTS.set_column(4, "amount", pa.array(["1"] * 5)), tmp_path / "2.parquet")
     pq.write_table(EVENTS, tmp_path / "1.parquet")
-    with pytest.raises(ev.InputError, match="the events cannot be read"):
+    with pytest.raises(
+        ev.InputError, match=r"column 'amount' is bigint in '.*1\.parquet' and string in '.*2\.parquet'"
+    ):
         ev.query(TEXT, **OPTIONS).run(tmp_path)
 
 
 def test_a_csv_value_of_another_type(tmp_path: Path) -> None:
     lines = ["when,type,user,name,amount", *(f"2024-01-01 00:00:0{i % 10},A,u,n,{i}" for i in range(30_000))]
     (tmp_path / "events.csv").write_text("\n".join([*lines, "yesterday,A,u,n,1"]))
-    with pytest.raises(ev.InputError) as caught:
+    with pytest.raises(ev.EventideError) as caught:
         ev.query(TEXT, **OPTIONS).run(tmp_path / "events.csv")
-    assert caught.value.message == (
-        "the events cannot be read: Conversion Error: CSV Error on Line: 30002; Original Line: yesterday,A,u,n,1; "
-        'Error when converting column "when". Could not convert string "yesterday" to \'TIMESTAMP\''
-    )
+    assert caught.value.message == "the time column 'when' is string"
+    assert "not every value is written like 2024-01-31 10:30:00" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_an_empty_input_gives_no_rows_and_the_same_columns(tmp_path: Path) -> No
             assert found.num_rows == 0
             assert found.schema == pa.schema(RESULT)
         # Without a value, pandas cannot say that a column holds text.
-        assert query.run(EMPTY.to_pandas().astype({"user": "string", "type": "string", "name": "string"})).num_rows == 0
+        assert query.run(EMPTY.to_pandas()).num_rows == 0
 
 
 def test_a_file_without_rows_or_columns(tmp_path: Path) -> None:
@@ -228,8 +228,8 @@ def test_a_file_without_rows_or_columns(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "empty.parquet").write_text("")
+    assert ev.query(TEXT, **OPTIONS).run(tmp_path / "header.csv").num_rows == 0
     for name, message in [
-        ("header.csv", "the time column 'when' is string"),
         ("empty.csv", f"'{tmp_path}/empty.csv' is empty: it has no columns"),
         ("empty.jsonl", f"'{tmp_path}/empty.jsonl' is empty: it has no columns"),
         ("empty.parquet", f"cannot read '{tmp_path}/empty.parquet'"),

@@ -24,8 +24,8 @@ _FROM_TEXT = {
     "arrow": 'table.set_column(table.schema.get_field_index({0}), {0}, table[{0}].cast(pa.timestamp("us")))',
     "dicts": "datetime.fromisoformat(event[{0}]) for each event",
     "spark": "df.withColumn({0}, F.to_timestamp({0}))",
-    "file": "duckdb.sql(\"SELECT * REPLACE (strptime({1}, '%d/%m/%Y %H:%M') AS {1}) FROM 'file'\") "
-    "in place of the file",
+    "file": "not every value is written like 2024-01-31 10:30:00; with other forms pass "
+    "duckdb.sql(\"SELECT * REPLACE (strptime({1}, '%d/%m/%Y %H:%M') AS {1}) FROM 'file'\") in place of the file",
     "duckdb": "SELECT * REPLACE (CAST({1} AS TIMESTAMP) AS {1}) FROM ...",
     "sql": "CAST({1} AS TIMESTAMP)",
 }

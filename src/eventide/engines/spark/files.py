@@ -94,8 +94,11 @@ def _is_array(file: str) -> bool:
 
 
 def read_parquet_files(spark: SparkSession, named: Named) -> DataFrame | None:
-    """Parquet files of several schemas, every column in the common type; None where all have one schema."""
-    groups = parquet_groups(named.files)
+    """Parquet files of several schemas, every column in the common type; None where Spark reads them as they are."""
+    try:
+        groups = parquet_groups(named.files)
+    except (pa.ArrowInvalid, OSError):
+        return None  # Spark says what is wrong with a file
     if len(groups) == 1:
         return None
     common = common_schema(groups)

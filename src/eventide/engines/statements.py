@@ -16,6 +16,7 @@ from sqlglot import exp
 from eventide.engines.complaints import Complaint, complain, syntax_error
 from eventide.engines.filled import Filled
 from eventide.errors import InputError, QueryError
+from eventide.lang.chains import balance
 from eventide.lang.doors import check_node
 from eventide.lang.positions import place, span_of
 from eventide.lang.rows.tree import Recognition, RowQuery, Statement
@@ -202,13 +203,15 @@ def parse_sql(filled: Filled, statement: str) -> exp.Query:
         raise QueryError("ev.sql runs one statement", statement, semicolon.start, semicolon.end, hint=hint)
     if not trees or not isinstance(trees[0], exp.Query):
         raise QueryError("ev.sql runs a query", statement, 0, len(statement), hint="begin with SELECT or WITH")
+    tree = balance(trees[0])
+    assert isinstance(tree, exp.Query)
     with told_in(filled, statement):
-        place(trees[0], tokenize(filled.text, any_character=True), offset=0)
-        for node in trees[0].walk():
+        place(tree, tokenize(filled.text, any_character=True), offset=0)
+        for node in tree.walk():
             check_node(node, filled.text, Span(0, len(filled.text)))
             if isinstance(node, exp.Into):
                 raise QueryError("ev.sql returns rows and makes no table", filled.text, 0, 0, hint="leave out INTO")
-    return trees[0]
+    return tree
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from eventide.engines.statements import (
 from eventide.lang.rows.tree import Recognition, Statement
 from eventide.plan.expressions.types import DURATION, column_type
 from eventide.plan.options import Options
+from eventide.plan.places import within_the_stack
 from eventide.plan.rows.lower import prepare_rows
 from eventide.plan.statements.queries import write_statement
 from eventide.plan.statements.tables import Table, Written
@@ -107,7 +108,7 @@ class _Statement(Filling):
         """The rows of a query; none if it is only to be checked."""
         tree = parse_sql(filled, self.statement.text)
         self._check_tables(tree, filled)
-        with told_in(filled, self.statement.text):
+        with told_in(filled, self.statement.text), within_the_stack(filled.text):
             written = write_statement(tree, self._known(), filled.text)
         sql = _in_numbers(written)
         sql = f"SELECT * FROM ({sql}) LIMIT 0" if is_dry else sql

@@ -45,3 +45,10 @@ def test_a_built_or_among_conjuncts_gets_parentheses() -> None:
     other = Scalar(exp.column("c"), "")
     query = EventQuery(text="", pattern=Step("A", "A"), where=(either, other))
     assert write(query) == "PATTERN A\nWHERE (a OR b) AND c"
+
+
+def test_a_long_condition_is_written_as_it_stands() -> None:
+    text = " OR  ".join(f"A.x={i} -- {i}\n" for i in range(500))
+    written = write(parse(f"PATTERN A WHERE {text}"))
+    assert "A.x=0 OR A.x=1 OR" in written and "--" not in written
+    assert write(parse(written)) == written

@@ -38,6 +38,8 @@ def refusal(text: str, **options: Any) -> ev.QueryError:
         ("PATTERN (AND(A, B))+ RETURN COUNT(*)", "AND(A, B)"),
         ("PATTERN AND(A, SEQ(B, AND(A X, C))) RETURN COUNT(*)", "AND(A X, C)"),
         # Columns of one match beside aggregates over all.
+        ("PATTERN A+ RETURN COUNT(*) + last(A.x)", "A.x"),
+        ("PATTERN A+ RETURN COUNT(*) FILTER (WHERE first(x) > 1)", "x"),
         ("PATTERN SEQ(A, B) RETURN A.x, COUNT(*)", "A.x"),
         ("PATTERN SEQ(A, NOT C, B) RETURN COUNT(C)", "COUNT(C)"),
         ("PATTERN A+ RETURN SUM(A.name)", "SUM(A.name)"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import get_close_matches
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from eventide.errors import QueryError, did_you_mean
 from eventide.lang.clauses import Clause
@@ -346,8 +346,7 @@ def _is_complete(text: str, clause: Clause) -> bool:
 
 def _rename_end(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     """`end(A)` under a name that SQL does not use."""
-    pairs = zip(tokens, (*tokens[1:], None), strict=True)
     return tuple(
         replace(token, text=END) if token.word == "END" and after is not None and after.text == "(" else token
-        for token, after in pairs
+        for token, after in zip_longest(tokens, tokens[1:])
     )

@@ -149,12 +149,17 @@ def write_pattern(pattern: Pattern) -> str:
             return f"{type(pattern).__name__.upper()}({', '.join(map(write_pattern, parts))})"
 
 
+_LONG = 2_000  # characters
+
+
 def write_scalar(scalar: Scalar) -> str:
     """A scalar expression in Spark SQL.
 
     Where sqlglot's text would read back as another tree (`int(x)` becomes a cast that parses differently),
-    the text as the user wrote it stands instead.
+    the text as the user wrote it stands instead, and so does a long one, which would take as long again to read.
     """
+    if len(scalar.text) > _LONG:
+        return one_line(scalar.text)
     text = _generate(scalar.tree)
     for candidate in (text, one_line(scalar.text)):
         if _reads_back(candidate, scalar.tree):

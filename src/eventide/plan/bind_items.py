@@ -123,12 +123,20 @@ def _check_symbol(
     if symbol.negated:
         hint = "return columns of the events that are there"
         raise error_at(query, span, f"'{symbol.name}' is absent in every match: it has no columns", hint)
-    if aggregated and column.find_ancestor(exp.AggFunc) is None:
+    if aggregated and not _is_aggregated(column):
         hint = "put it into an aggregate, or return it without one"
         raise error_at(query, span, _MIXTURE, hint + _of_one_match(symbols, column.name))
     if symbol.n_steps > 1 and not aggregated:
         message = f"'{symbol.name}' stands {symbol.n_steps} times in PATTERN: which of them is meant?"
         raise error_at(query, span, message, name_apart(symbol))
+
+
+def _is_aggregated(column: exp.Column) -> bool:
+    """Whether a column stands inside an aggregate over trends: FIRST and LAST are none."""
+    above = column.parent
+    while above is not None and (not isinstance(above, exp.AggFunc) or isinstance(above, ENDS)):
+        above = above.parent
+    return above is not None
 
 
 def _check_aggregate(

@@ -74,7 +74,7 @@ def test_rows_in_slices_are_the_oracles(case: Case, seconds: list[int]) -> None:
             check(case, embedded)
 
 
-@settings(max_examples=250 if WITHOUT_JIT else 1, **QUICK)
+@settings(max_examples=900 if WITHOUT_JIT else 1, **QUICK)
 @given(detection.cases(most=10), st.integers(1, 3), st.sampled_from(["no_skip", "next", "past_last"]), cuts)
 def test_builder_patterns_in_slices_find_the_oracles_matches(
     case: detection.Case, window: int, skip: str, seconds: list[int]
@@ -87,7 +87,8 @@ def test_builder_patterns_in_slices_find_the_oracles_matches(
 
 
 def unpartitioned(case: detection.Case) -> ev.Detection:
-    return ev.detect(case.table(), case.built, sequence="seq", ts="ts", ts_unit="s", skip=case.skip)
+    options = {"sequence": "seq", "ts": "ts", "ts_unit": "s", "skip": case.skip, "close_at_end": case.closes}
+    return ev.detect(case.table(), case.built, **options)
 
 
 CLAUSES = {

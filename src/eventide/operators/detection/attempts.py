@@ -17,15 +17,15 @@ from eventide.operators.marked import Held
 from eventide.operators.rows.order import order_rows
 
 MOST_TAKEN = 8  # events of matches for each event: more would cost more than slices gain
-_ALONE = ("no_skip", "next")  # each match depends on its own events only
 
 
 def reach_of(spec: DetectionSpec) -> Reach | None:
     """What a match may look at; None where a match depends on more than where matching goes on."""
     if spec.window_us is None or spec.gap_us is not None or spec.layout.partition or is_exact(spec.max_matches):
         return None
-    # A match without the event to skip to skips nothing: then several begin at one event.
-    return Reach(spec.window_us) if spec.skip in (*_ALONE, "past_last") else None
+    # A match without the event to skip to skips nothing: then several begin at one event. With "next", what else began
+    # at the event of a match times out or not by what was held before it.
+    return Reach(spec.window_us) if spec.skip in ("no_skip", "past_last") else None
 
 
 def next_rows(spec: DetectionSpec, block: pa.Table, frontier_us: int) -> NextRows | None:
@@ -34,7 +34,7 @@ def next_rows(spec: DetectionSpec, block: pa.Table, frontier_us: int) -> NextRow
     ts_us = numpy_int64(block.column(TS))[ordered.order]
     n = ts_us.size
     goes_on = np.arange(1, n + 1)
-    if spec.skip in _ALONE or not n:
+    if spec.skip == "no_skip" or not n:
         return NextRows(ts_us, goes_on, n)
     assert spec.window_us is not None
     progress = make_progress(Held(block, ()), ordered, is_open=True)

@@ -508,3 +508,27 @@ def test_what_is_an_option_of_generate_is_no_parameter(folder: Path, eventide: C
     code, _, err = eventide(*words)
     assert code == 2
     assert f"'{name}' is no parameter of a generator" in err
+
+
+@pytest.mark.parametrize("text", ["SELECT FROM WHERE", "SELECT nope( FROM t", "SELECT 1; SELECT 2"])
+def test_sql_without_tables_is_checked_as_text(folder: Path, eventide: Command, text: str) -> None:
+    code, out, err = eventide("check", "-c", text)
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: ") and "^" in err
+
+
+def test_the_limit_of_matches_is_an_option(folder: Path, eventide: Command) -> None:
+    words = ["run", "query.txt", "--input", "events.parquet", "--json", "--max-matches-per-partition"]
+    assert eventide(*words, "unlimited")[0] == 0
+    code, _, err = eventide(*words, "0")
+    assert code == 2 and "max_matches_per_partition" in err
+    many = "PATTERN SEQ(Buy a, Buy b) OPTIONS (type = kind)"
+    code, _, err = eventide("run", "-c", many, "--input", "events.parquet", "--max-matches-per-partition", "1")
+    assert code == 2 and "max_matches_per_partition" in err
+
+
+def test_times_that_nothing_has_a_form_for_are_numbers(folder: Path, eventide: Command) -> None:
+    far = pa.table({"ts": pa.array([0], pa.timestamp("us")), "at": pa.array([2**62], pa.timestamp("us"))})
+    pq.write_table(far.append_column("day", pa.array([2**24], pa.date32())), "far.parquet")
+    code, out, _ = eventide("sql", "-c", "SELECT at, day FROM t", "--table", "t=far.parquet", "--json")
+    assert (code, json.loads(out)) == (0, {"at": 2**62, "day": 2**24})

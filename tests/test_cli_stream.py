@@ -117,6 +117,7 @@ def test_a_mistake_is_one_message_before_anything_starts(
     [
         ["--from", "kafka://ann:hunter2@host:9092/t", *TO],
         ["--from", "kafka://ann:hun/hunter2@x@host:9092/t", *TO],
+        ["--from", "kafka://ann:hunter2/x@host:9092/t", *TO],
         ["--from", "kafak://ann:hunter2@host:9092/t", *TO],
         ["--from", "events", "--to", "kafka://ann:hunter2@host/t"],
         ["--from", "events", *TO, "--conf", "spark.ssl.keyPassword:hunter2"],

@@ -258,6 +258,9 @@ class Query:
         return open_source(events), self.options
 
     def _check_inputs(self, events: Any, inputs: dict[str, Any], engine: str | None) -> None:
+        option = next((name for name in inputs if name in Options.__slots__), None)
+        if events is not None and option is not None:
+            raise InputError(f"{option} is an option of the query", hint=f"ev.query(text, {option}=...).run(events)")
         if (events is None) == (not inputs):
             raise InputError(
                 "run takes one input, or one per event type",

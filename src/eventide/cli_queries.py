@@ -39,6 +39,10 @@ Sequence = Annotated[str | None, typer.Option("--sequence", help="The column tha
 CloseAtEnd = Annotated[
     bool, typer.Option("--close-at-end", help="Return what is open when the events end, as if all time were over.")
 ]
+MaxMatches = Annotated[
+    str | None,
+    typer.Option("--max-matches-per-partition", help="The most matches of one partition, or unlimited."),
+]
 Engine = Annotated[str, typer.Option(help="local (also called embedded) or spark.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the rows as JSON, one a line.")]
 Output = Annotated[Path | None, typer.Option("--output", help="Write the rows here (.parquet, .csv or .jsonl).")]
@@ -57,6 +61,7 @@ def run(
     partition_by: PartitionBy = None,
     sequence: Sequence = None,
     close_at_end: CloseAtEnd = False,
+    max_matches: MaxMatches = None,
     engine: Engine = "local",
     output: Output = None,
     explain: Explain = False,
@@ -68,7 +73,10 @@ def run(
     if given.is_sql:
         hint = f"eventide sql {_shown(query_file)} --table {_EVENTS}={input_path}"
         raise InputError(f"{given.name} is SQL, and run takes a query", hint=hint)
-    query = api.query(given.text, **_options(ts, ts_unit, type_column, partition_by, sequence, close_at_end))
+    options = _options(ts, ts_unit, type_column, partition_by, sequence, close_at_end)
+    if max_matches is not None:
+        options["max_matches_per_partition"] = int(max_matches) if max_matches.isdecimal() else max_matches
+    query = api.query(given.text, **options)
     if explain:
         # Beside machine-readable rows, the plan goes where the messages go.
         print(query.explain(input_path, engine=engine), file=sys.stderr if as_json else sys.stdout)

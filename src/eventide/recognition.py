@@ -15,6 +15,7 @@ from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
 from eventide.engines.local.diagnosis.rows import diagnose_rows
 from eventide.engines.local.sources import is_local, open_source, plain_frame
 from eventide.engines.local.statement import explain_statement, run_statement
+from eventide.engines.statements import check_syntax
 from eventide.errors import EventideError, InputError, UnsupportedError
 from eventide.lang.rows import parse_clause, parse_statement
 from eventide.lang.rows.names import write_column
@@ -120,9 +121,11 @@ def outline(text: str) -> str:
     Plan
       needs the tables' columns: pass them with --table name=path
     """
+    statement = _statement(text, {})
+    check_syntax(statement)
     parts = [
         f"MATCH_RECOGNIZE over {each.relation}\n{indent(write_clause(each.clause), '  ')}"
-        for each in _statement(text, {}).recognitions
+        for each in statement.recognitions
     ]
     return "\n\n".join([*parts, "Plan\n  needs the tables' columns: pass them with --table name=path"])
 

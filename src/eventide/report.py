@@ -79,7 +79,9 @@ def _value(scalar: pa.Scalar) -> Any:
             return [_value(item) for item in scalar]
         if isinstance(scalar, pa.StructScalar):
             return {name: _value(scalar[name]) for name in scalar}
-        return scalar.cast(pa.string()).as_py().replace(" ", "T", 1)
+        text = scalar.cast(pa.string()).as_py()
+        # Beyond some 100,000 years Arrow has no form for it, either: then it is the number that the file has.
+        return scalar.value if text.startswith("<value") else text.replace(" ", "T", 1)
 
 
 def _json_value(value: Any) -> Any:

@@ -60,6 +60,9 @@ class RuleSet:
     ) -> None:
         if (folder is None) == (table is None):
             raise EventideError("a rule set reads a folder or a table", hint='ev.RuleSet("rules/", ts="ts")')
+        if folder is not None and not isinstance(folder, str | os.PathLike):
+            hint = "write each query to a file of its own, and give the folder"
+            raise EventideError(f"a rule set reads a folder, found {type(folder).__name__}", hint=hint)
         if table is not None and spark is None:
             raise EventideError("a table of rules needs a session", hint="pass spark=spark")
         for name in options:

@@ -75,7 +75,7 @@ def test_rows_in_slices_are_the_oracles(case: Case, seconds: list[int]) -> None:
 
 
 @settings(max_examples=250 if WITHOUT_JIT else 1, **QUICK)
-@given(detection.cases(most=10), st.integers(1, 3), st.sampled_from(["no_skip", "next", "past_last"]), cuts)
+@given(detection.cases(most=10), st.integers(1, 3), st.sampled_from(["no_skip", "no_skip", "next", "past_last"]), cuts)
 def test_builder_patterns_in_slices_find_the_oracles_matches(
     case: detection.Case, window: int, skip: str, seconds: list[int]
 ) -> None:
@@ -87,7 +87,8 @@ def test_builder_patterns_in_slices_find_the_oracles_matches(
 
 
 def unpartitioned(case: detection.Case) -> ev.Detection:
-    return ev.detect(case.table(), case.built, sequence="seq", ts="ts", ts_unit="s", skip=case.skip)
+    options = {"sequence": "seq", "ts": "ts", "ts_unit": "s", "skip": case.skip, "close_at_end": case.closes}
+    return ev.detect(case.table(), case.built, **options)
 
 
 CLAUSES = {
@@ -134,14 +135,13 @@ def test_rows_without_a_partition_are_cut_where_there_are_enough(name: str, monk
     assert whole.num_rows > 50
 
 
-@pytest.mark.parametrize("skip", ["no_skip", "next", "past_last"])
-def test_builder_patterns_are_cut_where_there_are_enough(skip: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_builder_patterns_are_cut_where_there_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     table = events(8_000)
-    whole = ev.detect(table, PATTERN, ts="ts", skip=skip)
+    whole = ev.detect(table, PATTERN, ts="ts")
     monkeypatch.setattr(overlaps, "FEW_EVENTS", 100)
     monkeypatch.setattr(local.os, "cpu_count", lambda: 3)
     with patch.object(local, "run_parts", wraps=local.run_parts) as used:
-        found = ev.detect(table, PATTERN, ts="ts", skip=skip)
+        found = ev.detect(table, PATTERN, ts="ts")
         assert rows_of(found.matches) == rows_of(whole.matches)
         assert rows_of(found.timeouts) == rows_of(whole.timeouts)
     ((_, _, parts), _) = used.call_args

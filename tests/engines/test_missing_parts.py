@@ -55,7 +55,6 @@ if missing:
     calls += [
         raised(lambda: query.run("e.parquet", engine="spark")),
         raised(lambda: query.run("e.parquet", engine="spark", spark=object())),
-        raised(lambda: ev.sql("SELECT 1", spark=object())),
         raised(lambda: rows("e.parquet", engine="spark", spark=object())),
         raised(lambda: ev.intervals.threshold("e.parquet", "x > 1", ts_unit="s", engine="spark", spark=object())),
         raised(lambda: ev.allen("e.parquet", "e.parquet", "before", engine="spark", spark=object())),
@@ -88,7 +87,7 @@ def calls(folder: Path, *missing: str, **environment: str) -> list[tuple[int, st
 @pytest.mark.parametrize(("module", "name"), [("pyspark", "PySpark"), ("pandas", "pandas")])
 def test_without_pyspark_every_way_to_spark_names_the_install_line(tmp_path: Path, module: str, name: str) -> None:
     found = calls(tmp_path, module)
-    assert len(found) == 11
+    assert len(found) == 10
     message = f"Error: {name} is not installed, and queries on Spark need it\nHint: pip install 'eventide[spark]'"
     for code, said in found:
         assert code == 2
@@ -191,5 +190,5 @@ def test_tasks_of_a_local_session_run_with_the_python_that_runs_now(
     assert keyed.run(f"{tmp_path}/e.parquet", engine="spark", spark=spark).count() == 1
     assert taken == [sys.executable], "before the first function is sent"
     as_if_new()
-    assert query.run(spark.createDataFrame([(1, "A")], "ts long, kind string")).count() == 1
+    assert query.run(spark.sql("SELECT 1L AS ts, 'A' AS kind")).count() == 1
     assert spark.range(1).mapInArrow(where, "python string").first().python == sys.executable

@@ -122,3 +122,14 @@ def test_rules_return_the_same_rows(tmp_path: Path) -> None:
         names = [column for column in alone.column_names if column in mine.column_names]
         assert rows(mine.select(names)) == rows(alone.select(names))
         assert set(names) >= {"detected_at"} | ({"f", "n"} if name == "one" else {"a", "b", "c"})
+
+
+@pytest.mark.parametrize("text", ["FIRST(a.x, 1)", "LAST(a.x, 7)", "1 + coalesce(LAST(a.x, a.x), 0)"])
+def test_first_and_last_take_one_argument(text: str) -> None:
+    """MATCH_RECOGNIZE counts with a second one; here it would be ignored."""
+    events = [{"ts": ts, "kind": "A", "x": ts} for ts in range(3)]
+    query = f"PATTERN A a+ RETURN {text} AS v"
+    with pytest.raises(ev.QueryError, match="takes one argument") as caught:
+        ev.query(query, ts_unit="s", type="kind").run(events)
+    assert query[caught.value.start : caught.value.end].endswith(",")
+    assert "element_at(a.x, 2)" in str(caught.value.hint)

@@ -206,3 +206,16 @@ def test_arguments_of_run() -> None:
         assert caught.value.message == message
     with pytest.raises(ev.EventideError, match="a query is text, found PosixPath"):
         ev.query(Path("query.txt"))  # type: ignore[arg-type]
+
+
+def test_times_of_dicts_are_not_cut_off() -> None:
+    at = pd.Timestamp("2026-01-01 00:00:00.000000100")
+    with pytest.raises(ev.InputError, match="a time in 'ts' is no whole number of microseconds"):
+        ev.query("PATTERN A a", type="kind").run([{"ts": at, "kind": "A"}])
+    rounded = [{"ts": at.round("us"), "kind": "A"}]
+    assert ev.query("PATTERN A a", type="kind").run(rounded).num_rows == 1
+
+
+def test_an_option_of_the_query_is_no_input() -> None:
+    with pytest.raises(ev.InputError, match="close_at_end is an option of the query"):
+        QUERY.run(EVENTS, close_at_end=True)

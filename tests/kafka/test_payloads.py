@@ -113,7 +113,7 @@ def test_a_wrong_schema_says_what_is_wrong(spark: Any, format: str, schema: str,
     from eventide.engines.spark.payloads import make_payload
 
     with pytest.raises(InputError) as caught:
-        explained(lambda: make_payload(format, schema, ts, {}, False))
+        explained({}, lambda: make_payload(format, schema, ts, {}, False))
     assert caught.value.message.startswith(message)
     assert "\tat " not in str(caught.value)
 

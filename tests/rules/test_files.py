@@ -223,3 +223,8 @@ def test_the_source_takes_each_failure_once(tmp_path: Path) -> None:
     anew = reader.latestOffset(failed, None)
     (tmp_path / "a.query").write_text("x")
     assert reader.latestOffset(anew, None) == started
+
+
+def test_a_set_of_texts_is_no_folder() -> None:
+    with pytest.raises(ev.EventideError, match="a rule set reads a folder, found dict"):
+        ev.RuleSet({"a": "PATTERN A a"})  # type: ignore[arg-type]

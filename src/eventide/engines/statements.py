@@ -188,6 +188,19 @@ def called(recognition: Recognition, name: str) -> str:
     return f"{name}{alias}{f'({columns})' if columns else ''}"
 
 
+class _Named(Filling):
+    """A statement in which a name stands for each recognition."""
+
+    def recognize(self, recognition: Recognition) -> str:
+        self.relation(recognition)
+        return f"result_{len(self._done)}"
+
+
+def check_syntax(statement: Statement) -> None:
+    """Refuse what cannot be a query, whatever its tables are."""
+    parse_sql(_Named(statement).whole(), statement.text)
+
+
 def parse_sql(filled: Filled, statement: str) -> exp.Query:
     """The query as sqlglot reads it; `statement` is what the user wrote, for messages."""
     try:

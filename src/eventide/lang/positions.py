@@ -74,12 +74,23 @@ def _is_call(node: exp.Expr) -> bool:
     return isinstance(node, exp.Func) and not isinstance(node, exp.Connector)
 
 
+def _stands_before(node: exp.Expr, tokens: Sequence[Token], first: int) -> bool:
+    """Whether the name of a function, whose place sqlglot does not keep, and a bracket stand before its argument."""
+    if not isinstance(node, exp.Func) or first < 2 or tokens[first - 1].text != "(":
+        return False
+    return tokens[first - 2].word in node.sql_names()
+
+
 def _own(node: exp.Expr) -> Span | None:
     meta = node.meta
     return Span(meta["start"], meta["end"] + 1) if "start" in meta else None
 
 
 def _stretch(node: exp.Expr, tokens: Sequence[Token], first: int, last: int) -> tuple[int, int]:
+    if _stands_before(node, tokens, first):
+        first, last = first - 2, max(last, first)
+    elif isinstance(node, exp.BitwiseNot) and first > 0 and tokens[first - 1].text == "~":
+        first -= 1
     called = isinstance(node, exp.Func) and tokens[first].word and last + 1 < len(tokens)
     if called and first == last and tokens[last + 1].text == "(":
         last += 1

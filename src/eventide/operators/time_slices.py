@@ -76,5 +76,5 @@ def _border(spec: object, reach: Reach, bound_us: int, read: Read) -> Border | N
         found = rows.next_rows(spec, block, until_us)
     else:
         assert isinstance(spec, DetectionSpec)
-        found = detection.next_rows(spec, block, until_us)
+        found = detection.next_rows(spec, block)
     return None if found is None else find_border(found, bound_us, reach)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.lang.positions import span_of
+from eventide.lang.tokens import tokenize
 from eventide.lang.tree import EventQuery, Scalar, Span
 from eventide.plan.assumed import type_of
 from eventide.plan.bound import Item, Symbol
@@ -48,7 +49,26 @@ def bind_ends(tree: exp.Expression, source: Scalar, query: EventQuery) -> exp.Ex
 
     made = tree.transform(pushed)
     assert isinstance(made, exp.Expression)
+    if made.find(*ENDS) is not None or tree.find(*ENDS) is not None:
+        _check_arguments(source, query)
     return made
+
+
+def _check_arguments(source: Scalar, query: EventQuery) -> None:
+    """Refuse a second argument of FIRST and LAST, of which sqlglot's tree says nothing."""
+    tokens = tokenize(source.text)
+    for idx, token in enumerate(tokens[:-1]):
+        if token.word not in ("FIRST", "LAST") or tokens[idx + 1].text != "(":
+            continue
+        depth = 0
+        for inner in tokens[idx + 1 :]:
+            depth += (inner.text in ("(", "[")) - (inner.text in (")", "]"))
+            if depth == 0:
+                break
+            if depth == 1 and inner.text == ",":
+                span = Span(source.span.start + token.start, source.span.start + inner.end)
+                message = f"{token.word} takes one argument: the first or the last event's value"
+                raise error_at(query, span, message, "the others are items of an array: element_at(a.x, 2), a.x[1]")
 
 
 def _end(node: exp.Expr, column: exp.Column, query: EventQuery) -> exp.Expr:

@@ -46,4 +46,6 @@ def within_the_stack(text: str) -> Iterator[None]:
         yield
     except RecursionError:
         hint = "compute parts of it as columns before the query; a deep stack of the calling program counts, too"
-        raise QueryError("the query is nested too deeply to be planned", text, 0, len(text), hint=hint) from None
+        raise QueryError(
+            "the query is too long or nested too deeply to be planned", text, 0, len(text), hint=hint
+        ) from None

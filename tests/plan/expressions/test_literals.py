@@ -54,3 +54,11 @@ def test_the_same_literals_on_spark(spark: Any) -> None:
         assert run(text.format("CAST('inf' AS DOUBLE)").replace(" RETURN", f" AND {joined} RETURN"), frame).count() == 1
         with pytest.raises(ev.QueryError, match="1e309 is too great for a double"):
             run(text.format("1e309D"), frame)
+
+
+@pytest.mark.parametrize("call", ["initcap(a.kind)", "chr(a.x)", "~a.x", "soundex(a.kind)", "date_format(a.ts, 'x')"])
+def test_what_cannot_be_computed_is_named_whole(call: str) -> None:
+    events = [{"ts": 1, "kind": "A", "x": 2}]
+    with pytest.raises(ev.QueryError) as caught:
+        ev.query(f"PATTERN A a RETURN lower({call}) AS v", ts_unit="s", type="kind").run(events)
+    assert caught.value.message == f"the local engine cannot compute {call}"

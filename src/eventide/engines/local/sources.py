@@ -255,8 +255,14 @@ def _from_dicts(events: list[Any]) -> pa.Table:
     names = dict.fromkeys(name for event in events for name in event)
     columns = {}
     for name in names:
+        values = [event.get(name) for event in events]
+        # Arrow would cut off what pandas' times have beyond microseconds.
+        if any(getattr(value, "nanosecond", 0) for value in values):
+            raise InputError(
+                f"a time in '{name}' is no whole number of microseconds", hint="round it: value.round('us')"
+            )
         try:
-            columns[name] = pa.array([event.get(name) for event in events])
+            columns[name] = pa.array(values)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise InputError(f"column '{name}' mixes types: {reason(error)}") from error
     return pa.table(columns)

@@ -176,3 +176,26 @@ def test_limits_that_say_nothing_are_refused(tmp_path: Path, limits: dict[str, A
     with pytest.raises(ev.EventideError) as caught:
         ev.RuleSet(tmp_path, **limits)
     assert caught.value.message == message
+
+
+OTHERS = {
+    "rows": "SELECT * FROM events MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES count(*) AS n PATTERN (A)"
+    " DEFINE A AS kind = 'A')",
+    "situations": "PARTITION BY user DEFINE H AS kind = 'A', L AS kind = 'B' PATTERN H before|meets L WITHIN 1 hour",
+}
+TURNS = [(i, "AB"[i % 2]) for i in range(12)]
+
+
+@pytest.mark.parametrize("family", OTHERS)
+def test_the_limit_of_matches_holds_in_every_family(tmp_path: Path, family: str) -> None:
+    (tmp_path / f"{family}.{'sql' if family == 'rows' else 'evq'}").write_text(OTHERS[family])
+    events = table(TURNS)
+    assert not problems(ev.RuleSet(tmp_path, **OPTIONS, max_matches_per_partition=100).run(events))
+    found = ev.RuleSet(tmp_path, **OPTIONS, max_matches_per_partition=3).run(events)
+    assert problems(found)[family].startswith("the partition u has more than 3 matches")
+    in_a_bucket = run_bounded(events, {family: {"query": OTHERS[family]}}, limited(max_matches=3))
+    assert list(problems(pa.Table.from_batches(in_a_bucket))) == [family]
+    stream = stream_with(max_matches=3)
+    stream.step(events, **{family: OTHERS[family]})
+    stream.step(table([(40, "X")]))
+    assert [failure["rule"] for failure in stream.told] == [family]

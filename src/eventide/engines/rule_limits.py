@@ -14,6 +14,7 @@ from eventide.operators.limit import tighter
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.protocol import Operator
 from eventide.operators.sequence import SequenceSpec
+from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 
@@ -42,9 +43,11 @@ class Limits:
     def applied(self, physical: Physical) -> Physical:
         """The plan of a rule under the limit of matches, or under its own where that is lower."""
         spec = physical.spec
-        if self.max_matches is None or not isinstance(spec, SequenceSpec | PatternSpec):
-            return physical
-        return replace(physical, spec=replace(spec, max_matches=tighter(spec.max_matches, self.max_matches)))
+        if self.max_matches is None or isinstance(spec, TrendSpec):
+            return physical  # aggregates have a row for each window, however many matches they are about
+        if isinstance(spec, SequenceSpec | PatternSpec):
+            return replace(physical, spec=replace(spec, max_matches=tighter(spec.max_matches, self.max_matches)))
+        return replace(physical, max_rows=self.max_matches)
 
     def check_memory(self, operator: Operator, rows: pa.RecordBatch | None = None) -> None:
         """An error where a rule holds too much."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import duckdb
 import pyarrow as pa
@@ -13,6 +14,7 @@ from eventide.engines.local.memory import collect
 from eventide.engines.local.run import Run, run_batches
 from eventide.engines.local.sources import Source, reason
 from eventide.engines.raw_columns import wanted_columns
+from eventide.engines.row_limit import limited
 from eventide.engines.rule_files import Rules
 from eventide.engines.rule_rows import found_rows, found_schema, problem_of, problem_row, to_found
 from eventide.engines.rules import Rule, Shared, plan_rule
@@ -36,11 +38,10 @@ def run_bounded(events: pa.Table, rules: Rules, shared: Shared, end_us: int | No
             if physical.needs_end and end_us is not None:
                 physical = with_end(physical, end_us)
             operator = make_operator(physical.spec, compute=add_computed)
-            for results in (operator.process(block, MIN_US), operator.finish()):
-                for matches in results:
-                    shared.limits.check_memory(operator, matches)
-                    yield found_rows(name, rule, matches, schema)
-                shared.limits.check_memory(operator)
+            for matches in limited(chain(operator.process(block, MIN_US), operator.finish()), physical):
+                shared.limits.check_memory(operator, matches)
+                yield found_rows(name, rule, matches, schema)
+            shared.limits.check_memory(operator)
         except Exception as error:
             yield problem_row(name, problem_of(error), schema)
 

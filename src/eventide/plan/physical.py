@@ -93,6 +93,7 @@ class Physical:
     align_to_first: bool = False  # sliding windows begin at the first event
     allowed_lateness_us: int = 0
     takes_codes: bool = False  # strings may come to the operator as dictionaries
+    max_rows: int | None = None  # of one partition, where the operator does not count its matches itself
     windows_close: bool = False  # the operator forgets an event when the windows that hold it have ended
     passes_over: bool = False  # it leaves out events that no step wants, at less cost than a filter
     output_schema: pa.Schema | None = field(default=None, compare=False)  # of the operator's rows

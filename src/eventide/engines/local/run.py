@@ -31,6 +31,7 @@ from eventide.engines.local.sources import Source, reason
 from eventide.engines.overlaps import local_parts, run_parts
 from eventide.engines.parquet import is_in_time_order, read_piece
 from eventide.engines.raw_columns import coded_for, raw_columns
+from eventide.engines.row_limit import limited
 from eventide.errors import EventideError, InputError, OutputError
 from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
 from eventide.operators.factory import make_operator
@@ -105,16 +106,22 @@ def run_batches(
     physical = _until_latest(physical, source)
     files = source.files_for(physical.reads)
     if files and physical.windows_close and is_in_time_order(files, physical.intake.ts_column):
-        yield from _run_in_time_order(physical, source, seen, coded_for(physical, files))
-        return
+        found = _run_in_time_order(physical, source, seen, coded_for(physical, files))
+    else:
+        found = _run_blocks(physical, _blocks(physical, source, seen, limit), seen)
+    for matches in limited(found, physical):
+        seen.matches += matches.num_rows
+        yield project_rows(source, physical, add_computed(matches, physical.computed))
+
+
+def _run_blocks(physical: Physical, blocks: Iterator[pa.Table], seen: Run) -> Results:
     n_threads = os.cpu_count() or 1
-    for block in _blocks(physical, source, seen, limit):
+    for block in blocks:
         parts = local_parts(physical.spec, block, n_threads)
-        is_cut = len(parts) > 1
-        found = run_parts(physical.spec, block, parts) if is_cut else _run_whole(physical, block, seen, n_threads)
-        for matches in found:
-            seen.matches += matches.num_rows
-            yield project_rows(source, physical, add_computed(matches, physical.computed))
+        if len(parts) > 1:
+            yield from run_parts(physical.spec, block, parts)
+        else:
+            yield from _run_whole(physical, block, seen, n_threads)
 
 
 def _until_latest(physical: Physical, source: Source) -> Physical:
@@ -155,23 +162,17 @@ def list_situations(physical: Physical, source: Source) -> pa.Table:
     return pa.schema([*fields, *((names[name], kind) for name, kind in listed)]).empty_table()
 
 
-def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: list[str]) -> Iterator[pa.RecordBatch]:
+def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: list[str]) -> Results:
     """A piece of the files after the other: what is held follows the windows that are open, not the events."""
     operator = seen.watch(make_operator(physical.spec, os.cpu_count() or 1, add_computed))
-
-    def results(found: Results) -> Iterator[pa.RecordBatch]:
-        for matches in found:
-            seen.matches += matches.num_rows
-            yield project_rows(source, physical, add_computed(matches, physical.computed))
-
     for raw in read_ahead(_read_files(physical, source, coded, ROWS_PER_READ)):
         block = _take_in(raw, physical, seen)
         if block.num_rows:
             # Events with the newest time may go on in the next piece.
-            yield from results(operator.process(block, pc.max(block.column(TS)).as_py() - 1))
+            yield from operator.process(block, pc.max(block.column(TS)).as_py() - 1)
     warn_of_absent(physical, source, seen.bits)
     warn_of_unit(physical.intake, seen.times)
-    yield from results(operator.finish())
+    yield from operator.finish()
     seen.count(operator)
 
 

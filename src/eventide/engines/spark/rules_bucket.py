@@ -21,6 +21,7 @@ from pyspark.sql.streaming import StatefulProcessor
 
 from eventide.engines.computed import add_computed
 from eventide.engines.intake import microseconds
+from eventide.engines.row_limit import limited
 from eventide.engines.rule_files import Written
 from eventide.engines.rule_rows import found_rows, found_schema, problem_of, problem_row
 from eventide.engines.rules import Rule, Shared, plan_rule
@@ -298,7 +299,7 @@ class RuleBucket:
             if head:
                 operator.restore(Snapshot(head, self._held(name, entry), self._place(name)))
             late_before = operator.late_events()
-            for rows in run.matches(operator, block, watermark_us, next_us):
+            for rows in limited(run.matches(operator, block, watermark_us, next_us), rule.physical):
                 self._shared.limits.check_memory(operator, rows)
                 self._found.append(found_rows(name, rule, rows, self._schema))
                 yield from self._frames()

@@ -214,3 +214,13 @@ def test_random_patterns_come_as_far_as_the_oracle_says(case: Case) -> None:
         mine = [event for event in case.events if event["key"] == row["key"]]
         missing = missing_events(case.steps, mine, end_time)
         assert (row["matched"], row["missing"]) == (missing is None, missing or 0)
+
+
+def test_a_condition_may_name_a_step_that_was_left_out() -> None:
+    events = [{"ts": ts, "kind": "A", "x": 5 - ts} for ts in range(4)]
+    steps = ev.Pattern.begin("s0", "kind = 'Z'").optional().next("s1", "kind = 'A' AND x > s0.x")
+    found = steps.diagnose(events, ts="ts", ts_unit="s")
+    assert "found    nothing" in str(found)
+    assert "failed   s1 at 0: x > s0.x" in str(found) and "s0.x = NULL" in str(found)
+    longer = ev.Pattern.begin("a", "kind = 'A'").followed_by("s0", "kind = 'Z'").optional().next("s1", "x > s0.x")
+    assert "failed   s1 at 1: x > s0.x" in str(longer.diagnose(events, ts="ts", ts_unit="s"))

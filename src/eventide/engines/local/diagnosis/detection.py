@@ -227,15 +227,26 @@ class _PatternDiagnosis:
         if needed is None:
             yield from ((code, Failure(reached.steps[-1].shown, "strategy")) for code in codes)
         elif needed.step.link.is_negative:
-            yield from self._present(reached, needed.step, codes)
+            yield from self._present(self._with_absent(needed.step, reached.steps), needed.step, codes)
         else:
-            yield from self._narrowed(needed, reached.steps, codes)
+            yield from self._narrowed(needed, self._with_absent(needed.step, reached.steps), codes)
 
-    def _present(self, reached: Beginning, step: Step, codes: list[int]) -> Iterator[tuple[int, Failure]]:
+    def _with_absent(self, step: Step, before: tuple[Step, ...]) -> tuple[Step, ...]:
+        """The steps before, and first those that the condition names and the partial match has left out."""
+        known = {*_taking(before), step.name}
+        named = [name for name in _taking(self._tree.steps) if name not in known and name in (step.condition or "")]
+        if not named:
+            return before
+        links = [Link.BEGIN, *[Link.FOLLOWED_BY_ANY] * (len(named) - 1)]
+        absent = [Step(link, name, "false", optional=True) for link, name in zip(links, named, strict=True)]
+        first = [replace(each, link=Link.FOLLOWED_BY_ANY) for each in before[:1]]
+        return (*absent, *first, *before[1:])
+
+    def _present(self, before: tuple[Step, ...], step: Step, codes: list[int]) -> Iterator[tuple[int, Failure]]:
         """What must not occur behind the last step, and does; or may still do when the events end."""
-        asked = self._conjuncts(step, reached.steps)
+        asked = self._conjuncts(step, before)
         link = Link.NEXT if step.link is Link.NOT_NEXT else Link.FOLLOWED_BY_ANY
-        steps = (*reached.steps, Step(link, step.name, step.condition))
+        steps = (*before, Step(link, step.name, step.condition))
         reads = tuple(dict.fromkeys(read for each in asked for read in each.reads))
         found = self._run(replace(self._tree, steps=steps), codes, reads)
         text = f"{step.link.value}({', '.join(repr(part) for part in (step.name, step.condition) if part)})"

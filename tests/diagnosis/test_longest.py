@@ -58,3 +58,9 @@ def test_a_partition_is_matched_exactly_when_the_query_has_a_row(case: PatternCa
     matched = {row["g"] for row in query.run(case.table()).to_pylist()}
     assert {row["g"] for row in rows if row["matched"]} == matched
     assert {row["g"] for row in rows} == {event["g"] for event in case.events}
+
+
+def test_an_aggregate_of_a_symbol_that_the_branch_lacks_is_what_failed() -> None:
+    events = [{"ts": ts, "kind": "C", "x": 1} for ts in range(3)]
+    query = ev.query("PATTERN SEQ(OR(A s1, C s2), C s3) WHERE sum(s1.x) >= 2", ts_unit="s", type="kind")
+    assert "no match" in str(query.diagnose(events))

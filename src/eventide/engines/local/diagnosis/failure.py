@@ -266,7 +266,7 @@ class Investigator:
         """What relates the event to those before it; under next, whether an earlier event was taken."""
         candidates = rows[:_MAX_TESTS].tolist()
         for condition in self._conditions(symbol, edge, partial):
-            candidates = candidates[: max(1, _MAX_TESTS // condition.n_tests)]
+            candidates = candidates[: max(1, _MAX_TESTS // max(1, condition.n_tests))]
             left = [row for row in candidates if condition.broken_by(row) is None]
             if not left:
                 row = candidates[0]

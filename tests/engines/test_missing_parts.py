@@ -55,6 +55,7 @@ if missing:
     calls += [
         raised(lambda: query.run("e.parquet", engine="spark")),
         raised(lambda: query.run("e.parquet", engine="spark", spark=object())),
+        raised(lambda: ev.sql("SELECT 1", spark=type("Session", (), {"sql": None})())),
         raised(lambda: rows("e.parquet", engine="spark", spark=object())),
         raised(lambda: ev.intervals.threshold("e.parquet", "x > 1", ts_unit="s", engine="spark", spark=object())),
         raised(lambda: ev.allen("e.parquet", "e.parquet", "before", engine="spark", spark=object())),
@@ -87,7 +88,7 @@ def calls(folder: Path, *missing: str, **environment: str) -> list[tuple[int, st
 @pytest.mark.parametrize(("module", "name"), [("pyspark", "PySpark"), ("pandas", "pandas")])
 def test_without_pyspark_every_way_to_spark_names_the_install_line(tmp_path: Path, module: str, name: str) -> None:
     found = calls(tmp_path, module)
-    assert len(found) == 10
+    assert len(found) == 11
     message = f"Error: {name} is not installed, and queries on Spark need it\nHint: pip install 'eventide[spark]'"
     for code, said in found:
         assert code == 2

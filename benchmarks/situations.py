@@ -285,7 +285,7 @@ def _adaption(path: Path, context: Context) -> Run:
     import eventide as ev
     from eventide.engines.intake import take_in
     from eventide.engines.raw_columns import raw_columns
-    from eventide.operators.factory import make_operator
+    from eventide.families.registry import make_operator
     from eventide.operators.situations.operator import SituationOperator
 
     table = pq.read_table(path)

@@ -12,8 +12,8 @@ from eventide.engines.computed import add_computed
 from eventide.engines.intake import take_in
 from eventide.engines.local import run as local
 from eventide.engines.local.sources import open_source
+from eventide.families.registry import make_operator
 from eventide.operators.block import MIN_US
-from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator
 from eventide.plan.physical import Physical
 

@@ -124,7 +124,7 @@ class Query:
         choose = partial(describe_files, files) if engine == "spark" else None
         with within_the_stack(self.text):
             if isinstance(self.tree, SituationQuery):
-                observed = getattr(self.last_run, "program", None)
+                observed = getattr(self.last_run, "learned", None)
                 return explain_situations(
                     self.tree, options, schema, engine=engine, n_rows=n_rows, observed=observed, choose=choose
                 )

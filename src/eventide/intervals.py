@@ -281,14 +281,13 @@ def _run(
     if engine == "local":
         hint = "leave out engine, or pass df.toArrow()"
         raise InputError("engine='local' does not read Spark DataFrames", hint=hint)
-    from eventide.engines.spark.intervals import derive_stream
     from eventide.engines.spark.run import read_frame, run_frame, run_path
     from eventide.engines.spark.types import input_schema
 
     if not is_local(events):
         if explain:
             return explain_intervals(plan(input_schema(events)), STREAM if is_stream else SPARK)
-        return derive_stream(events, plan) if is_stream else run_frame(events, plan).rows
+        return run_frame(events, plan).rows
     if not isinstance(events, str | os.PathLike):
         raise InputError(f"engine='spark' takes DataFrames or a path, not {type(events).__name__}")
     if spark is None:

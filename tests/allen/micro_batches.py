@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from eventide.engines.intake import take_in
 from eventide.engines.local.sources import attach
+from eventide.families.registry import make_operator
 from eventide.operators.block import MAX_US, MIN_US
-from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator, Snapshot
 from eventide.plan.allen.following import behind
 from eventide.plan.allen.lower import AllenOptions, AllenPlan, in_slices, prepare_allen

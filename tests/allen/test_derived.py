@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import eventide as ev
+from eventide.families.intervals.family import lag_us
 from eventide.operators.allen.spec import LEFT, RIGHT
-from eventide.plan.allen.following import behind, lag_of
+from eventide.plan.allen.following import behind
 from eventide.plan.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.plan.options import Options
 from tests.allen.cases import Case, cases, found
@@ -76,7 +77,7 @@ def test_a_gap_and_a_fixed_length_bound_how_late_an_interval_comes() -> None:
 
     def lag(form: Runs | Spans) -> int | None:
         spec: Any = prepare_intervals(Deriving(form), schema, Options.of()).spec
-        return lag_of(spec)
+        return lag_us(spec)
 
     assert lag(Runs("x > 1", gap_us=5)) == 5
     assert lag(Runs("x > 1")) is None and lag(Runs("x > 1", 1, 3)) is None

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from eventide.engines.intake import take_in
+from eventide.families.registry import make_operator
 from eventide.operators.block import MIN_US, Layout
-from eventide.operators.factory import make_operator
 from eventide.operators.sequence import Returned, SequenceSpec
 from eventide.operators.times import TimeType
 from eventide.plan.physical import Intake, Physical, SqlColumn

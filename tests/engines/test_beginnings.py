@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import eventide as ev
 from eventide.engines import overlaps
 from eventide.engines.local import run as local
+from eventide.families.time_slices import Part, make_parts, overlap_us
 from eventide.lang.rows import parse_clause
 from eventide.operators.block import within
-from eventide.operators.time_slices import Part, make_parts, overlap_us
 from eventide.plan.options import Options
 from eventide.recognition import Recognizer
 from tests.detection import cases as detection

@@ -19,8 +19,8 @@ import eventide as ev
 from eventide.engines import overlaps
 from eventide.engines.distribution import KEYS, OVERLAPS, choose_for_files
 from eventide.engines.local import run as local
+from eventide.families.time_slices import Part, make_parts, overlap_us
 from eventide.operators.block import within
-from eventide.operators.time_slices import Part, make_parts, overlap_us
 from tests.engines.cases import EPOCH_US, SECOND, Case, cases
 from tests.engines.pattern_cases import PatternCase, pattern_cases
 from tests.engines.test_pattern_rows import PLAIN, QUICK, WITHOUT_JIT, check, run

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from eventide.engines.computed import add_computed
-from eventide.operators.factory import make_operator
+from eventide.families.registry import make_operator
 from eventide.operators.protocol import Snapshot
 from eventide.operators.sealed import SNAPSHOT_VERSION
 from tests.fuzz.mutations import damage

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 import eventide as ev
-from eventide.operators.factory import make_operator
+from eventide.families.registry import make_operator
 from eventide.plan.detection.lower import DetectionOptions, prepare_detection
 from eventide.plan.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.plan.late import late_events

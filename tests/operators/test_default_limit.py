@@ -122,7 +122,7 @@ def test_rows_are_counted_by_their_partition() -> None:
 def test_slices_of_time_go_on_under_the_default_limit() -> None:
     import pyarrow as pa
 
-    from eventide.operators.time_slices import overlap_us
+    from eventide.families.time_slices import overlap_us
 
     schema = pa.schema([("ts", pa.int64()), ("kind", pa.string())])
     for most, is_cut in ((None, True), ("unlimited", True), (5, False)):

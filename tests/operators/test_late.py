@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from eventide.families.registry import make_operator
 from eventide.operators.block import Layout
-from eventide.operators.factory import make_operator
 from eventide.operators.late import LateSpec
 
 SPEC = LateSpec("late", Layout(n_partition=0, n_values=0, n_returned=1))

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.engines.distribution import choose_for_files
+from eventide.families.registry import family_of, make_operator
 from eventide.operators.block import MIN_US
-from eventide.operators.factory import make_combiner, make_operator
 from eventide.operators.situations.spec import SituationSpec
 from eventide.operators.situations.stretches import count_stretches, stretches
 from tests.micro_batches import Stream
@@ -44,7 +44,7 @@ def test_slices_put_together_have_the_matches_of_the_oracle(
     first_us = pc.min(block.column("ts")).as_py()
     instants = sorted(first_us + border * SECOND_US for border in borders)
     common = [(first_us + start * SECOND_US, first_us + (start + length) * SECOND_US) for start, length in shared]
-    combiner, operator = make_combiner(physical.spec), make_operator(physical.spec)
+    combiner, operator = family_of(physical.spec).combiner(physical.spec), make_operator(physical.spec)
     assert combiner is not None
     for part in _cut(block, instants, common):
         for made in combiner.combine(part, common):
@@ -76,7 +76,7 @@ def test_stretches_matched_apart_have_the_matches_of_the_oracle_in_order_of_time
     if not block.num_rows:
         return
     first_us = pc.min(block.column("ts")).as_py()
-    combiner = make_combiner(spec)
+    combiner = family_of(spec).combiner(spec)
     assert combiner is not None
     instants = sorted(first_us + border * SECOND_US for border in borders)
     made = [each for part in _cut(block, instants, []) for each in combiner.combine(part)]
@@ -109,7 +109,8 @@ def test_what_a_slice_leaves_out_is_no_gap() -> None:
     text = "DEFINE A AS a MAX GAP 2 seconds, B AS b PATTERN A meets B"
     events = table(lanes(a=".########.", b=".........#"))
     physical = ev.query(text, ts_unit="s").plan(events.schema)
-    stream, combiner, operator = Stream(physical), make_combiner(physical.spec), make_operator(physical.spec)
+    stream, operator = Stream(physical), make_operator(physical.spec)
+    combiner = family_of(physical.spec).combiner(physical.spec)
     assert combiner is not None
     for made in combiner.combine(stream._block(events)):
         assert not list(operator.process(made, MIN_US))
@@ -122,7 +123,7 @@ def test_what_is_left_is_little() -> None:
     )
     text = "DEFINE A AS a FOR AT LEAST 9 seconds, B AS b PATTERN A overlaps B WITHIN 1 hour RETURN start(A) AS a"
     physical = ev.query(text, ts_unit="s").plan(events.schema)
-    combiner = make_combiner(physical.spec)
+    combiner = family_of(physical.spec).combiner(physical.spec)
     assert combiner is not None
     (left,) = combiner.combine(Stream(physical)._block(events))
     # The first, begin of A and when it has lasted, begin of B, end of A, the last.

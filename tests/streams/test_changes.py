@@ -10,8 +10,8 @@ import pytest
 
 import eventide as ev
 from eventide.errors import InputError
+from eventide.families.registry import make_operator
 from eventide.operators.changes import changes
-from eventide.operators.factory import make_operator
 from eventide.plan.allen.lower import AllenOptions, prepare_allen
 from eventide.plan.allen.relations import parse_relations
 from eventide.plan.detection.lower import DetectionOptions, prepare_detection

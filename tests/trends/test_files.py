@@ -14,7 +14,7 @@ import pytest
 import eventide as ev
 from eventide.engines.local import run as local_run
 from eventide.engines.parquet import is_in_time_order
-from eventide.operators.factory import make_operator
+from eventide.families.registry import make_operator
 
 QUERY = "PATTERN (SEQ(A+, B))+ GROUP BY g WITHIN 20 seconds SLIDE {} RETURN g, COUNT(*), COUNT(A)"
 

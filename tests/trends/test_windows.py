@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
+from eventide.families.registry import make_operator
 from eventide.operators.block import MAX_US
-from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator
 from eventide.operators.trends.panes import count_by_panes
 from tests.engines.test_same_rows import collect, write_batch

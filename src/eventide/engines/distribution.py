@@ -20,12 +20,10 @@ from eventide.engines.overlaps import most_slices
 from eventide.engines.parquet import Piece, group_times, to_microseconds
 from eventide.engines.raw_columns import Place, raw_columns
 from eventide.errors import InputError
+from eventide.families.registry import family_of
+from eventide.families.time_slices import Part, make_parts, overlap_us
 from eventide.operators.block import TS, concatenate, within
-from eventide.operators.factory import make_combiner, needs_events
 from eventide.operators.partitions import encode_partitions
-from eventide.operators.situations.spec import SituationSpec
-from eventide.operators.situations.stretches import count_stretches
-from eventide.operators.time_slices import Part, make_parts, overlap_us
 from eventide.plan.physical import Physical
 
 # An exchange takes half a second, whatever it moves; a core takes less for this many events.
@@ -50,7 +48,7 @@ class Choice:
     shares: tuple[tuple[Piece, ...], ...] = ()
     shared: tuple[tuple[Range, ...], ...] = ()  # by share the times that others have events of, too
     bounds: tuple[int, ...] = ()  # the first instants of the ranges but the first
-    stretches: tuple[int, ...] = ()  # of situations, the first instants of what tasks match apart, but the first
+    stretches: tuple[int, ...] = ()  # the first instants of what tasks match apart, but the first
     then: str = ""  # what is done with what the slices make, where it is not multiplied
     parts: tuple[Part, ...] = ()  # the slices that overlap
 
@@ -78,7 +76,8 @@ class RowGroup:
 
 def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int) -> Choice:
     """The distribution of a query over Parquet files."""
-    why_not, shared_us = needs_events(physical.spec), overlap_us(physical.spec)
+    family = family_of(physical.spec)
+    why_not, shared_us = family.needs_events(physical.spec), overlap_us(physical.spec)
     if why_not is not None and shared_us is None:
         return Choice(KEYS, why_not)
     groups = _row_groups(files, physical)
@@ -95,8 +94,8 @@ def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int) -
     lies_in_order = len(shares) > 1 and _shared_share(in_order, shares, shared) <= MOST_SHARED
     why, keys = "all events belong together", physical.intake.layout.distribution
     frequent = 0.0
-    if keys or isinstance(physical.spec, SituationSpec):
-        sample, combiner = _sample(groups, physical), make_combiner(physical.spec)
+    if keys or family.has_stretches:
+        sample, combiner = _sample(groups, physical), family.combiner(physical.spec)
         assert combiner is not None
         frequent = combiner.frequent_share(sample)
     is_hot = True
@@ -121,18 +120,18 @@ def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int) -
 def _stretches(
     groups: Sequence[RowGroup], physical: Physical, n_left: int, n_slices: int
 ) -> tuple[tuple[int, ...], str]:
-    """Where the time of situations is cut for matching, of which slices leave so many events; and in words."""
-    spec = physical.spec
-    if not isinstance(spec, SituationSpec):
+    """Where time is cut for matching, of which slices leave so many events; and in words."""
+    family = family_of(physical.spec)
+    if not family.has_stretches:
         return (), ""
     length_us = max(group.last_us for group in groups) - min(group.first_us for group in groups)
-    n_stretches = count_stretches(spec, n_left, n_slices, length_us)
+    n_stretches = family.count_stretches(physical.spec, n_left, n_slices, length_us)
     cuts = _bounds(groups, n_stretches) if n_stretches > 1 else ()
     return cuts, matched_in_words(cuts, physical.intake.layout.distribution)
 
 
 def matched_in_words(stretches: Sequence[int], keys: Sequence[str]) -> str:
-    """What `explain` says of how situations are matched that slices have derived."""
+    """What `explain` says of how that is matched which slices have left."""
     if stretches:
         return f"matched in {len(stretches) + 1} stretches of time, a task each"
     return "matched by key in parallel tasks" if keys else "put together and matched by one task"

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.engines.computed import add_computed
+from eventide.families.registry import make_operator
+from eventide.families.time_slices import Part, make_parts, overlap_us, run_part
 from eventide.operators.block import TS, numpy_int64, within
-from eventide.operators.factory import Spec, make_operator
-from eventide.operators.protocol import Results
-from eventide.operators.time_slices import Part, make_parts, overlap_us, run_part
+from eventide.operators.protocol import Results, Spec
 
 FEW_EVENTS = 200_000  # below, one thread is done before others have begun
 MOST_OVERLAP = 0.5  # of the events, that two slices have

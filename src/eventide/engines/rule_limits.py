@@ -10,11 +10,8 @@ import pyarrow as pa
 from eventide.engines.local.memory import size_text
 from eventide.engines.local.run import size_bytes
 from eventide.errors import EventideError, InputError
-from eventide.operators.limit import tighter
-from eventide.operators.patterns.spec import PatternSpec
+from eventide.families.registry import family_of
 from eventide.operators.protocol import Operator
-from eventide.operators.sequence import SequenceSpec
-from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 
@@ -42,12 +39,10 @@ class Limits:
 
     def applied(self, physical: Physical) -> Physical:
         """The plan of a rule under the limit of matches, or under its own where that is lower."""
-        spec = physical.spec
-        if self.max_matches is None or isinstance(spec, TrendSpec):
-            return physical  # aggregates have a row for each window, however many matches they are about
-        if isinstance(spec, SequenceSpec | PatternSpec):
-            return replace(physical, spec=replace(spec, max_matches=tighter(spec.max_matches, self.max_matches)))
-        return replace(physical, max_rows=self.max_matches)
+        if self.max_matches is None:
+            return physical
+        spec = family_of(physical.spec).with_limit(physical.spec, self.max_matches)
+        return replace(physical, max_rows=self.max_matches) if spec is None else replace(physical, spec=spec)
 
     def check_memory(self, operator: Operator, rows: pa.RecordBatch | None = None) -> None:
         """An error where a rule holds too much."""

@@ -23,15 +23,13 @@ from eventide.engines.rule_files import Written
 from eventide.engines.rule_limits import NO_LIMITS, Limits
 from eventide.engines.statements import parse_sql, without_subqueries
 from eventide.errors import EventideError, InputError, QueryError, UnsupportedError
+from eventide.families.registry import family_of
 from eventide.lang import SituationQuery, parse
 from eventide.lang.deadline import planning_within
 from eventide.lang.rows import parse_statement
 from eventide.lang.rows.tree import RowQuery
 from eventide.lang.tokens import tokenize
 from eventide.lang.tree import Span
-from eventide.operators.factory import warm_operator
-from eventide.operators.situations.spec import SituationSpec
-from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.prepare import prepare
@@ -133,7 +131,7 @@ def _plan(text: str, options: str | None, shared: Shared) -> Rule:
     physical = shared.limits.applied(physical)
     if shared.limits.planning_seconds is not None:
         # Compiling is part of the limit, and only what has been compiled can be measured.
-        warm_operator(physical.spec)
+        family_of(physical.spec).warm(physical.spec)
     return Rule(physical, source, columns, has_id, has_time)
 
 
@@ -255,7 +253,7 @@ def _check(physical: Physical, shared: Shared) -> None:
     kept = {names.get(column) for column in physical.intake.layout.distribution}
     missing = [name for name in shared.partition_by if name not in kept]
     if missing:
-        is_total = isinstance(physical.spec, TrendSpec | SituationSpec) and missing[0] in names.values()
+        is_total = family_of(physical.spec).is_grouped and missing[0] in names.values()
         hint = "return the partition columns too" if is_total else f"add PARTITION BY {', '.join(shared.partition_by)}"
         raise InputError(
             f"the rule needs events with different '{missing[0]}' together, and the rule set keeps them apart",

@@ -19,8 +19,8 @@ from eventide.engines.rule_files import Rules
 from eventide.engines.rule_rows import found_rows, found_schema, problem_of, problem_row, to_found
 from eventide.engines.rules import Rule, Shared, plan_rule
 from eventide.errors import InputError
+from eventide.families.registry import make_operator
 from eventide.operators.block import MIN_US
-from eventide.operators.factory import make_operator
 from eventide.plan.ending import with_end
 
 

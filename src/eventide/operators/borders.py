@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 
 from eventide.kernels.arrays import IntArray
 from eventide.operators.block import MAX_US, MIN_US, within
+from eventide.operators.protocol import Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,14 @@ class Beginnings:
         """The first row at which one may begin, and the first at which none may; `ts_us` is in row order."""
         first = 0 if self.first is None else self.first.place.row(ts_us)
         return first, ts_us.size if self.stop is None else self.stop.place.row(ts_us)
+
+
+@runtime_checkable
+class RunsBeginnings(Protocol):
+    """An operator that returns the matches which begin between two borders."""
+
+    def run_beginnings(self, block: pa.Table, part: Beginnings) -> Results:
+        """Those matches, of a block that holds what they may look at."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from eventide.operators.protocol import Results
 class LateSpec:
     """Late events of blocks of a layout, with the columns that are returned."""
 
+    family: ClassVar[str] = "late"
     query: str
     layout: Layout
     facts: tuple[tuple[str, str], ...] = ()  # nothing is kept that depends on any

@@ -11,10 +11,7 @@ import pyarrow.compute as pc
 
 from eventide.operators.block import MAX_US, MIN_US, TS, within
 from eventide.operators.holding import WatermarkOperator
-from eventide.operators.limit import is_exact
-from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.protocol import Operator, Results
-from eventide.operators.sequence import SequenceSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +47,6 @@ def slices(bounds: Sequence[int], back_us: int) -> list[Slice]:
     """
     edges = (MIN_US, *bounds, MAX_US)
     return [Slice(first, stop, back_us) for first, stop in pairwise(edges)]
-
-
-def look_back_us(spec: object) -> int | None:
-    """How long before a slice the events lie that its matches may need; None where all matches depend on each other.
-
-    A limit on matches that is asked for counts those of all slices together; the default one counts slice by slice.
-    """
-    if not isinstance(spec, SequenceSpec | PatternSpec) or spec.window_us is None or is_exact(spec.max_matches):
-        return None
-    return spec.kept_us if isinstance(spec, PatternSpec) else spec.window_us
 
 
 def run_slice(operator: Operator, block: pa.Table, part: Slice) -> Results:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from dataclasses import Field, dataclass, field
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import pyarrow as pa
+
+from eventide.operators.block import Layout
 
 Results: TypeAlias = Iterator[pa.RecordBatch]
 
@@ -23,6 +25,27 @@ class Snapshot:
     head: bytes
     segments: Mapping[int, bytes] = field(default_factory=dict)
     place: str = ""
+
+
+class Spec(Protocol):
+    """What a worker needs to run one query: small, frozen and picklable. Each family adds what its operator reads."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    family: ClassVar[str]  # the name of the family that knows what to do with it
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def query(self) -> str:
+        """The canonical text: part of the snapshot and of match_id."""
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of the blocks."""
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What else saved state depends on: see `plan.facts`."""
 
 
 class Operator(Protocol):

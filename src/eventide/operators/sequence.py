@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +52,7 @@ class Returned:
 class SequenceSpec:
     """What a worker needs to run one SEQ query; small and picklable."""
 
+    family: ClassVar[str] = "events"
     query: str  # canonical text: part of the snapshot and of match_id
     layout: Layout
     n_steps: int

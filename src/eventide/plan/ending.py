@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eventide.operators.detection.spec import DetectionSpec
-from eventide.operators.intervals.spec import IntervalSpec
-from eventide.operators.patterns.spec import PatternSpec
+from eventide.families.registry import family_of
 from eventide.plan.physical import Physical
 
 
@@ -21,5 +19,9 @@ def at_the_end(closes: bool) -> str:
 
 def with_end(physical: Physical, end_us: int) -> Physical:
     """The same plan, with time that has come so far when the input ends."""
-    assert isinstance(physical.spec, PatternSpec | DetectionSpec | IntervalSpec)
-    return replace(physical, spec=replace(physical.spec, end_us=end_us), needs_end=False)
+    return replace(physical, spec=family_of(physical.spec).with_end(physical.spec, end_us), needs_end=False)
+
+
+def with_origin(physical: Physical, origin_us: int) -> Physical:
+    """The same plan with its windows aligned to another instant."""
+    return replace(physical, spec=family_of(physical.spec).with_origin(physical.spec, origin_us))

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 from sqlglot import exp
 
+from eventide.families.time_slices import overlap_us
 from eventide.lang import write
 from eventide.lang.durations import write_length
 from eventide.lang.tree import EventQuery, Length, SituationQuery, Span, Strategy
@@ -16,7 +17,6 @@ from eventide.operators.limit import limit_text
 from eventide.operators.sequence import SequenceSpec
 from eventide.operators.situations.program import Program
 from eventide.operators.situations.spec import SituationSpec
-from eventide.operators.time_slices import overlap_us
 from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.assumed import assumed_schema
 from eventide.plan.bind import bind

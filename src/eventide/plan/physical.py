@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from eventide.operators.block import Layout
 from eventide.operators.computed import Computed
-from eventide.operators.factory import Spec
+from eventide.operators.protocol import Spec
 from eventide.operators.times import TimeType
 
 

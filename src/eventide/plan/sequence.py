@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import pyarrow as pa
@@ -10,9 +10,7 @@ from sqlglot import exp
 
 from eventide.lang.tree import Pattern, Seq, Step, Strategy
 from eventide.operators.block import SEQUENCE, TS
-from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.sequence import Returned, SequenceSpec
-from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.bound import Bound
 from eventide.plan.columns import MAX_STEPS, Columns, check_ties, mask_column, read_columns
 from eventide.plan.expressions.residue import compile_tests
@@ -174,12 +172,3 @@ def _results(
     schema = pa.schema([*fields, *added_fields(plan)])
     project = [project_item(item, tree, schema, plan, columns) for item, tree in trees]
     return tuple(returned), (*project, *added_columns(plan)), schema
-
-
-def with_origin(physical: Physical, origin_us: int) -> Physical:
-    """The same plan with its windows aligned to another instant."""
-    spec = physical.spec
-    assert isinstance(spec, SequenceSpec | PatternSpec | TrendSpec)
-    assert spec.slide is not None
-    slide = replace(spec.slide, origin_us=origin_us)
-    return replace(physical, spec=replace(spec, slide=slide))

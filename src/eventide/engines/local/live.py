@@ -26,12 +26,11 @@ from eventide.engines.local.sources import Source, open_source
 from eventide.engines.local.tuning import Decision, Tuner, assign, is_off_balance
 from eventide.engines.raw_columns import raw_columns
 from eventide.errors import InputError
+from eventide.families.registry import family_of, make_operator
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
 from eventide.operators.block import MIN_US, TS, cut
-from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator
-from eventide.operators.situations.operator import SituationOperator
 from eventide.operators.threads import share_among_threads
 from eventide.plan.physical import Physical
 
@@ -228,8 +227,8 @@ class Live:
         """One block by all workers; what it decides, in order of time."""
         tuner, operators = self._tuner, self._operators
         n_workers = tuner.workers
-        if len(operators) == 1 and isinstance(operators[0], SituationOperator):
-            operators[0].n_threads = n_workers
+        if len(operators) == 1:
+            family_of(physical.spec).set_threads(operators[0], n_workers)
         parts = dict(cut(block, physical.intake.layout, len(operators)))
         for bucket, part in parts.items():
             self._loads[bucket] += part.num_rows

@@ -33,16 +33,13 @@ from eventide.engines.parquet import is_in_time_order, read_piece
 from eventide.engines.raw_columns import coded_for, raw_columns
 from eventide.engines.row_limit import limited
 from eventide.errors import EventideError, InputError, OutputError
+from eventide.families.registry import family_of, make_operator
 from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
-from eventide.operators.factory import make_operator
-from eventide.operators.protocol import Operator, Results
+from eventide.operators.protocol import Operator, Results, Spec
 from eventide.operators.situations.listing import LISTED, situations_of
-from eventide.operators.situations.operator import SituationOperator
-from eventide.operators.situations.program import Program
 from eventide.operators.situations.spec import SituationSpec
-from eventide.plan.ending import with_end
+from eventide.plan.ending import with_end, with_origin
 from eventide.plan.physical import Physical, SqlColumn
-from eventide.plan.sequence import with_origin
 
 ROWS_PER_READ = 1 << 20
 _WIDTH_BYTES = 16  # of a value, on average: numbers have 8 or less, strings more
@@ -58,13 +55,13 @@ class Run:
     matches: int = 0
     spilled_bytes: int = 0
     overflows: int | None = None  # only aggregates over trends have some
-    program: Program | None = None  # of a situation query, with what it has learned
+    learned: object | None = None  # what the operator found out about its input
     bits: int = 0  # the steps that some event was wanted for
     times: Times = field(default_factory=Times)
 
     def metrics(self) -> dict[str, int]:
         """The counters by name."""
-        counters = [name for name in self.__slots__ if name not in ("program", "bits", "times")]
+        counters = [name for name in self.__slots__ if name not in ("learned", "bits", "times")]
         return {name: value for name in counters if (value := getattr(self, name)) is not None}
 
     def count(self, operator: Operator) -> None:
@@ -73,10 +70,9 @@ class Run:
         if n_overflows is not None:
             self.overflows = (self.overflows or 0) + n_overflows
 
-    def watch(self, operator: Operator) -> Operator:
+    def watch(self, spec: Spec, operator: Operator) -> Operator:
         """Keep what the operator learns."""
-        if isinstance(operator, SituationOperator):
-            self.program = operator.program
+        self.learned = family_of(spec).learned(operator)
         return operator
 
 
@@ -134,7 +130,7 @@ def _until_latest(physical: Physical, source: Source) -> Physical:
 
 
 def _run_whole(physical: Physical, block: pa.Table, seen: Run, n_threads: int) -> Results:
-    operator = seen.watch(make_operator(physical.spec, n_threads, add_computed))
+    operator = seen.watch(physical.spec, make_operator(physical.spec, n_threads, add_computed))
     for _ in operator.process(block, MIN_US):
         raise AssertionError("nothing is decided before the first event")
     yield from operator.finish()
@@ -164,7 +160,7 @@ def list_situations(physical: Physical, source: Source) -> pa.Table:
 
 def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: list[str]) -> Results:
     """A piece of the files after the other: what is held follows the windows that are open, not the events."""
-    operator = seen.watch(make_operator(physical.spec, os.cpu_count() or 1, add_computed))
+    operator = seen.watch(physical.spec, make_operator(physical.spec, os.cpu_count() or 1, add_computed))
     for raw in read_ahead(_read_files(physical, source, coded, ROWS_PER_READ)):
         block = _take_in(raw, physical, seen)
         if block.num_rows:

@@ -16,8 +16,8 @@ from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.engines.spark.workers import settled
+from eventide.families.registry import make_operator
 from eventide.operators.block import MIN_US, from_bytes
-from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Results
 from eventide.plan.physical import Physical
 

@@ -29,9 +29,9 @@ from eventide.engines.spark.exchange import (
 from eventide.engines.spark.parallelism import count_buckets
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.workers import settled
+from eventide.families.registry import make_operator
+from eventide.families.time_slices import Part, around, make_parts, overlap_us, run_part
 from eventide.operators.block import TS, concatenate, from_bytes, to_bytes, within
-from eventide.operators.factory import make_operator
-from eventide.operators.time_slices import Part, around, make_parts, overlap_us, run_part
 from eventide.plan.physical import Physical
 
 _ACCURACY = 1000  # of the quantiles that cut a DataFrame's events

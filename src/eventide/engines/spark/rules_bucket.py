@@ -32,9 +32,9 @@ from eventide.engines.spark.rules_failures import Tell
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.engines.spark.workers import settle
 from eventide.errors import EventideError, InputError, StateError
+from eventide.families.registry import make_operator
 from eventide.lang.deadline import PlanningTimeError
 from eventide.operators.block import MIN_US, concatenate, from_bytes
-from eventide.operators.factory import make_operator
 from eventide.operators.protocol import Operator, Snapshot
 from eventide.operators.sealed import damaged, digest, open_sealed, seal
 

@@ -31,8 +31,8 @@ from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.stream import counted, lateness_text, set_state_store, with_watermark
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.engines.spark.workers import settled
+from eventide.families.registry import family_of
 from eventide.operators.block import concatenate, cut_by, from_bytes, to_bytes
-from eventide.operators.factory import warm_operator
 
 # What cannot change under a checkpoint; the rules themselves can.
 FIXED = ("partition_by", "ts", "ts_unit", "sequence", "type")
@@ -149,7 +149,7 @@ def warm_rules(rules: Mapping[str, Rule], spark: SparkSession) -> None:
     """Compile once where the tasks share this machine's cache."""
     if is_local(spark):
         for rule in rules.values():
-            warm_operator(rule.physical.spec)
+            family_of(rule.physical.spec).warm(rule.physical.spec)
 
 
 def typed_frame(found: DataFrame, name: str, rule: Rule) -> DataFrame:

@@ -25,6 +25,7 @@ from eventide.engines.spark import batch, overlaps, stream
 from eventide.engines.spark.counters import INTAKE, unique
 from eventide.engines.spark.exchange import Reading, blocks_from_paths, share_out_row_groups
 from eventide.engines.spark.files import address, read_parquet_files, read_text_files, whole_names
+from eventide.engines.spark.following import with_lag
 from eventide.engines.spark.latest import until_latest_in_files, until_latest_row
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.ship import ensure_shipped
@@ -35,12 +36,13 @@ from eventide.engines.spark.types import arrow_schema, input_schema, spark_schem
 from eventide.engines.table_folders import TableFolder
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError, UnsupportedError
+from eventide.families.registry import family_of
 from eventide.operators.allen.spec import START
-from eventide.operators.factory import Spec, warm_operator
+from eventide.operators.protocol import Spec
 from eventide.operators.times import UNIT_US
+from eventide.plan.ending import with_origin
 from eventide.plan.late import late_events
 from eventide.plan.physical import Physical
-from eventide.plan.sequence import with_origin
 
 Plan = Callable[[pa.Schema], Physical]
 
@@ -147,7 +149,9 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
         frame, observation = _observed(frame, physical)
     n_buckets = _count_buckets(physical, frame.sparkSession)
     if frame.isStreaming:
-        return Run(stream.run(frame, physical, n_buckets=None if physical.intake.layout.distribution else 1), "stream")
+        rows = stream.run(frame, physical, n_buckets=None if physical.intake.layout.distribution else 1)
+        lag = family_of(physical.spec).lag(physical.spec)
+        return Run(rows if lag is None else with_lag(rows, *lag), "stream")
     choice = choose_for_frame(frame, physical, count_buckets(frame.sparkSession))
     by_time = overlaps.run_frame(frame, physical) if choice.way == OVERLAPS else None
     if by_time is not None:
@@ -184,7 +188,7 @@ def _warm(physical: Physical, spark: SparkSession) -> None:
 
 @lru_cache(maxsize=128)
 def _warm_once(spec: Spec) -> None:
-    warm_operator(spec)
+    family_of(spec).warm(spec)
 
 
 def _needs_catalyst(physical: Physical) -> str | None:

@@ -20,11 +20,9 @@ from eventide.engines.spark import batch
 from eventide.engines.spark.exchange import BLOCK_SCHEMA, PLAIN, Batches, Reading, block_row, reader, select_events
 from eventide.engines.spark.parallelism import count_buckets
 from eventide.engines.spark.workers import settled
+from eventide.families.registry import family_of
+from eventide.families.time_slices import overlap_us
 from eventide.operators.block import TS, concatenate, cut, from_bytes, numpy_int64, to_bytes
-from eventide.operators.factory import make_combiner, needs_events
-from eventide.operators.situations.spec import SituationSpec
-from eventide.operators.situations.stretches import count_stretches, stretches
-from eventide.operators.time_slices import overlap_us
 from eventide.plan.physical import Physical
 
 FEW_BYTES = 32 << 20  # of input: below, one task is done before others have begun
@@ -36,7 +34,7 @@ Combine = Callable[[Iterable[pa.Table], Sequence[Range] | None], Iterable[pa.Rec
 
 def choose_for_frame(frame: DataFrame, physical: Physical, n_buckets: int) -> Choice:
     """The distribution of a query over a batch DataFrame; where keys are many, a sample of its first rows decides."""
-    why_not, shared_us = needs_events(physical.spec), overlap_us(physical.spec)
+    why_not, shared_us = family_of(physical.spec).needs_events(physical.spec), overlap_us(physical.spec)
     if why_not is not None and shared_us is None:
         return Choice(KEYS, why_not)
     if n_buckets < 2:
@@ -47,7 +45,7 @@ def choose_for_frame(frame: DataFrame, physical: Physical, n_buckets: int) -> Ch
     keys = physical.intake.layout.distribution
     if not keys:
         way = RANGES if shared_us is None else OVERLAPS
-        return _cut_situations(frame, physical, Choice(way, "all events belong together; events are exchanged by time"))
+        return _with_bounds(frame, physical, Choice(way, "all events belong together; events are exchanged by time"))
     if why_not is not None:
         # A look at the keys would be a job, for patterns that most often have many.
         return Choice(KEYS, why_not)
@@ -55,13 +53,14 @@ def choose_for_frame(frame: DataFrame, physical: Physical, n_buckets: int) -> Ch
     why = hot(top_share(sample, keys), n_buckets) if sample.num_rows else None
     if why is None:
         return Choice(KEYS, "no key is hot in a sample of the first events")
-    return _cut_situations(frame, physical, Choice(RANGES, f"{why}; events are exchanged by time"))
+    return _with_bounds(frame, physical, Choice(RANGES, f"{why}; events are exchanged by time"))
 
 
-def _cut_situations(frame: DataFrame, physical: Physical, choice: Choice) -> Choice:
+def _with_bounds(frame: DataFrame, physical: Physical, choice: Choice) -> Choice:
     """The choice with the bounds of slices and of what is matched apart; reads the events' times, once."""
-    spec, combiner = physical.spec, make_combiner(physical.spec)
-    if not isinstance(spec, SituationSpec):
+    family = family_of(physical.spec)
+    combiner = family.combiner(physical.spec)
+    if not family.has_stretches:
         return choice
     assert combiner is not None
     n_slices, time = count_buckets(frame.sparkSession), sf.col(TS)
@@ -77,7 +76,7 @@ def _cut_situations(frame: DataFrame, physical: Physical, choice: Choice) -> Cho
     first_us, last_us, *cuts_us = microseconds(times, physical.intake).to_pylist()
     sample = take_in(events.limit(SAMPLE_ROWS).toArrow(), physical.intake)[0]
     n_left = int(n_events.as_py() * (1.0 - combiner.frequent_share(sample)))
-    n_stretches = count_stretches(spec, n_left, n_slices, last_us - first_us)
+    n_stretches = family.count_stretches(physical.spec, n_left, n_slices, last_us - first_us)
     kept = [cuts_us[i * n_slices // n_stretches - 1] for i in range(1, n_stretches)]
     bounds, stretched = (tuple(sorted({us for us in each if us > first_us})) for each in (cuts_us, kept))
     return replace(choice, bounds=bounds, stretches=stretched)
@@ -145,16 +144,17 @@ def _combine_exchanged(events: DataFrame, choice: Choice, combine: Combine) -> D
 def _combiner(physical: Physical, n_buckets: int, choice: Choice) -> Combine:
     """For a task: the block rows of all events of a slice, raw or, without a word on shared times, blocks already."""
     spec, intake = physical.spec, physical.intake
-    parts = stretches(choice.stretches)
+    family = family_of(spec)
+    parts = family.stretches(choice.stretches) if choice.stretches else ()
 
     def share_out(block: pa.Table) -> Iterable[tuple[int, pa.Table]]:
-        """To tasks by key; situations by the stretch of time that needs them, some to several."""
-        if not isinstance(spec, SituationSpec) or len(parts) == 1:
+        """To tasks by key; or by the stretch of time that needs the events, some to several."""
+        if not parts:
             return cut(block, intake.layout, n_buckets)
         return ((i, mine) for i, part in enumerate(parts) if (mine := part.cut(block, spec)).num_rows)
 
     def combine(tables: Iterable[pa.Table], shared: Sequence[Range] | None) -> Iterable[pa.RecordBatch]:
-        combiner = make_combiner(spec)
+        combiner = family.combiner(spec)
         assert combiner is not None
         blocks = list(tables) if shared is None else [take_in(table, intake)[0] for table in tables]
         if not blocks:
@@ -167,9 +167,10 @@ def _combiner(physical: Physical, n_buckets: int, choice: Choice) -> Combine:
 
 
 def match_slices(blocks: DataFrame, choice: Choice, physical: Physical, n_buckets: int) -> DataFrame:
-    """The result rows of what the slices have left: by key; or situations by stretch of time, in its order."""
-    spec, parts = physical.spec, stretches(choice.stretches)
-    if not isinstance(spec, SituationSpec) or len(parts) == 1:
+    """The result rows of what the slices have left: by key, or by stretch of time, in its order."""
+    spec = physical.spec
+    parts = family_of(spec).stretches(choice.stretches) if choice.stretches else ()
+    if not parts:
         return batch.run(blocks, physical, blocks.sparkSession, n_buckets)
     finish, schema = batch.finisher(physical)
 

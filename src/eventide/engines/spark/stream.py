@@ -21,10 +21,10 @@ from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, spark_schema
 from eventide.engines.spark.workers import settled
 from eventide.errors import InputError
+from eventide.families.registry import family_of
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
 from eventide.operators.block import TS
-from eventide.operators.late import LateSpec
 from eventide.operators.times import UNIT_US
 from eventide.plan.physical import Physical
 from eventide.plan.streams import for_stream
@@ -80,7 +80,7 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
             eventTimeColumnName=EVENT_TIME if has_event_time else "",
         )
     )
-    dropped = None if isinstance(physical.spec, LateSpec) else lateness_text(physical, delay_ms)
+    dropped = lateness_text(physical, delay_ms) if family_of(physical.spec).drops_late else None
     made = Made(physical.spec.query, physical.spec.facts, n_buckets, dropped)
     return project(counted(rows, made), physical)
 

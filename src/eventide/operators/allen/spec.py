@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from eventide.operators.block import Layout
 from eventide.operators.times import TimeType
@@ -23,6 +23,7 @@ LAST_END = "composite_end"  # where the event time is another
 class AllenSpec:
     """Pairs of a left and a right interval; small and picklable."""
 
+    family: ClassVar[str] = "allen"
     query: str  # canonical text: part of the snapshot
     layout: Layout
     relations: int  # bits of `kernels.relations`

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from eventide.operators.block import MAX_US, Layout
 from eventide.operators.detection.program import Program
@@ -23,6 +24,7 @@ MATCH_ID, MATCH_START, MATCH_END, TIMED_OUT, LAST_STEP = (
 class DetectionSpec:
     """One pattern over blocks of a layout; the result has the events of each step, or measures."""
 
+    family: ClassVar[str] = "builder"
     query: str
     layout: Layout
     program: Program

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -54,6 +55,7 @@ class IntervalSpec:
     counts and rows of extreme values they keep.
     """
 
+    family: ClassVar[str] = "intervals"
     query: str
     layout: Layout
     kind: str  # RUNS or SPANS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from eventide.operators.block import MAX_US, Layout
 from eventide.operators.encode import Encoding
@@ -34,6 +35,7 @@ class Returned:
 class PatternSpec:
     """One pattern query; small and picklable."""
 
+    family: ClassVar[str] = "events"
     query: str  # canonical text: part of the snapshot and of match_id
     layout: Layout
     program: PatternProgram

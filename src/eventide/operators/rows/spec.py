@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -83,6 +84,7 @@ class RowOrder:
 class RowsSpec:
     """One MATCH_RECOGNIZE over blocks of a layout."""
 
+    family: ClassVar[str] = "rows"
     query: str
     layout: Layout
     program: Program

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -45,6 +46,7 @@ class Related:
 class SituationSpec:
     """One situation query; bit k of an event's mask is the condition of symbol k."""
 
+    family: ClassVar[str] = "situations"
     query: str
     layout: Layout
     symbols: tuple[str, ...]

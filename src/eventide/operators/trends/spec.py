@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -55,6 +56,7 @@ class CountWindows:
 class TrendSpec:
     """One aggregation; small and picklable. The first `n_group` partition columns are the group of a result."""
 
+    family: ClassVar[str] = "trends"
     query: str
     layout: Layout
     program: PatternProgram

@@ -9,7 +9,6 @@ import pyarrow as pa
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
 from eventide.operators.allen.spec import COMPOSITE_END, LAST_END, AllenSpec
-from eventide.operators.intervals.spec import RUNS, IntervalSpec
 from eventide.plan.allen.lower import INTERVAL_END, AllenPlan
 from eventide.plan.physical import SqlColumn
 
@@ -32,10 +31,3 @@ def behind(plan: AllenPlan, following: int, lag_us: int) -> AllenPlan:
     added = pa.field(LAST_END, schema.field(COMPOSITE_END).type)
     changed = replace(physical, spec=spec, project=tuple(columns), output_schema=schema.append(added))
     return replace(plan, physical=changed)
-
-
-def lag_of(spec: IntervalSpec) -> int | None:
-    """How long after its end an interval is decided at the latest; None where only the next event decides it."""
-    if spec.kind != RUNS or spec.maximum == spec.minimum:
-        return 0
-    return spec.gap_us

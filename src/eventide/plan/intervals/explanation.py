@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eventide.families.registry import family_of
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
 from eventide.operators.allen.spec import AllenSpec
-from eventide.operators.factory import needs_events
 from eventide.operators.intervals.spec import RUNS, IntervalSpec
 from eventide.plan.ending import at_the_end
 from eventide.plan.physical import Physical
@@ -94,7 +94,7 @@ def _decided(spec: IntervalSpec) -> str:
 
 
 def _derived(spec: IntervalSpec, partition: Sequence[str], engine: str) -> str:
-    why_not = needs_events(spec)
+    why_not = family_of(spec).needs_events(spec)
     if partition:
         return f"{engine}: {'partitions on all cores' if engine == LOCAL else _by_hash(partition)}"
     if engine == STREAM:

@@ -26,14 +26,13 @@ from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
 from eventide.plan.diagnosis.checks import check_columns, symbol_checks, user_columns
 from eventide.plan.diagnosis.progress import measure_progress
-from eventide.plan.ending import with_end
+from eventide.plan.ending import with_end, with_origin
 from eventide.plan.options import Options
 from eventide.plan.patterns.lower import lower_pattern, split_conjuncts
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.prepare import lower, named_types
 from eventide.plan.references import is_orderable
 from eventide.plan.rules import rewrite
-from eventide.plan.sequence import with_origin
 
 
 def diagnose_events(

@@ -7,15 +7,10 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from eventide.operators.borders import Beginnings, Border, Reach, between, find_border
-from eventide.operators.detection import attempts as detection
-from eventide.operators.detection.operator import DetectionOperator
-from eventide.operators.detection.spec import DetectionSpec
-from eventide.operators.look_back import Slice, look_back_us, run_slice, slices
-from eventide.operators.protocol import Operator, Results
-from eventide.operators.rows import attempts as rows
-from eventide.operators.rows.operator import RowsOperator
-from eventide.operators.rows.spec import RowsSpec
+from eventide.families.registry import family_of
+from eventide.operators.borders import Beginnings, Border, Reach, RunsBeginnings, between, find_border
+from eventide.operators.look_back import Slice, run_slice, slices
+from eventide.operators.protocol import Operator, Results, Spec
 
 Part: TypeAlias = Slice | Beginnings
 Read: TypeAlias = Callable[[int, int], pa.Table]
@@ -23,18 +18,20 @@ Read: TypeAlias = Callable[[int, int], pa.Table]
 AROUND = 3  # windows before a bound, and behind it, that are looked at for a border
 
 
-def overlap_us(spec: object) -> int | None:
+def overlap_us(spec: Spec) -> int | None:
     """How much time slices have in common, or need at a border; None where there are none."""
-    reach = _reach(spec)
-    return look_back_us(spec) if reach is None else 2 * AROUND * reach.window_us
+    family = family_of(spec)
+    reach = family.reach(spec)
+    return family.look_back_us(spec) if reach is None else 2 * AROUND * reach.window_us
 
 
-def make_parts(spec: object, bounds: Sequence[int], read: Read) -> list[Part]:
+def make_parts(spec: Spec, bounds: Sequence[int], read: Read) -> list[Part]:
     """All time, cut at the bounds or close behind them; `read` returns the events from an instant up to another.
 
     Fewer slices where a bound has no border behind it.
     """
-    reach, back_us = _reach(spec), look_back_us(spec)
+    family = family_of(spec)
+    reach, back_us = family.reach(spec), family.look_back_us(spec)
     if reach is not None:
         found = (_border(spec, reach, bound, read) for bound in bounds)
         return list(between(list(dict.fromkeys(border for border in found if border is not None))))
@@ -42,9 +39,9 @@ def make_parts(spec: object, bounds: Sequence[int], read: Read) -> list[Part]:
     return list(slices(bounds, back_us))
 
 
-def around(spec: object, bound_us: int) -> tuple[int, int] | None:
+def around(spec: Spec, bound_us: int) -> tuple[int, int] | None:
     """From when up to when `make_parts` reads the events for a bound; None: it reads none."""
-    reach = _reach(spec)
+    reach = family_of(spec).reach(spec)
     return None if reach is None else _around(reach, bound_us)
 
 
@@ -53,28 +50,18 @@ def run_part(operator: Operator, block: pa.Table, part: Part) -> Results:
     if isinstance(part, Slice):
         yield from run_slice(operator, block, part)
     elif block.num_rows:
-        assert isinstance(operator, RowsOperator | DetectionOperator)
+        assert isinstance(operator, RunsBeginnings)
         yield from operator.run_beginnings(block, part)
-
-
-def _reach(spec: object) -> Reach | None:
-    if isinstance(spec, RowsSpec):
-        return rows.reach_of(spec)
-    return detection.reach_of(spec) if isinstance(spec, DetectionSpec) else None
 
 
 def _around(reach: Reach, bound_us: int) -> tuple[int, int]:
     return bound_us - AROUND * reach.window_us, bound_us + AROUND * reach.window_us
 
 
-def _border(spec: object, reach: Reach, bound_us: int, read: Read) -> Border | None:
+def _border(spec: Spec, reach: Reach, bound_us: int, read: Read) -> Border | None:
     from_us, until_us = _around(reach, bound_us)
     block = read(from_us, until_us)
     if not block.num_rows:
         return None
-    if isinstance(spec, RowsSpec):
-        found = rows.next_rows(spec, block, until_us)
-    else:
-        assert isinstance(spec, DetectionSpec)
-        found = detection.next_rows(spec, block)
+    found = family_of(spec).next_rows(spec, block, until_us)
     return None if found is None else find_border(found, bound_us, reach)

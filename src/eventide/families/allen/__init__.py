@@ -1,0 +1,1 @@
+"""Pairs of intervals that stand in a relation of Allen."""

@@ -1,0 +1,114 @@
+"""What the planner and the engines may ask of a kind of query: they hold a spec, and never look what kind it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol
+
+import pyarrow as pa
+
+from eventide.errors import UnsupportedError
+from eventide.operators.borders import NextRows, Reach
+from eventide.operators.computed import Compute, cannot_compute
+from eventide.operators.protocol import Combiner, Operator, Results, Spec
+
+
+class Stretch(Protocol):
+    """A stretch of time that is matched apart from others."""
+
+    def cut(self, block: pa.Table, spec: Any) -> pa.Table:
+        """The events that the stretch needs, of a block that holds more."""
+
+    def match(self, block: pa.Table, spec: Any) -> Results:
+        """The rows that are decided in the stretch, in order; `block` holds what `cut` has left."""
+
+
+class Family:
+    """One kind of query. What a family leaves out has the meaning that stands here.
+
+    `spec` is `Any` in every method: the registry gives a family no other specs than its own.
+    """
+
+    name: ClassVar[str]
+    has_stretches: ClassVar[bool] = False  # what slices leave may be matched in stretches of time: see `stretches`
+    is_grouped: ClassVar[bool] = False  # a result may stand for several partitions, where their columns are left out
+    drops_late: ClassVar[bool] = True  # events that come too late are left out, and their number told
+
+    # --- the operator
+
+    def operator(self, spec: Any, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
+        """A new operator without state; `compute` is the engine's way to compute columns."""
+        raise NotImplementedError
+
+    def warm(self, spec: Any) -> None:
+        """Compile what the operator needs, before work fans out to processes that share the cache."""
+
+    def learned(self, operator: Any) -> object | None:
+        """What an operator finds out about its input while it runs, for `explain`."""
+
+    def set_threads(self, operator: Any, n_threads: int) -> None:
+        """Tell an operator that works alone how many threads there are now."""
+
+    # --- variants of a spec
+
+    def with_end(self, spec: Any, end_us: int) -> Spec:
+        """The spec for input whose time has come so far when it ends."""
+        raise NotImplementedError
+
+    def with_origin(self, spec: Any, origin_us: int) -> Spec:
+        """The spec with its windows aligned to another instant."""
+        raise NotImplementedError
+
+    def with_limit(self, spec: Any, max_matches: int) -> Spec | None:
+        """The spec for at most so many matches in a partition; None where the operator does not count them."""
+
+    def on_stream(self, spec: Any) -> Spec:
+        """The spec as a stream runs it; what no stream could run is an error that says what is missing."""
+        kept: Spec = spec
+        return kept
+
+    def lag(self, spec: Any) -> tuple[str, int | None] | None:
+        """The result column with the time that rows of a stream are about, and how long after it they may come.
+
+        None where rows come when their time has come.
+        """
+
+    # --- slices of time
+
+    def needs_events(self, spec: Any) -> str | None:
+        """Why the operator needs the events themselves; None where it has a combiner."""
+        return "matches are made of the events themselves"
+
+    def combiner(self, spec: Any) -> Combiner | None:
+        """What puts smaller blocks in place of blocks of events; None where the operator needs the events."""
+
+    def look_back_us(self, spec: Any) -> int | None:
+        """How long before a slice the events lie that its matches may need; None where it cannot be cut so."""
+
+    def reach(self, spec: Any) -> Reach | None:
+        """What a match may look at, where slices are cut by where matches begin; None where they are not."""
+
+    def next_rows(self, spec: Any, block: pa.Table, until_us: int) -> NextRows | None:
+        """Where matching goes on after an attempt at each row before an instant; None where that costs too much."""
+        raise NotImplementedError
+
+    def count_stretches(self, spec: Any, n_events: int, n_slices: int, length_us: int) -> int:
+        """In how many stretches so many events are matched, which slices of so long a time have left."""
+        return 1
+
+    def stretches(self, bounds: Sequence[int]) -> Sequence[Stretch]:
+        """All time, cut at the bounds."""
+        raise NotImplementedError
+
+    def kept_of_hot_key(self, spec: Any) -> str:
+        """What `explain` says a stream keeps of a key with many events."""
+        return "it is not sliced, because matches are made of the events themselves"
+
+
+def refuse_unbounded(what: str, hint: str) -> UnsupportedError:
+    """The error about a stream whose query forgets nothing."""
+    message = f"a stream cannot run this query: without a WITHIN clause every {what} stays relevant for ever"
+    return UnsupportedError(message, hint=hint)
+
+
+WITHIN_OR_TTL = "add a WITHIN clause, such as WITHIN 1 hour, or give state_ttl='1 hour', which bounds every match so"

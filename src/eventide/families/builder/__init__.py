@@ -1,0 +1,1 @@
+"""Patterns that are built step by step: `ev.Pattern`."""

@@ -1,0 +1,1 @@
+"""Event patterns: SEQ, AND, OR, NOT and repetition, under three strategies."""

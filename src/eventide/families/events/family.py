@@ -1,0 +1,60 @@
+"""What the engines may ask of event patterns. A SEQ of single steps has a quick walk of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from eventide.families.base import WITHIN_OR_TTL, Family, refuse_unbounded
+from eventide.families.registry import register
+from eventide.operators.computed import Compute, cannot_compute
+from eventide.operators.limit import is_exact, tighter
+from eventide.operators.patterns.spec import PatternSpec
+from eventide.operators.protocol import Operator
+from eventide.operators.sequence import SequenceOperator, SequenceSpec, warm
+
+EventSpec = PatternSpec | SequenceSpec
+
+
+class Events(Family):
+    """Matches are made of events of the last window."""
+
+    name = "events"
+
+    def operator(self, spec: EventSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
+        if isinstance(spec, SequenceSpec):
+            return SequenceOperator(spec, n_threads)
+        from eventide.operators.patterns.operator import PatternOperator
+
+        return PatternOperator(spec, n_threads)
+
+    def warm(self, spec: EventSpec) -> None:
+        if isinstance(spec, SequenceSpec):
+            warm(spec)
+            return
+        from eventide.operators.patterns.operator import warm as warm_pattern
+
+        warm_pattern(spec)
+
+    def with_end(self, spec: PatternSpec, end_us: int) -> PatternSpec:
+        return replace(spec, end_us=end_us)
+
+    def with_origin(self, spec: EventSpec, origin_us: int) -> EventSpec:
+        assert spec.slide is not None
+        return replace(spec, slide=replace(spec.slide, origin_us=origin_us))
+
+    def with_limit(self, spec: EventSpec, max_matches: int) -> EventSpec:
+        return replace(spec, max_matches=tighter(spec.max_matches, max_matches))
+
+    def on_stream(self, spec: EventSpec) -> EventSpec:
+        if spec.window_us is None:
+            raise refuse_unbounded("event", WITHIN_OR_TTL)
+        return spec
+
+    def look_back_us(self, spec: EventSpec) -> int | None:
+        """A limit on matches that is asked for counts those of all slices together; the default one, slice by slice."""
+        if spec.window_us is None or is_exact(spec.max_matches):
+            return None
+        return spec.window_us if isinstance(spec, SequenceSpec) else spec.kept_us
+
+
+register(Events())

@@ -1,0 +1,1 @@
+"""Events of a stream that came too late for any query."""

@@ -1,0 +1,1 @@
+"""Situations, which last, and the relations between them."""

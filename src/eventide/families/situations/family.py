@@ -1,0 +1,59 @@
+"""What the engines may ask of situation queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eventide.families.base import Family, refuse_unbounded
+from eventide.families.registry import register
+from eventide.operators.computed import Compute, cannot_compute
+from eventide.operators.protocol import Combiner, Operator
+from eventide.operators.situations.combine import SituationCombiner
+from eventide.operators.situations.operator import SituationOperator
+from eventide.operators.situations.program import Program
+from eventide.operators.situations.spec import SituationSpec
+from eventide.operators.situations.stretches import Stretch, count_stretches, stretches
+from eventide.operators.situations.warm import warm
+
+
+class Situations(Family):
+    """Situations are derived in slices of time, and matched by key or in stretches of time."""
+
+    name = "situations"
+    has_stretches = True
+    is_grouped = True
+
+    def operator(self, spec: SituationSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
+        return SituationOperator(spec, n_threads)
+
+    def warm(self, spec: SituationSpec) -> None:
+        warm(spec)
+
+    def learned(self, operator: SituationOperator) -> Program:
+        return operator.program
+
+    def set_threads(self, operator: SituationOperator, n_threads: int) -> None:
+        operator.n_threads = n_threads
+
+    def on_stream(self, spec: SituationSpec) -> SituationSpec:
+        if spec.window_us is None:
+            raise refuse_unbounded("situation", "add a WITHIN clause, such as WITHIN 1 hour")
+        return spec
+
+    def needs_events(self, spec: SituationSpec) -> None:
+        return None
+
+    def combiner(self, spec: SituationSpec) -> Combiner:
+        return SituationCombiner(spec)
+
+    def count_stretches(self, spec: SituationSpec, n_events: int, n_slices: int, length_us: int) -> int:
+        return count_stretches(spec, n_events, n_slices, length_us)
+
+    def stretches(self, bounds: Sequence[int]) -> Sequence[Stretch]:
+        return stretches(bounds)
+
+    def kept_of_hot_key(self, spec: SituationSpec) -> str:
+        return "it keeps situations, never their events"
+
+
+register(Situations())

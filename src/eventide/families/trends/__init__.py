@@ -1,0 +1,1 @@
+"""Aggregates over trends, which are never built."""

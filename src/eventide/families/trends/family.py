@@ -1,0 +1,62 @@
+"""What the engines may ask of aggregates over trends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from eventide.errors import UnsupportedError
+from eventide.families.base import WITHIN_OR_TTL, Family, refuse_unbounded
+from eventide.families.registry import register
+from eventide.operators.computed import Compute, cannot_compute
+from eventide.operators.protocol import Combiner, Operator
+from eventide.operators.trends.operator import TrendOperator, warm
+from eventide.operators.trends.slices import make_slicer, slice_tables
+from eventide.operators.trends.spec import TrendSpec
+
+
+class Trends(Family):
+    """A slice of time becomes a matrix; matrices are multiplied."""
+
+    name = "trends"
+    is_grouped = True
+
+    def operator(self, spec: TrendSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
+        return TrendOperator(spec, n_threads)
+
+    def warm(self, spec: TrendSpec) -> None:
+        warm(spec)
+
+    def with_origin(self, spec: TrendSpec, origin_us: int) -> TrendSpec:
+        assert spec.slide is not None
+        return replace(spec, slide=replace(spec.slide, origin_us=origin_us))
+
+    def with_limit(self, spec: TrendSpec, max_matches: int) -> TrendSpec:
+        """As it is: there is a row for each window, however many matches it is about."""
+        return spec
+
+    def on_stream(self, spec: TrendSpec) -> TrendSpec:
+        if spec.count_windows is not None and not spec.fills_positions:
+            raise UnsupportedError(
+                "a stream cannot add up windows that count events: the partitions of a group fill them at any time",
+                hint="return the partition columns, or use windows of time, such as WITHIN 1 hour SLIDE 10 minutes",
+            )
+        if spec.window_us is None and spec.count_windows is None:
+            raise refuse_unbounded("event", WITHIN_OR_TTL)
+        # An error would stop the stream for good.
+        return replace(spec, on_overflow=spec.on_overflow or "null")
+
+    def needs_events(self, spec: TrendSpec) -> str | None:
+        tables = slice_tables(spec)
+        return tables if isinstance(tables, str) else None
+
+    def combiner(self, spec: TrendSpec) -> Combiner | None:
+        return make_slicer(spec)
+
+    def kept_of_hot_key(self, spec: TrendSpec) -> str:
+        why_not = self.needs_events(spec)
+        if why_not is not None:
+            return f"it is not sliced: {why_not}"
+        return "matrices stand for slices of its events that the watermark has passed"
+
+
+register(Trends())

@@ -115,7 +115,9 @@ def _check(name: str, value: Any) -> Any:
     if name in _CHOICES:
         if value not in _CHOICES[name]:
             choices = ", ".join(repr(choice) for choice in _CHOICES[name])
-            fine = "; divide nanoseconds by 1000 before" if (name, value) == ("ts_unit", "ns") else ""
+            fine = (
+                "; divide nanoseconds by 1000 before, without a remainder" if (name, value) == ("ts_unit", "ns") else ""
+            )
             raise EventideError(f"{name}={value!r} is not possible", hint=f"one of {choices}{fine}")
         return value
     if name == "partition_by":

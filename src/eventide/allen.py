@@ -24,7 +24,7 @@ from eventide.plan.allen.lower import (
     prepare_allen,
 )
 from eventide.plan.allen.relations import parse_relations
-from eventide.plan.arguments import engine_of, names_of, wrong_argument
+from eventide.plan.arguments import engine_of, names_of, not_for_spark, one_of, session_for_path, wrong_argument
 from eventide.plan.intervals.explanation import LOCAL, SPARK, STREAM, explain_allen
 from eventide.plan.intervals.lower import about
 from eventide.plan.options import Options
@@ -121,9 +121,7 @@ def _relate_on_spark(left: Any, right: Any, options: AllenOptions, spark: Any, e
     frames = []
     for side in (left, right):
         if isinstance(side, str | os.PathLike):
-            if spark is None:
-                raise InputError("engine='spark' with a path needs a session", hint="pass spark=spark")
-            frames.append(read_frame(os.fspath(side), spark))
+            frames.append(read_frame(os.fspath(side), session_for_path(spark)))
         else:
             frames.append(side)
     if all(frame.isStreaming for frame in frames):
@@ -145,7 +143,7 @@ def _runs_on_spark(left: Any, right: Any, engine: str | None) -> bool:
     if engine == "spark":
         for side, is_frame in zip((left, right), frames, strict=True):
             if not is_frame and not isinstance(side, str | os.PathLike):
-                raise InputError(f"engine='spark' takes DataFrames or paths, not {type(side).__name__}")
+                raise not_for_spark(side)
         return True
     if any(frames) and not all(frames):
         which, other = ("left", "right") if frames[0] else ("right", "left")
@@ -208,8 +206,7 @@ def to_instants(
     >>> ev.to_instants([{"interval_start": 10, "interval_end": 50, "count": 3}], at="earliest").to_pylist()
     [{'ts': 10, 'count': 3}]
     """
-    if at not in _INSTANTS:
-        raise EventideError(f"at={at!r} is not possible", hint=f"one of {', '.join(map(repr, _INSTANTS))}")
+    one_of("at", at, _INSTANTS)
     if clock is not None and at != "now":
         raise EventideError(f"a clock says nothing about at={at!r}", hint='leave it out, or write at="now"')
     unit = Options.of(ts_unit=ts_unit).ts_unit

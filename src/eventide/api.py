@@ -20,7 +20,7 @@ from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
 from eventide.lang import AnyQuery, SituationQuery, parse, write
 from eventide.metrics import of as metrics_of
-from eventide.plan.arguments import engine_of
+from eventide.plan.arguments import check_session, count_of, engine_of, not_for_spark, session_for_path, wrong_argument
 from eventide.plan.explain import explain, explain_situations
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
@@ -74,7 +74,7 @@ class Query:
         limit_bytes = None if memory_limit is None else local.size_bytes(memory_limit)
         engine = engine_of(engine)
         events, inputs = plain_frame(events), {name: plain_frame(value) for name, value in inputs.items()}
-        self._check_inputs(events, inputs, engine)
+        self._check_inputs("run", events, inputs, engine)
         if engine == "spark" or not all(is_local(value) for value in (events, *inputs.values())):
             return self._run_on_spark(events, inputs, spark)
         source, options = self._open(events, inputs)
@@ -92,8 +92,8 @@ class Query:
         """
         from eventide.engines.spark.run import run_late
 
-        self._check_inputs(events, inputs, None)
-        refuse_bounded(events, *inputs.values())
+        self._check_inputs("late", events, inputs)
+        refuse_bounded(*(inputs.values() if inputs else (events,)))
         frame, options = self._frame(events, inputs)
         return run_late(frame, lambda schema: prepare(self.tree, options, schema, engine="spark"))
 
@@ -103,7 +103,7 @@ class Query:
         if events is None and not inputs:
             return self._explain(self.options, None, engine or "local")
         events, inputs = plain_frame(events), {name: plain_frame(value) for name, value in inputs.items()}
-        self._check_inputs(events, inputs, engine)
+        self._check_inputs("explain", events, inputs, engine)
         if all(is_local(value) for value in (events, *inputs.values())):
             source, options = self._open(events, inputs)
             return self._explain(options, source.schema, engine or "local", source.n_rows, source.files)
@@ -151,7 +151,7 @@ class Query:
           failed   B at 4: B.amount > 50
                    B.amount = 30
         """
-        self._check_inputs(events, inputs, None)
+        self._check_inputs("diagnose", events, inputs)
         refuse_spark(events, *inputs.values())
         if isinstance(self.tree, SituationQuery):
             hint = "look at the situations themselves: q.situations(events), or ev.timeline(...)"
@@ -159,7 +159,8 @@ class Query:
         source, options = self._open(events, inputs)
         # What is returned plays no part; a trend begins as a match does.
         with within_the_stack(self.text):
-            return diagnose_events(replace(self.tree, returns=(), whole_events=False), options, source, partitions)
+            tree = replace(self.tree, returns=(), whole_events=False)
+            return diagnose_events(tree, options, source, count_of("partitions", partitions))
 
     def live(
         self,
@@ -185,8 +186,8 @@ class Query:
         for name, value in (("blocks_per_second", blocks_per_second), ("tune_every", tune_every)):
             if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:
                 raise EventideError(f"{name} is a number above 0, found {value!r}")
-        if max_workers is not None and (type(max_workers) is not int or max_workers < 1):
-            raise EventideError(f"max_workers is a number from 1 on, found {max_workers!r}")
+        if max_workers is not None:
+            count_of("max_workers", max_workers)
         if isinstance(source, str | dict) or not (hasattr(source, "__iter__") or hasattr(source, "get")):
             hint = "an iterator of tables, DataFrames or lists of dicts, or a queue.Queue of them"
             raise InputError(f"live input comes in blocks, found {type(source).__name__}", hint=hint)
@@ -224,6 +225,8 @@ class Query:
 
     def plan(self, schema: pa.Schema, engine: str = "local") -> Physical:
         """The executable form over a schema."""
+        if not isinstance(schema, pa.Schema):
+            raise wrong_argument("schema", "a pyarrow Schema", schema, "q.plan(table.schema)")
         return prepare(self.tree, self.options, schema, engine=engine)
 
     def __str__(self) -> str:
@@ -233,10 +236,8 @@ class Query:
         from eventide.engines.spark.run import run_frame, run_path
 
         if isinstance(events, str | os.PathLike):
-            if spark is None:
-                raise InputError("engine='spark' with a path needs a session", hint="pass spark=spark")
-            path = os.fspath(events)
-            self.last_run = run_path(path, lambda schema: self.plan(schema, "spark"), spark)
+            session_for_path(spark)
+            self.last_run = run_path(os.fspath(events), lambda schema: self.plan(schema, "spark"), spark)
         else:
             frame, options = self._frame(events, inputs)
             self.last_run = run_frame(frame, lambda schema: prepare(self.tree, options, schema, engine="spark"))
@@ -247,7 +248,7 @@ class Query:
 
         for value in inputs.values() if inputs else (events,):
             if is_local(value):
-                raise InputError(f"engine='spark' takes DataFrames or a path, not {type(value).__name__}")
+                raise not_for_spark(value)
         if inputs:
             return merge_frames(inputs), typed_by_input(self.options)
         return events, self.options
@@ -257,15 +258,17 @@ class Query:
             return open_sources(inputs), typed_by_input(self.options)
         return open_source(events), self.options
 
-    def _check_inputs(self, events: Any, inputs: dict[str, Any], engine: str | None) -> None:
+    def _check_inputs(self, method: str, events: Any, inputs: dict[str, Any], engine: str | None = None) -> None:
         option = next((name for name in inputs if name in Options.__slots__), None)
         if events is not None and option is not None:
-            raise InputError(f"{option} is an option of the query", hint=f"ev.query(text, {option}=...).run(events)")
+            hint = f"ev.query(text, {option}=...).{method}(events)"
+            raise InputError(f"{option} is an option of the query", hint=hint)
+        ways = f"q.{method}(events), or q.{method}(Order=orders, Payment=payments)"
+        other = next((name for name in inputs if name not in self._types()), None)
+        if events is not None and other is not None:
+            raise InputError(f"{method} has no option '{other}'", hint=ways)
         if (events is None) == (not inputs):
-            raise InputError(
-                "run takes one input, or one per event type",
-                hint="q.run(events), or q.run(Order=orders, Payment=payments)",
-            )
+            raise InputError(f"{method} takes one input, or one per event type", hint=ways)
         if engine == "local" and not all(is_local(value) for value in (events, *inputs.values())):
             raise InputError(
                 "engine='local' does not read Spark DataFrames", hint="leave out engine, or pass df.toArrow()"
@@ -273,13 +276,19 @@ class Query:
         if inputs:
             self._check_types(inputs)
 
+    def _types(self) -> list[str]:
+        """The types of the pattern that have no definition: each may be an input of its own."""
+        if isinstance(self.tree, SituationQuery):
+            return []
+        defined = {definition.name.text for definition in self.tree.define}
+        types = dict.fromkeys(step.type for step, _, _ in walk_steps(self.tree.pattern))
+        return [name for name in types if name not in defined]
+
     def _check_types(self, inputs: dict[str, Any]) -> None:
         """Every input is a type of the pattern, and every type without a definition has an input."""
         if isinstance(self.tree, SituationQuery):
             raise InputError("a situation query reads one input", hint="join the inputs before: q.run(events)")
-        types = dict.fromkeys(step.type for step, _, _ in walk_steps(self.tree.pattern))
-        for definition in self.tree.define:
-            types.pop(definition.name.text, None)
+        types = self._types()
         for name in inputs:
             if name not in types:
                 hint = did_you_mean(name, types) or "every type of PATTERN has a definition: pass one input"
@@ -302,6 +311,9 @@ def stream_metrics(checkpoint: str | os.PathLike[str], spark: Any) -> dict[str, 
     `late_events`, `held_segments`, `buckets`, and of aggregates over trends `overflows`, the NULLs in place of numbers
     past their range.
     """
+    if not isinstance(checkpoint, str | os.PathLike):
+        raise wrong_argument("checkpoint", "the path of a folder", checkpoint, 'checkpoint="alerts-checkpoint"')
+    check_session(spark)
     from eventide.engines.spark.state import read_counters
 
     return read_counters(os.fspath(checkpoint), spark)

@@ -13,7 +13,7 @@ from eventide.engines.local.sources import open_source
 from eventide.errors import EventideError, QueryError
 from eventide.lang.durations import parse_length
 from eventide.operators.limit import limit_text
-from eventide.plan.arguments import names_of
+from eventide.plan.arguments import count_of, names_of, one_of
 from eventide.plan.detection.automaton import compile_pattern
 from eventide.plan.detection.growth import warnings_of
 from eventide.plan.detection.lower import DetectionOptions
@@ -127,8 +127,7 @@ class Pattern:
 
         The time is exclusive: "5 minutes" is less than five minutes.
         """
-        if between not in _BETWEEN:
-            _refuse(f"between={between!r} is not possible", "one of 'match', 'events'")
+        one_of("between", between, _BETWEEN)
         known = self.tree.window_us if between == "match" else self.tree.gap_us
         if known is not None:
             _refuse("within is given twice", "keep the shorter time")
@@ -195,9 +194,10 @@ class Pattern:
         """
         refuse_spark(events)
         names = tuple(names_of("partition_by", partition_by, 'partition_by=["user"]'))
-        ttl = Options.of(state_ttl=state_ttl).state_ttl
-        options = DetectionOptions(names, ts, sequence, ts_unit, state_ttl=ttl)
-        return diagnose_pattern(checked(self, ttl).tree, options, open_source(events), partitions)
+        given = Options.of(ts=ts, sequence=sequence, ts_unit=ts_unit, state_ttl=state_ttl)
+        options = DetectionOptions(names, given.ts, given.sequence, given.ts_unit, state_ttl=given.state_ttl)
+        tree = checked(self, given.state_ttl).tree
+        return diagnose_pattern(tree, options, open_source(events), count_of("partitions", partitions))
 
     @property
     def _last(self) -> Step:

@@ -277,13 +277,11 @@ def _collect(query: api.Query, path: str, engine: str) -> pa.Table:
 def _collect_sql(text: str, paths: dict[str, Any], ts_unit: str | None, engine: str) -> pa.Table:
     if engine == "local":
         return recognition.sql(text, ts_unit=ts_unit, **paths)
-    from eventide.engines.spark.run import read_frame
     from eventide.engines.spark.session import session
 
     spark = session("eventide sql")
     try:
-        frames = {name: read_frame(path, spark) for name, path in paths.items()}
-        return recognition.sql(text, spark=spark, ts_unit=ts_unit, **frames).toArrow()
+        return recognition.sql(text, spark=spark, ts_unit=ts_unit, **paths).toArrow()
     finally:
         spark.stop()
 

@@ -14,7 +14,7 @@ from eventide.engines.local import run as local
 from eventide.engines.local.sources import is_local, open_source, plain_frame
 from eventide.errors import EventideError
 from eventide.operators.detection.spec import LAST_STEP, TIMED_OUT
-from eventide.plan.arguments import check_dict, names_of
+from eventide.plan.arguments import check_dict, check_ties, names_of
 from eventide.plan.detection.lower import DetectionOptions, check_stream, prepare_detection
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
@@ -50,6 +50,7 @@ def detect(
     state_ttl: Any = None,
     allowed_lateness: Any = None,
     max_matches_per_partition: int | str | None = None,
+    ties: str | None = None,
 ) -> Detection:
     """The matches of a builder pattern: pyarrow Tables, or Spark DataFrames where the events are one.
 
@@ -60,7 +61,8 @@ def detect(
     A streaming DataFrame gives streaming DataFrames; each that is started runs the pattern on its own. A stream needs
     `within`, or `state_ttl`, which bounds every match as `within` does; `allowed_lateness` is how much later than
     others an event may come. More matches in one partition than `max_matches_per_partition` are an error; by default a
-    million, or 10,000 for each of its events where that is more, and "unlimited" lifts it.
+    million, or 10,000 for each of its events where that is more, and "unlimited" lifts it. Events of one time follow
+    one another, in the order of `sequence`; `ties` can say no more than that here.
 
     >>> import eventide as ev
     >>> unpaid = ev.Pattern.begin("order", "kind = 'order'").not_followed_by("pay", "kind = 'pay'").within("15 minutes")
@@ -75,7 +77,12 @@ def detect(
     if select is not None:
         check_dict("select", select, 'select={"n": "count(a.*)"}')
     kind, step = _skip(skip)
+    check_ties(ties)
     given = Options.of(
+        ts=ts,
+        ts_unit=ts_unit,
+        sequence=sequence,
+        on_bad_event=on_bad_event,
         state_ttl=state_ttl,
         allowed_lateness=allowed_lateness,
         max_matches_per_partition=max_matches_per_partition,
@@ -84,13 +91,13 @@ def detect(
     tree = checked(pattern, given.state_ttl).tree
     options = DetectionOptions(
         partition_by=tuple(names_of("partition_by", partition_by, 'partition_by=["user"]')),
-        ts=ts,
-        sequence=sequence,
-        ts_unit=_one_of("ts_unit", ts_unit, (None, "s", "ms", "us")),
+        ts=given.ts,
+        sequence=given.sequence,
+        ts_unit=given.ts_unit,
         skip=kind,
         skip_to=step,
         select=tuple((select or {}).items()),
-        drop_bad_events=_one_of("on_bad_event", on_bad_event, ("error", "drop")) == "drop",
+        drop_bad_events=given.on_bad_event == "drop",
         state_ttl=given.state_ttl,
         allowed_lateness=given.allowed_lateness,
         max_matches=given.max_matches_per_partition,
@@ -133,10 +140,3 @@ def _skip(skip: Any) -> tuple[str, str | None]:
         return skip[0], skip[1]
     hint = "'no_skip', 'next', 'past_last', ('to_first', 'b') or ('to_last', 'b')"
     raise EventideError(f"skip={skip!r} is not possible", hint=hint)
-
-
-def _one_of(option: str, value: str | None, choices: Sequence[str | None]) -> str | None:
-    if value not in choices:
-        known = ", ".join(repr(choice) for choice in choices if choice is not None)
-        raise EventideError(f"{option}={value!r} is not possible", hint=f"one of {known}")
-    return value

@@ -17,7 +17,15 @@ from eventide.engines.local import run as local
 from eventide.engines.local.sources import is_local, open_source, plain_frame
 from eventide.errors import EventideError, InputError, did_you_mean
 from eventide.lang.durations import parse_time
-from eventide.plan.arguments import check_dict, engine_of, names_of, wrong_argument
+from eventide.plan.arguments import (
+    check_dict,
+    check_ties,
+    engine_of,
+    names_of,
+    not_for_spark,
+    session_for_path,
+    wrong_argument,
+)
 from eventide.plan.intervals.explanation import LOCAL, SPARK, STREAM, explain_intervals
 from eventide.plan.intervals.lower import Deriving, Runs, Spans, about, prepare_intervals
 from eventide.plan.options import Options
@@ -221,7 +229,7 @@ def _values(value: object) -> tuple[tuple[str, str], ...]:
 # --- running ------------------------------------------------------------------------------------------------
 
 _OPTIONS = ("partition_by", "ts", "ts_unit", "sequence", "on_bad_event", "allowed_lateness", "close_at_end")
-_HOW = ("engine", "spark", "detected_at", "explain", "late")
+_HOW = ("engine", "spark", "detected_at", "explain", "late", "ties")
 _OF_RUNS = ("occurrences", "within", "type")
 DROPPED = b"eventide.dropped_events"
 
@@ -244,11 +252,13 @@ def _run(
     detected_at: bool | None = None,
     explain: bool = False,
     late: bool = False,
+    ties: str | None = None,
     **given: Any,
 ) -> Any:
     unknown = [name for name in given if name not in _OPTIONS]
     if unknown:
         raise _no_option(unknown[0], deriving)
+    check_ties(ties)
     options = Options.of(type=one_type, **given)
     if options.close_at_end and isinstance(deriving.form, Spans):
         message = "close_at_end closes runs of events: a start whose end has not come has no interval to return"
@@ -289,9 +299,8 @@ def _run(
             return explain_intervals(plan(input_schema(events)), STREAM if is_stream else SPARK)
         return run_frame(events, plan).rows
     if not isinstance(events, str | os.PathLike):
-        raise InputError(f"engine='spark' takes DataFrames or a path, not {type(events).__name__}")
-    if spark is None:
-        raise InputError("engine='spark' with a path needs a session", hint="pass spark=spark")
+        raise not_for_spark(events)
+    session_for_path(spark)
     if explain:
         return explain_intervals(plan(input_schema(read_frame(os.fspath(events), spark))), SPARK)
     return run_path(os.fspath(events), plan, spark).rows

@@ -12,6 +12,7 @@ from typing import Any
 
 from eventide.engines.addresses import check_servers
 from eventide.errors import InputError, did_you_mean
+from eventide.plan.arguments import check_flag, check_session, count_of, kind_of, shown
 
 FORMATS = ("json", "avro", "raw")
 RAW_SCHEMA = "key string, value string, ts timestamp"
@@ -60,8 +61,8 @@ def read(
     - `options` go to Spark's connector, such as "kafka.security.protocol"; those that begin with "json." or "avro."
       go to the parser, without that.
     """
-    if format not in FORMATS:
-        raise InputError(f"format={format!r} is not possible", hint=did_you_mean(str(format), FORMATS))
+    if not isinstance(format, str) or format not in FORMATS:
+        raise InputError(f"format={shown(format)} is not possible", hint=did_you_mean(str(format), FORMATS))
     if schema is None and format == "raw":
         schema = RAW_SCHEMA
     if not isinstance(schema, str) or not schema.strip():
@@ -69,11 +70,13 @@ def read(
         raise InputError(f"schema is text, found {schema!r}", hint=hint)
     if ts is not None and (not isinstance(ts, str) or not ts):
         raise InputError(f"ts is the name of the time column, found {ts!r}", hint='ts="ts"')
-    if starting not in ("earliest", "latest") and not str(starting).lstrip().startswith("{"):
+    is_named = isinstance(starting, str) and starting in ("earliest", "latest")
+    if not is_named and not (isinstance(starting, str) and starting.lstrip().startswith("{")):
         hint = '"earliest", "latest", or offsets as JSON text: {"orders": {"0": 23}}'
-        raise InputError(f"starting={starting!r} is not possible", hint=hint)
-    if max_events_per_batch is not None and (type(max_events_per_batch) is not int or max_events_per_batch < 1):
-        raise InputError(f"max_events_per_batch is a number from 1 on, found {max_events_per_batch!r}")
+        raise InputError(f"starting={shown(starting)} is not possible", hint=hint)
+    if max_events_per_batch is not None:
+        count_of("max_events_per_batch", max_events_per_batch)
+    check_flag("metadata", metadata)
     if registry_header is not False and format != "avro":
         raise InputError("registry_header is for Avro records", hint='leave it out, or format="avro"')
     if not isinstance(registry_header, int) or registry_header < 0:
@@ -91,6 +94,7 @@ def read(
             "failOnDataLoss must stay true: with false, records that Kafka deleted would be left out without a word",
             hint="leave it out; docs/kafka.md says what to do after a loss",
         )
+    check_session(spark)
     from eventide.engines.spark.kafka import read_topic
 
     events, bad = read_topic(spark, {**settings, **given}, schema, format, ts, metadata, registry_header)
@@ -131,6 +135,9 @@ def write(
         raise InputError("write takes a streaming DataFrame, and this one is not a stream", hint=hint)
     if not isinstance(checkpoint, str | os.PathLike) or not os.fspath(checkpoint):
         raise InputError(f"checkpoint is the path of a folder, found {checkpoint!r}")
+    check_flag("once", once)
+    if name is not None and (not isinstance(name, str) or not name):
+        raise InputError(f"name is text, found {shown(name)}", hint='name="alerts"')
     if once and trigger is not None:
         raise InputError("once=True reads what is there and stops, so trigger has nothing to say")
     if trigger is not None and (not isinstance(trigger, str) or not trigger.strip()):
@@ -178,4 +185,4 @@ def _options(options: Mapping[str, object] | None, settings: Mapping[str, str]) 
 def _check_frame(rows: Any, function: str) -> None:
     if not hasattr(rows, "isStreaming"):
         hint = "pass what a query returns for a Spark DataFrame: ev.query(...).run(source.events)"
-        raise InputError(f"{function} takes a Spark DataFrame, found {type(rows).__name__}", hint=hint)
+        raise InputError(f"{function} takes a Spark DataFrame, found {kind_of(rows)}", hint=hint)

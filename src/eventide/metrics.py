@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eventide.errors import EventideError
+from eventide.plan.arguments import check_session
 
 if TYPE_CHECKING:
     from eventide.engines.spark.exposition import Server
@@ -40,6 +41,7 @@ def of(query: Any) -> dict[str, Any]:
 
 def listen(spark: Any) -> Listener:
     """Follow all streams of a session: `.latest()`, `.history()`, and `.stop()` when it is enough."""
+    check_session(spark)
     from eventide.engines.spark.listener import listen as listen_to
 
     return listen_to(spark)
@@ -55,6 +57,7 @@ def serve(spark: Any, port: int = PORT, address: str = ADDRESS) -> Server:
         raise EventideError(f"there is no port {port!r}", hint="a number from 0 to 65535; 0 takes a free one")
     if not isinstance(address, str) or not address.strip():
         raise EventideError(f"there is no address {address!r}", hint='such as "127.0.0.1"; "0.0.0.0" serves everybody')
+    check_session(spark)
     from eventide.engines.spark.exposition import serve as serve_it
 
     return serve_it(listen(spark), port, address)

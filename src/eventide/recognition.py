@@ -22,7 +22,16 @@ from eventide.lang.rows.names import write_column
 from eventide.lang.rows.tree import RowQuery, Statement
 from eventide.lang.rows.write import write_clause
 from eventide.metrics import of as metrics_of
-from eventide.plan.arguments import check_dict, names_of, wrong_argument
+from eventide.plan.arguments import (
+    check_dict,
+    check_session,
+    count_of,
+    engine_of,
+    names_of,
+    not_for_spark,
+    session_for_path,
+    wrong_argument,
+)
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.rows.explain import explain_rows
@@ -44,8 +53,9 @@ def sql(
     """The result of a SQL statement with MATCH_RECOGNIZE in it.
 
     Tables by name: Spark DataFrames give a Spark DataFrame, anything else that holds rows a pyarrow Table. With
-    `spark`, names that are not given are those of its catalog. `ts_unit` is the unit of an integer ORDER BY column that
-    is a time. `state_ttl`, `allowed_lateness`, `match_id` and `on_bad_event` are as in `match_recognize`.
+    `spark`, Spark reads the paths, and names that are not given are those of its catalog. `ts_unit` is the unit of an
+    integer ORDER BY column that is a time. `state_ttl`, `allowed_lateness`, `match_id` and `on_bad_event` are as in
+    `match_recognize`.
 
     >>> import eventide as ev
     >>> ticks = [{"ts": i, "price": price} for i, price in enumerate([10, 8, 6, 7, 9, 5])]
@@ -71,7 +81,7 @@ def sql(
         return run_statement(statement, tables, options)
     from eventide.engines.spark.statement import run_statement as run_on_spark
 
-    return run_on_spark(statement, tables, _session(tables, spark), options)
+    return run_on_spark(statement, *_on_spark(tables, spark), options)
 
 
 def explain_sql(text: str, *, spark: Any = None, **given: Any) -> str:
@@ -105,7 +115,7 @@ def explain_sql(text: str, *, spark: Any = None, **given: Any) -> str:
         return explain_statement(statement, given, options)
     from eventide.engines.spark.statement import explain_statement as explain_on_spark
 
-    return explain_on_spark(statement, given, _session(given, spark), options)
+    return explain_on_spark(statement, *_on_spark(given, spark), options)
 
 
 def outline(text: str) -> str:
@@ -151,7 +161,8 @@ def _statement(text: str, tables: Mapping[str, Any]) -> Statement:
         if name == "close_at_end" and isinstance(table, bool):
             message = "MATCH_RECOGNIZE has no close_at_end: a match is made of rows, so the end leaves nothing open"
             raise EventideError(message, hint="leave it out")
-        if isinstance(table, bool | int | float):
+        is_meant = name in Options.__slots__ and re.search(rf"\b{name}\b", text, re.IGNORECASE) is None
+        if isinstance(table, bool | int | float) or is_meant:
             hint = f"{', '.join(_OPTIONS)} are options; all other names are tables"
             raise EventideError(f"ev.sql has no option '{name}'", hint=hint)
     return parse_statement(text)
@@ -161,17 +172,22 @@ def _is_on_spark(tables: Mapping[str, Any], spark: Any) -> bool:
     """Whether the statement runs on Spark; then all tables must be there."""
     if spark is None and all(is_local(table) for table in tables.values()):
         return False
-    if spark is not None and not hasattr(spark, "sql"):
-        message = f"spark= takes a Spark session, found {type(spark).__name__}"
-        raise EventideError(message, hint="a table cannot be called 'spark': pass it under another name")
+    if spark is not None:
+        check_session(spark, "a table cannot be called 'spark': pass it under another name")
     for name, table in tables.items():
-        if is_local(table):
+        if is_local(table) and not isinstance(table, str | os.PathLike):
             raise InputError(f"'{name}' is no Spark DataFrame", hint=f"pass spark.createDataFrame({name})")
     return True
 
 
-def _session(tables: Mapping[str, Any], spark: Any) -> Any:
-    return spark if spark is not None else next(iter(tables.values())).sparkSession
+def _on_spark(tables: Mapping[str, Any], spark: Any) -> tuple[dict[str, Any], Any]:
+    """The tables as DataFrames, those of a path read by Spark, and the session."""
+    from eventide.engines.spark.run import read_frame
+
+    if spark is None:
+        spark = next(table for table in tables.values() if not is_local(table)).sparkSession
+    frames = {name: read_frame(os.fspath(table), spark) if is_local(table) else table for name, table in tables.items()}
+    return frames, spark
 
 
 def match_recognize(
@@ -208,7 +224,15 @@ def match_recognize(
     return Recognizer(
         parse_clause(
             _clause(
-                pattern, define or {}, measures or {}, partition_by, order_by, rows, after_match, subset or {}, within
+                pattern,
+                {} if define is None else define,
+                {} if measures is None else measures,
+                partition_by,
+                order_by,
+                rows,
+                after_match,
+                {} if subset is None else subset,
+                within,
             )
         ),
         Options.of(
@@ -235,14 +259,18 @@ class Recognizer:
 
         `engine="spark"` with a path lets Spark tasks read the files themselves.
         """
-        events = plain_frame(events)
+        engine, events = engine_of(engine), plain_frame(events)
         if engine == "spark" and isinstance(events, str | os.PathLike):
-            if spark is None:
-                raise InputError("engine='spark' with a path needs a session", hint="pass spark=spark")
+            session_for_path(spark)
             from eventide.engines.spark.run import run_path
 
             self._last_run = run_path(os.fspath(events), lambda schema: self._plan(schema, "spark"), spark)
             return self._last_run.rows
+        if engine == "local" and not is_local(events):
+            hint = "leave out engine, or pass df.toArrow()"
+            raise InputError("engine='local' does not read Spark DataFrames", hint=hint)
+        if engine == "spark" and is_local(events):
+            raise not_for_spark(events)
         if not is_local(events):
             from eventide.engines.spark.run import run_frame
 
@@ -308,7 +336,7 @@ class Recognizer:
                    price = 9, PREV(price) = 9
         """
         refuse_spark(events)
-        return diagnose_rows(self.clause, self._options, open_source(events), partitions)
+        return diagnose_rows(self.clause, self._options, open_source(events), count_of("partitions", partitions))
 
 
 _DIRECTION = re.compile(r"\s+(?:(?:ASC|DESC)(?:\s+NULLS\s+(?:FIRST|LAST))?|NULLS\s+(?:FIRST|LAST))$", re.IGNORECASE)

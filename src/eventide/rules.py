@@ -10,10 +10,11 @@ import pyarrow as pa
 from eventide.engines.local.sources import is_local, open_source, plain_frame
 from eventide.engines.rule_files import Rules, check_endings, make_reader
 from eventide.engines.rule_limits import Limits, seconds_of
-from eventide.engines.rule_rows import typed_rows
+from eventide.engines.rule_rows import PROBLEM, ROW, RULE, typed_rows
 from eventide.engines.rules import Rule, Shared, plan_rule, share
 from eventide.engines.rules_run import check_rules, run_source
 from eventide.errors import EventideError, InputError, did_you_mean
+from eventide.plan.arguments import check_session, count_of, kind_of, shown, wrong_argument
 from eventide.plan.options import Options
 from eventide.plan.streams import no_end
 
@@ -63,14 +64,18 @@ class RuleSet:
         if folder is not None and not isinstance(folder, str | os.PathLike):
             hint = "write each query to a file of its own, and give the folder"
             raise EventideError(f"a rule set reads a folder, found {type(folder).__name__}", hint=hint)
-        if table is not None and spark is None:
-            raise EventideError("a table of rules needs a session", hint="pass spark=spark")
+        if table is not None:
+            if not isinstance(table, str) or not table:
+                raise wrong_argument("table", "the name of a table", table, 'table="rules"')
+            if spark is None:
+                raise EventideError("a table of rules needs a session", hint="pass spark=spark")
+            check_session(spark)
         for name in options:
             if name not in _OPTIONS:
                 hint = did_you_mean(name, _OPTIONS) if name not in Options.__slots__ else "give it to a rule"
                 raise EventideError(f"a rule set has no option '{name}'", hint=hint)
-        if n_buckets is not None and (type(n_buckets) is not int or n_buckets < 1):
-            raise EventideError(f"n_buckets is a number from 1 on, found {n_buckets!r}")
+        if n_buckets is not None:
+            count_of("n_buckets", n_buckets)
         Options.of(**options)
         self._options = {name: value for name, value in options.items() if value is not None}
         self._folder = None if folder is None else os.path.abspath(os.fspath(folder))
@@ -113,9 +118,10 @@ class RuleSet:
         """
         if self._shared is None:
             raise EventideError("there are no rows before a run", hint="found = rules.run(events)")
+        _check_found(found)
         written = self._read()
-        if name not in written:
-            raise InputError(f"there is no rule '{name}'", hint=did_you_mean(name, written))
+        if not isinstance(name, str) or name not in written:
+            raise InputError(f"there is no rule {shown(name)}", hint=did_you_mean(str(name), written))
         rule = plan_rule(written[name], self._shared)
         if is_local(found):
             return typed_rows(found, name, rule)
@@ -170,6 +176,14 @@ class RuleSet:
     def _runnable(self, rules: Rules, shared: Shared) -> dict[str, Rule]:
         wrong = check_rules(rules, shared)
         return {name: plan_rule(written, shared) for name, written in rules.items() if name not in wrong}
+
+
+def _check_found(found: Any) -> None:
+    """What `run` gave has its columns."""
+    names = getattr(found, "column_names", None) if is_local(found) else getattr(found, "columns", None)
+    if not isinstance(names, list) or not {RULE, ROW, PROBLEM} <= set(names):
+        message = f"rows takes what run gave, found {kind_of(found)}"
+        raise InputError(message, hint="found = rules.run(events); rules.rows(found, name)")
 
 
 def _schema(events: Any) -> pa.Schema:

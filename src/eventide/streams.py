@@ -9,6 +9,7 @@ from eventide.engines.local.sources import is_local, plain_frame
 from eventide.errors import EventideError, InputError, QueryError, did_you_mean
 from eventide.lang.durations import parse_length, write_length
 from eventide.lang.tree import Length
+from eventide.plan.arguments import check_flag, shown
 
 FORMATS = ("parquet", "json", "orc", "csv")
 
@@ -36,11 +37,13 @@ def write_stream(
     """
     _check_rows(rows)
     folder, state = _folder("to", to, '"alerts"'), _folder("checkpoint", checkpoint, '"alerts-checkpoint"')
-    if format not in FORMATS:
-        known = did_you_mean(str(format), FORMATS) or f"one of {', '.join(FORMATS)}"
-        raise EventideError(f"format={format!r} is not possible", hint=f"{known}; for any other sink rows.writeStream")
+    if not isinstance(format, str) or format not in FORMATS:
+        known = did_you_mean(str(format), FORMATS)
+        message = f"format={shown(format)} is not possible"
+        raise EventideError(message, hint=f"{known}; for any other sink rows.writeStream")
     if name is not None and (not isinstance(name, str) or not name):
         raise EventideError(f"name is text, found {name!r}", hint='name="alerts"')
+    check_flag("once", once)
     if once and trigger is not None:
         hint = "leave out one of them"
         raise EventideError("once=True reads what is there and stops, so trigger has nothing to say", hint=hint)
@@ -64,7 +67,7 @@ def write_stream(
 def refuse_bounded(*inputs: Any) -> None:
     """Bounded input has no late events: all of it is there before anything is decided."""
     for given in map(plain_frame, inputs):
-        if given is not None and (is_local(given) or not given.isStreaming):
+        if is_local(given) or not given.isStreaming:
             message = "only a stream has late events: of bounded input everything is there before it is decided"
             raise InputError(message, hint="pass a streaming DataFrame, from spark.readStream")
 

@@ -11,6 +11,13 @@ from pathlib import Path
 from eventide.errors import InputError, OutputError
 
 
+def file_path(argument: str, given: object) -> Path:
+    """The path of a file that is to be written."""
+    if not isinstance(given, str | os.PathLike) or not isinstance(os.fspath(given), str):
+        raise InputError(f"{argument} is the path of a file, found {type(given).__name__}")
+    return Path(given)
+
+
 def check_place(output: Path, endings: tuple[str, ...]) -> None:
     """Refuse a place at which no file can be written, before the work is done."""
     try:

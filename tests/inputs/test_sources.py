@@ -199,7 +199,7 @@ def test_arguments_of_run() -> None:
         ({"events": EVENTS, "Login": EVENTS}, "run takes one input, or one per event type"),
         ({"events": EVENTS, "engine": "flink"}, "there is no engine 'flink'"),
         ({"events": "x.parquet", "engine": "spark"}, "engine='spark' with a path needs a session"),
-        ({"events": EVENTS, "engine": "spark"}, "engine='spark' takes DataFrames or a path, not Table"),
+        ({"events": EVENTS, "engine": "spark"}, "engine='spark' takes Spark DataFrames or a path, found pyarrow.Table"),
     ]:
         with pytest.raises(ev.InputError) as caught:
             QUERY.run(**arguments)

@@ -81,7 +81,8 @@ def test_integer_times_keep_type_and_unit(kind: pa.DataType, unit: str) -> None:
             pa.int64(),
             [1, 2, 3, 2**62],
             {"ts_unit": "us"},
-            "a time in 'at' (int64) is out of range: 4611686018427387904\nHint: check ts_unit",
+            "a time in 'at' (int64) is out of range: 4611686018427387904\nHint: as nanoseconds it is in the year 2116: "
+            "divide them by 1000 before, without a remainder, with ts_unit='us'",
         ),
         (
             pa.int64(),
@@ -226,6 +227,13 @@ def test_every_family_tells_the_line(tmp_path: Path) -> None:
         ("s", [1_700_000_000_000, 1_700_000_001_000], "ts_unit='ms' in 2023"),
         ("ms", [1_700_000_000, 1_700_000_001], "begin in the year 1970, with ts_unit='s' in 2023"),
         ("us", [1_700_000_000_000], "ts_unit='ms' in 2023"),
+        ("us", [1_700_000_000], "begin in the year 1970, with ts_unit='s' in 2023"),
+        ("ms", [1_700_000_000_000_000], "ts_unit='us' in 2023"),
+        (
+            "us",
+            [1_700_000_000_123_456_789, 1_700_000_001_123_456_789],
+            "begin in the year 55840, as nanoseconds in 2023",
+        ),
         ("s", [1_700_000_000], None),
         ("us", [0, 1000], None),
         ("s", [0, 1000], None),
@@ -242,3 +250,48 @@ def test_an_unlikely_unit_is_warned_of(unit: str, values: list[int], words: str 
     found = [str(each.message) for each in caught if "ts_unit" in str(each.message)]
     assert len(found) == (words is not None)
     assert all(words is not None and words in text for text in found)
+
+
+NANOSECOND_COUNT = 1_700_000_000_123_456_789
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "words"),
+    [
+        ("s", NANOSECOND_COUNT, "as nanoseconds it is in the year 2023: divide them by 1000 before"),
+        ("ms", NANOSECOND_COUNT, "as nanoseconds it is in the year 2023: divide them by 1000 before"),
+        ("s", 1_700_000_000_000_000, "ts_unit='us' puts it in the year 2023"),
+    ],
+)
+def test_a_time_out_of_range_is_told_with_the_unit_that_is_likely(unit: str, value: int, words: str) -> None:
+    with pytest.raises(ev.InputError, match=r"a time in 'at' .* is out of range") as caught:
+        ev.query("PATTERN A a", ts="at", ts_unit=unit).run(pa.table({"at": [value], "type": ["A"]}))
+    assert words in str(caught.value.hint)
+
+
+COUNTED = pa.table({"at": [NANOSECOND_COUNT, NANOSECOND_COUNT + 1], "type": ["A", "A"]})
+SPANS = COUNTED.append_column("to", COUNTED["at"])
+UNIT_RUNS: dict[str, Callable[[], Any]] = {
+    "trend": lambda: ev.query("PATTERN A a+ RETURN COUNT(*)", ts="at", ts_unit="us").run(COUNTED),
+    "situations": lambda: ev.query("DEFINE A AS type = 'A', B AS TRUE PATTERN A before B", ts="at", ts_unit="us").run(
+        COUNTED
+    ),
+    "builder": lambda: ev.detect(COUNTED, ev.Pattern.begin("a", "type = 'A'"), ts="at", ts_unit="us"),
+    "rows": lambda: ev.match_recognize(order_by="at", pattern="A", within="1 minute", ts_unit="us")(COUNTED),
+    "intervals": lambda: ev.intervals.threshold(COUNTED, "type = 'A'", ts="at", ts_unit="us"),
+    "allen": lambda: ev.allen(SPANS, SPANS, "equals", start="to", end="at", ts_unit="us"),
+    "live": lambda: list(ev.query("PATTERN A a", ts="at", ts_unit="us").live([COUNTED, COUNTED])),
+}
+
+
+@pytest.mark.parametrize("family", UNIT_RUNS)
+def test_every_family_warns_of_an_unlikely_unit(family: str) -> None:
+    with pytest.warns(ev.EventideWarning, match="the times in 'at' begin in the year 55840, as nanoseconds in 2023"):
+        UNIT_RUNS[family]()
+
+
+@pytest.mark.spark
+def test_footers_tell_an_unlikely_unit_before_spark_reads(spark: Any, tmp_path: Path) -> None:
+    pq.write_table(COUNTED, tmp_path / "events.parquet")
+    with pytest.warns(ev.EventideWarning, match="the times in 'at' begin in the year 55840, as nanoseconds in 2023"):
+        ev.query("PATTERN A a", ts="at", ts_unit="us").run(tmp_path / "events.parquet", engine="spark", spark=spark)

@@ -391,7 +391,7 @@ def test_a_wrong_condition_is_shown_with_its_place(condition: str, message: str)
         ({"ts_unit": None}, "holds integers, and nothing says their unit"),
         ({"state": 1}, "there is no option 'state'"),
         ({"engine": "other"}, "there is no engine 'other'"),
-        ({"engine": "spark"}, "engine='spark' takes DataFrames or a path"),
+        ({"engine": "spark"}, "engine='spark' takes Spark DataFrames or a path"),
         ({"value": "avg(tmp)"}, "value 'value': unknown column 'tmp' (line 1, column 5)"),
         ({"value": {"m": "prev(temp)"}}, "value 'm': PREV cannot stand in a value"),
         ({"value": "max(temp) FILTER (WHERE median(temp) > 1)"}, "median cannot be kept event by event"),

@@ -61,8 +61,8 @@ TYPES = (
     ),
     Mutant(
         "types: any other unit is likely",
-        "engines/local/plausible_times.py",
-        "if self.last_us >= _EARLIEST_US and self.first_us <= _LATEST_US:",
+        "engines/likely_unit.py",
+        "if last * _UNIT_NS[unit] >= _EARLIEST_NS and first * _UNIT_NS[unit] <= _LATEST_NS:",
         "if False:",
         ("tests/inputs/test_times.py",),
     ),

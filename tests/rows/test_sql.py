@@ -432,6 +432,18 @@ def test_a_local_table_beside_spark_is_an_error(spark: Any) -> None:
     assert str(caught.value) == "'trades' is no Spark DataFrame\nHint: pass spark.createDataFrame(trades)"
 
 
+@pytest.mark.spark
+def test_spark_reads_a_path_beside_a_session_or_a_dataframe(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "trades.csv"
+    TRADES.select(["id", "price"]).to_pandas().to_csv(path, index=False)
+    found = ev.sql(f"SELECT * FROM trades {FALLS}", trades=path, spark=spark).collect()
+    assert sorted(row.n for row in found) == [2, 3]
+    both = f"SELECT max(top) AS top FROM trades {FALLS} JOIN t ON n = t.id"
+    joined = ev.sql(both, trades=str(path), t=spark.createDataFrame([(2,)], "id long"))
+    assert [row.top for row in joined.collect()] == [9]
+    assert "MATCH_RECOGNIZE over trades" in ev.explain_sql(f"SELECT * FROM trades {FALLS}", trades=path, spark=spark)
+
+
 @pytest.mark.parametrize(
     ("condition", "ids"),
     [

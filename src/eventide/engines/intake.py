@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.engines.interval_intake import check_intervals, in_slices
+from eventide.engines.likely_unit import hint_of_unit
 from eventide.errors import InputError
 from eventide.operators.allen.spec import START
 from eventide.operators.block import MASK, MAX_US, TS
@@ -100,8 +101,9 @@ def _misfit(ts: pa.ChunkedArray, intake: Intake) -> InputError:
             break
     number = value.value if pa.types.is_timestamp(ts.type) else value.as_py()
     fine = pa.types.is_timestamp(ts.type) and ts.type.unit == "ns"
-    reason, hint = "is out of range", "check ts_unit" if intake.time_type.unit else "correct or drop such events"
+    unit = intake.time_type.unit
+    reason, hint = "is out of range", hint_of_unit(number, unit) if unit else "correct or drop such events"
     if fine:
         reason = "is no whole number of microseconds"
-        hint = f"round the column to microseconds: {_ROUNDED.format(intake.ts_column)}"
-    return InputError(f"a time in '{intake.ts_column}' ({ts.type}) {reason}: {number}", hint=hint)
+        hint = f"round the column to microseconds: {_ROUNDED.format(intake.time_name)}"
+    return InputError(f"a time in '{intake.time_name}' ({ts.type}) {reason}: {number}", hint=hint)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from eventide.errors import InputError, did_you_mean
 from eventide.generate import activity, cars, checks, cluster, situations, stocks, transport, typed
 from eventide.generate.parameters import check_whole
-from eventide.whole_files import check_place, whole_file
+from eventide.whole_files import check_place, file_path, whole_file
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def generate(
     """
     check_whole("row_group_events", row_group_events, minimum=1)
     schema, batches = _open(name, events, seed, parameters)
-    output = Path(output)
+    output = file_path("output", output)
     check_place(output, (".parquet",))
     # Times rise in small steps: as differences they are smaller than plain and faster to read.
     times = [field.name for field in schema if pa.types.is_timestamp(field.type)]
@@ -90,6 +90,8 @@ def sample(name: str, events: int, seed: int = 0, **parameters: object) -> pa.Ta
 def _open(
     name: str, events: int, seed: int, parameters: dict[str, object]
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    if not isinstance(name, str):
+        raise InputError(f"name is that of a generator, found {type(name).__name__}", hint=did_you_mean("", GENERATORS))
     generator = GENERATORS.get(name)
     if generator is None:
         raise InputError(f"unknown generator '{name}'", hint=did_you_mean(name, GENERATORS))

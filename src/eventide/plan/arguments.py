@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from eventide.errors import EventideError, InputError
 
@@ -48,6 +49,84 @@ def engine_of(engine: str | None) -> str | None:
     >>> engine_of("embedded"), engine_of("spark"), engine_of(None)
     ('local', 'spark', None)
     """
-    if engine not in (None, "local", "embedded", "spark"):
-        raise InputError(f"there is no engine '{engine}'", hint="local, also called embedded, or spark")
+    if engine is not None and (not isinstance(engine, str) or engine not in ("local", "embedded", "spark")):
+        raise InputError(f"there is no engine {shown(engine)}", hint="local, also called embedded, or spark")
     return "local" if engine == "embedded" else engine
+
+
+def one_of(argument: str, given: object, choices: Sequence[str], more: str = "") -> str:
+    """One of some words; `more` goes behind the hint.
+
+    >>> one_of("format", "jsn", ("parquet", "json"))
+    Traceback (most recent call last):
+    ...
+    eventide.errors.EventideError: format='jsn' is not possible
+    Hint: one of 'parquet', 'json'
+    """
+    if isinstance(given, str) and given in choices:
+        return given
+    hint = f"one of {', '.join(map(repr, choices))}{more}"
+    raise EventideError(f"{argument}={shown(given)} is not possible", hint=hint)
+
+
+def check_flag(argument: str, given: object) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(given, bool):
+        raise wrong_argument(argument, "True or False", given, f"{argument}=True")
+
+
+def count_of(argument: str, given: object) -> int:
+    """A whole number from 1 on."""
+    if type(given) is not int or given < 1:
+        raise InputError(f"{argument} is a number from 1 on, found {shown(given)}")
+    return given
+
+
+def shown(given: object) -> str:
+    """What was given, in one short line.
+
+    >>> shown("a" * 100)[-6:]
+    'aaa...'
+    """
+    text = " ".join(repr(given).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def kind_of(given: object) -> str:
+    """What was given, by the name of its type; a DataFrame of pandas is not one of Spark.
+
+    >>> import pandas as pd
+    >>> kind_of(pd.DataFrame()), kind_of([]), kind_of(None)
+    ('pandas.DataFrame', 'list', 'None')
+    """
+    if given is None:
+        return "None"
+    module, name = type(given).__module__.split(".")[0], type(given).__name__
+    return f"{module}.{name}" if module in ("pandas", "polars", "pyarrow", "duckdb", "pyspark") else name
+
+
+def check_session(spark: Any, hint: str = "spark = SparkSession.builder.getOrCreate()") -> None:
+    """Refuse what is no Spark session."""
+    if not hasattr(spark, "readStream"):
+        raise EventideError(f"spark= takes a Spark session, found {kind_of(spark)}", hint=hint)
+
+
+def session_for_path(spark: Any) -> Any:
+    """The session that reads a path."""
+    if spark is None:
+        raise InputError("engine='spark' with a path needs a session", hint="pass spark=spark")
+    check_session(spark)
+    return spark
+
+
+def not_for_spark(given: object) -> InputError:
+    """The error about events that lie in this process, where Spark shall run."""
+    message = f"engine='spark' takes Spark DataFrames or a path, found {kind_of(given)}"
+    return InputError(message, hint="pass spark.createDataFrame(events), or leave out engine")
+
+
+def check_ties(ties: object) -> None:
+    """Refuse `ties="strict"` where a pattern is about rows: there tied events follow one another."""
+    if ties is not None and one_of("ties", ties, ("sequence", "strict")) == "strict":
+        message = "ties='strict' is for ev.query: here events of one time follow one another"
+        raise EventideError(message, hint="leave it out; sequence= names a column that orders them")

@@ -13,6 +13,7 @@ from eventide.lang.durations import parse_length
 from eventide.lang.tree import AnyQuery
 from eventide.operators.block import MAX_US
 from eventide.operators.limit import UNLIMITED
+from eventide.plan.arguments import one_of
 from eventide.plan.places import clause_span, error_at
 
 _CHOICES = {
@@ -113,11 +114,8 @@ def _keywords(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check(name: str, value: Any) -> Any:
     if name in _CHOICES:
-        if value not in _CHOICES[name]:
-            choices = ", ".join(repr(choice) for choice in _CHOICES[name])
-            fine = "; divide nanoseconds by 1000 before" if (name, value) == ("ts_unit", "ns") else ""
-            raise EventideError(f"{name}={value!r} is not possible", hint=f"one of {choices}{fine}")
-        return value
+        fine = "; divide nanoseconds by 1000 before" if name == "ts_unit" and str(value) == "ns" else ""
+        return one_of(name, value, _CHOICES[name], fine)
     if name == "partition_by":
         return _columns(value)
     if name == "allowed_lateness":
@@ -166,7 +164,7 @@ def _microseconds(name: str, value: Any) -> int:
         amount = 0 if value.strip().split(" ")[0] == "0" else _parse_microseconds(value)
     elif isinstance(value, timedelta):
         amount = value // timedelta(microseconds=1)
-    elif value == 0 and not isinstance(value, bool):
+    elif type(value) in (int, float) and value == 0:
         amount = 0
     if amount is None or amount < 0:
         raise EventideError(f"{name}={value!r} is not a duration", hint="for example '10 seconds'")
@@ -195,7 +193,7 @@ def _flag(name: str, value: Any) -> bool:
 
 def _origin(value: Any) -> str | int:
     """Microseconds after the epoch, however they are given; "first" is known when the events are."""
-    if value == "first":
+    if isinstance(value, str) and value == "first":
         return "first"
     if isinstance(value, datetime):
         aware: datetime = value if value.tzinfo is not None else value.replace(tzinfo=UTC)

@@ -66,6 +66,13 @@ class Intake:
     intervals: IntervalIntake | None = None
 
     @property
+    def time_name(self) -> str:
+        """The time column as the user calls it; of intervals the one that they end with."""
+        if self.intervals is None:
+            return self.ts_column
+        return "' and '".join(dict.fromkeys(side.end for side in self.intervals.sides))
+
+    @property
     def identifying(self) -> list[tuple[str, str]]:
         """The names that tell an event without a time from others."""
         return [(block, name) for block, name in self.names if name != self.ts_column]

@@ -59,8 +59,15 @@ def timeline(
         raise EventideError(f"partition takes a dict, found {partition!r}", hint='for example {"car_id": 7}')
     if result is None and (query is None or events is None):
         raise EventideError("there is nothing to show", hint="pass a result, or query= and events=")
+    names = [values] if isinstance(values, str) else values
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        hint = 'for example values=["speed"]'
+        raise EventideError(f"values takes names of columns, found {type(values).__name__}", hint=hint)
+    for argument, text in (("lane", lane), ("ts", ts), ("ts_unit", ts_unit), ("title", title)):
+        if not isinstance(text, str | None):
+            raise EventideError(f"{argument} is text, found {type(text).__name__}")
     given = _Given(result, query, events, dict(partition or {}), Clock(ts, ts_unit))
-    page = Timeline.of(given.chart([values] if isinstance(values, str) else list(values), lane, title))
+    page = Timeline.of(given.chart(list(names), lane, title))
     if path is not None:
         page.save(path)
     return page

@@ -12,7 +12,7 @@ from eventide.timeline.model import Chart
 from eventide.timeline.picture import XMLNS, draw
 from eventide.timeline.script import SCRIPT
 from eventide.timeline.style import PAGE_CSS
-from eventide.whole_files import check_place, whole_file
+from eventide.whole_files import check_place, file_path, whole_file
 
 _BUTTONS = (
     ("back", "\u2190", "earlier"),
@@ -57,7 +57,7 @@ class Timeline:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page, or with a name that ends in .svg the picture; whole or not at all."""
-        target = Path(path)
+        target = file_path("path", path)
         check_place(target, PAGES)
         content = self.svg if target.suffix.lower() == ".svg" else self.html
         with whole_file(target) as partial:

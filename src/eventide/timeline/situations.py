@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eventide.errors import InputError
 from eventide.lang import parse
 from eventide.lang.rows.names import write_column
-from eventide.lang.tree import ReturnItem, SituationQuery
+from eventide.lang.tree import AnyQuery, ReturnItem, SituationQuery
 from eventide.timeline.intervals import DETECTED_AT, lane_of, texts_of
 from eventide.timeline.model import Lane, Match
 from eventide.timeline.tables import Clock
@@ -29,7 +30,10 @@ class Situations:
     @classmethod
     def of(cls, query: Any) -> Situations | None:
         """None where the query is about something else."""
-        tree = query.tree
+        tree = getattr(query, "tree", None)
+        if not isinstance(tree, AnyQuery) or not hasattr(query, "situations"):
+            message = f"query= takes what ev.query(...) returns, found {type(query).__name__}"
+            raise InputError(message, hint="ev.timeline(query=ev.query(text), events=events)")
         return cls(query, tree) if isinstance(tree, SituationQuery) else None
 
     @property

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from eventide.engines.computed import add_computed
 from eventide.engines.intake import microseconds, take_in
 from eventide.engines.lengths import with_lengths
+from eventide.engines.local.plausible_times import Times, warn_of_unit
 from eventide.engines.local.run import project_rows
 from eventide.engines.local.sources import Source, open_source
 from eventide.engines.local.tuning import Decision, Tuner, assign, is_off_balance
@@ -140,6 +141,7 @@ class Live:
         self._loads, self._workers = [0] * n_buckets, [0] * n_buckets
         tuner.start(self._clock())
         watermark_us, latest_us = None, MIN_US
+        times: Times | None = Times()
         pending: list[pa.Table] = [first]
         n_pending, ended = first.num_rows, False
         while not ended or pending:
@@ -170,6 +172,11 @@ class Live:
             self._counters.events += batch.num_rows
             self._counters.dropped_events += n_bad
             if block.num_rows:
+                if times is not None:
+                    # The first events tell the unit: a warning at the end would come too late.
+                    times.see(block)
+                    warn_of_unit(physical.intake, times)
+                    times = None
                 newest_us = pc.max(block.column(TS)).as_py() - 1 - physical.allowed_lateness_us
                 watermark_us = newest_us if watermark_us is None else max(watermark_us, newest_us)
                 rows = self._work_off(block, watermark_us, physical, source)

@@ -145,6 +145,8 @@ def _is_reader(events: Any) -> bool:
 def plain_frame(events: Any) -> Any:
     """The Spark DataFrame of a pandas-on-Spark one, without its index, as pandas' is left out; all else as it is."""
     if not type(events).__module__.startswith("pyspark.pandas.") or not hasattr(events, "to_spark"):
+        if not is_local(events) and not hasattr(events, "isStreaming"):
+            raise _no_events(events)
         return events
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the index is lost
@@ -227,10 +229,12 @@ def _to_arrow(events: Any) -> pa.Table | pa.RecordBatchReader:
             return pa.table(events)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise InputError(f"the events do not form a table: {reason(error)}") from error
-    raise InputError(
-        f"cannot read events from {type(events).__name__}",
-        hint="pass a Spark or pandas or Polars DataFrame, a pyarrow Table, a path, or a list of dicts",
-    )
+    raise _no_events(events)
+
+
+def _no_events(given: Any) -> InputError:
+    hint = "pass a Spark or pandas or Polars DataFrame, a pyarrow Table, a path, or a list of dicts"
+    return InputError(f"cannot read events from {type(given).__name__}", hint=hint)
 
 
 def _from_pandas(frame: Any) -> pa.Table:

@@ -17,9 +17,10 @@ from pyspark.sql import functions as sf
 
 from eventide.engines.distribution import FEW_ROWS, KEYS, OVERLAPS, choose_for_files
 from eventide.engines.file_versions import Version, versions_of
+from eventide.engines.likely_unit import doubt_of_unit
 from eventide.engines.local.sources import ARROW, CSV, JSON, PARQUET, file_format, no_columns
 from eventide.engines.names import Named, absolute
-from eventide.engines.parquet import in_microseconds
+from eventide.engines.parquet import group_times, in_microseconds
 from eventide.engines.raw_columns import coded_for
 from eventide.engines.spark import batch, overlaps, stream
 from eventide.engines.spark.counters import INTAKE, unique
@@ -35,7 +36,7 @@ from eventide.engines.spark.tables import look_remotely, read_table
 from eventide.engines.spark.types import arrow_schema, input_schema, spark_schema
 from eventide.engines.table_folders import TableFolder
 from eventide.engines.together import TYPE_COLUMN, check_together
-from eventide.errors import InputError, UnsupportedError
+from eventide.errors import InputError, UnsupportedError, warn
 from eventide.families.registry import family_of
 from eventide.operators.allen.spec import START
 from eventide.operators.protocol import Spec
@@ -76,6 +77,7 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
         reason = _needs_catalyst(physical)
         if reason is None:
             _warm(physical, spark)
+            _warn_of_unit(files[0], physical)
             physical = until_latest_in_files(physical, files, lambda: _frame(path, named, spark))
             return _run_files(files, physical, spark, versions)
     run = run_frame(_frame(path, named, spark), plan)
@@ -100,6 +102,17 @@ def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession, ve
     blocks = slices_from_paths(spark, choice, shares, physical, n_buckets, how)
     rows = match_slices(blocks, choice, physical, n_buckets)
     return Run(rows, f"tasks read the files themselves, by time: {choice.reason}")
+
+
+def _warn_of_unit(file: str, physical: Physical) -> None:
+    """The footer of one file tells the unit well enough, without a job."""
+    intake = physical.intake
+    times = None if intake.time_type.unit is None else group_times([file], intake.ts_column)
+    if times:
+        first, last = min(first for first, _ in times), max(last for _, last in times)
+        doubt = doubt_of_unit(intake.time_name, first, last, str(intake.time_type.unit))
+        if doubt is not None:
+            warn(doubt)
 
 
 def read_frame(path: str, spark: SparkSession) -> DataFrame:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import pyarrow as pa
 
 from eventide.operators.borders import Beginnings, Border, Reach, between, find_border
-from eventide.operators.detection import attempts as detection
-from eventide.operators.detection.operator import DetectionOperator
-from eventide.operators.detection.spec import DetectionSpec
 from eventide.operators.look_back import Slice, look_back_us, run_slice, slices
 from eventide.operators.protocol import Operator, Results
-from eventide.operators.rows import attempts as rows
-from eventide.operators.rows.operator import RowsOperator
-from eventide.operators.rows.spec import RowsSpec
+
+if TYPE_CHECKING:
+    from eventide.operators.detection.operator import DetectionOperator
+    from eventide.operators.rows.operator import RowsOperator
 
 Part: TypeAlias = Slice | Beginnings
 Read: TypeAlias = Callable[[int, int], pa.Table]
@@ -53,14 +52,19 @@ def run_part(operator: Operator, block: pa.Table, part: Part) -> Results:
     if isinstance(part, Slice):
         yield from run_slice(operator, block, part)
     elif block.num_rows:
-        assert isinstance(operator, RowsOperator | DetectionOperator)
-        yield from operator.run_beginnings(block, part)
+        yield from cast("RowsOperator | DetectionOperator", operator).run_beginnings(block, part)
+
+
+def _attempts(spec: object) -> Any:
+    """What knows how far attempts at a match reach; None for other specs. It loads by name, as in `factory`."""
+    folder = {"RowsSpec": "rows", "DetectionSpec": "detection"}.get(type(spec).__name__)
+    return None if folder is None else import_module(f"eventide.operators.{folder}.attempts")
 
 
 def _reach(spec: object) -> Reach | None:
-    if isinstance(spec, RowsSpec):
-        return rows.reach_of(spec)
-    return detection.reach_of(spec) if isinstance(spec, DetectionSpec) else None
+    attempts = _attempts(spec)
+    reach: Reach | None = None if attempts is None else attempts.reach_of(spec)
+    return reach
 
 
 def _around(reach: Reach, bound_us: int) -> tuple[int, int]:
@@ -72,9 +76,5 @@ def _border(spec: object, reach: Reach, bound_us: int, read: Read) -> Border | N
     block = read(from_us, until_us)
     if not block.num_rows:
         return None
-    if isinstance(spec, RowsSpec):
-        found = rows.next_rows(spec, block, until_us)
-    else:
-        assert isinstance(spec, DetectionSpec)
-        found = detection.next_rows(spec, block)
+    found = _attempts(spec).next_rows(spec, block, until_us)
     return None if found is None else find_border(found, bound_us, reach)

@@ -1,16 +1,25 @@
-"""Complex event queries on Apache Spark, from Python: one query, embedded, batch and streaming."""
+"""Complex event queries on Apache Spark, from Python: one query, embedded, batch and streaming.
 
-from eventide import intervals, kafka, metrics
-from eventide.allen import allen, to_instants
-from eventide.api import Query, query, stream_metrics
-from eventide.builder import Pattern
-from eventide.detection import Detection, detect
-from eventide.errors import EventideError, EventideWarning, InputError, QueryError, UnsupportedError
-from eventide.generate import generate, sample
-from eventide.recognition import explain_sql, match_recognize, sql
-from eventide.rules import RuleSet
-from eventide.streams import write_stream
-from eventide.timeline import timeline
+`import eventide` loads next to nothing: a name is loaded, with all it needs, when it is first used.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eventide import intervals, kafka, metrics
+    from eventide.allen import allen, to_instants
+    from eventide.api import Query, query, stream_metrics
+    from eventide.builder import Pattern
+    from eventide.detection import Detection, detect
+    from eventide.errors import EventideError, EventideWarning, InputError, QueryError, UnsupportedError
+    from eventide.generate import generate, sample
+    from eventide.recognition import explain_sql, match_recognize, sql
+    from eventide.rules import RuleSet
+    from eventide.streams import write_stream
+    from eventide.timeline import timeline
 
 __all__ = [
     "Detection",
@@ -39,3 +48,51 @@ __all__ = [
     "write_stream",
 ]
 __version__ = "0.1.0"
+
+_NAMES = {
+    "allen": ("allen", "to_instants"),
+    "api": ("Query", "query", "stream_metrics"),
+    "builder": ("Pattern",),
+    "detection": ("Detection", "detect"),
+    "errors": ("EventideError", "EventideWarning", "InputError", "QueryError", "UnsupportedError"),
+    "generate": ("generate", "sample"),
+    "recognition": ("explain_sql", "match_recognize", "sql"),
+    "rules": ("RuleSet",),
+    "streams": ("write_stream",),
+    "timeline": ("timeline",),
+}
+_HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
+
+
+class _Package(ModuleType):
+    """This module. A class, not a module's `__getattr__`: type checkers would take that for leave to use any name."""
+
+    def __getattr__(self, name: str) -> Any:
+        home = _HOMES.get(name, f"{__name__}.{name}")
+        if not name.startswith("_"):  # as those that tools ask for
+            try:
+                module = import_module(home)
+            except ModuleNotFoundError as error:
+                if error.name != home:
+                    raise
+            else:
+                value = getattr(module, name) if name in _HOMES else module
+                setattr(self, name, value)
+                return value
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'", name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # An import of the module `eventide.allen` ends with this, where the function of that name belongs.
+        if isinstance(value, ModuleType) and _HOMES.get(name) == value.__name__:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *__all__})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Functions that go to Spark's workers name the package.
+        return import_module, (__name__,)
+
+
+sys.modules[__name__].__class__ = _Package

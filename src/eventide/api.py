@@ -1,33 +1,34 @@
-"""What users call: `ev.query(...)` and what it returns."""
+"""What users call: `ev.query(...)` and what it returns.
+
+What the first rows do not need loads with the method that needs it.
+"""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from eventide.engines.distribution import describe_files
 from eventide.engines.local import run as local
-from eventide.engines.local.diagnosis.events import diagnose_events
 from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
-from eventide.engines.local.live import Live, default_workers
 from eventide.engines.local.sources import Source, is_local, open_source, open_sources, plain_frame
-from eventide.engines.local.tuning import Tuner
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
 from eventide.lang import AnyQuery, SituationQuery, parse, write
 from eventide.metrics import of as metrics_of
 from eventide.plan.arguments import check_session, count_of, engine_of, not_for_spark, session_for_path, wrong_argument
-from eventide.plan.explain import explain, explain_situations
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.places import within_the_stack
 from eventide.plan.prepare import prepare
 from eventide.plan.symbols import walk_steps
 from eventide.streams import refuse_bounded
+
+if TYPE_CHECKING:
+    from eventide.engines.local.live import Live
 
 
 def query(text: str, **options: Any) -> Query:
@@ -121,6 +122,9 @@ class Query:
         n_rows: int | None = None,
         files: tuple[str, ...] = (),
     ) -> str:
+        from eventide.engines.distribution import describe_files
+        from eventide.plan.explain import explain, explain_situations
+
         choose = partial(describe_files, files) if engine == "spark" else None
         with within_the_stack(self.text):
             if isinstance(self.tree, SituationQuery):
@@ -151,6 +155,8 @@ class Query:
           failed   B at 4: B.amount > 50
                    B.amount = 30
         """
+        from eventide.engines.local.diagnosis.events import diagnose_events
+
         self._check_inputs("diagnose", events, inputs)
         refuse_spark(events, *inputs.values())
         if isinstance(self.tree, SituationQuery):
@@ -183,6 +189,9 @@ class Query:
         >>> [row for table in q.live(blocks) for row in table.to_pylist()]
         [{'Hot_start': 1, 'Hot_end': 5, 'Wet_start': 5, 'Wet_end': None, 'detected_at': 5}]
         """
+        from eventide.engines.local.live import Live, default_workers
+        from eventide.engines.local.tuning import Tuner
+
         for name, value in (("blocks_per_second", blocks_per_second), ("tune_every", tune_every)):
             if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:
                 raise EventideError(f"{name} is a number above 0, found {value!r}")

@@ -9,11 +9,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-import signal
 import sys
 import warnings
-from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -22,8 +19,7 @@ import typer
 from eventide.cli_queries import check, diagnose, progress, run, run_sql, say, timeline
 from eventide.cli_stream import stream
 from eventide.errors import EventideError, EventideWarning, InputError, OutputError, StreamFailedError
-from eventide.generate import generate as generate_events
-from eventide.warm import warm
+from eventide.stopping import CODES, SAID, stop_by_exception
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -31,11 +27,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Complex event queries on files, embedded or on Spark.",
 )
-_STOPPED, _TERMINATED = 130, 143  # as shells have them: 128 and the number of the signal
 
 
 def _show_version(is_wanted: bool) -> None:
     if is_wanted:
+        from importlib.metadata import version
+
         print(f"eventide {version('eventide')}")
         raise typer.Exit
 
@@ -56,7 +53,6 @@ app.command()(check)
 app.command("explain", help="The same as check.")(check)
 app.command()(diagnose)
 app.command()(timeline)
-app.command()(warm)
 
 
 @app.command()
@@ -70,17 +66,25 @@ def generate(
     parameter: Annotated[list[str] | None, typer.Option("--set", help="A generator parameter, as name=value.")] = None,
 ) -> None:
     """Write generated events to a Parquet file."""
+    from eventide.generate import generate as generate_events
+
     parameters = dict(_parameter(text) for text in parameter or [])
     with progress(f"generating {events:,} events"):
         path = generate_events(name, events=events, output=output, seed=seed, **parameters)
     say(f"{events:,} events written to {path}")
 
 
+@app.command()
+def warm() -> None:
+    """Compile ahead what queries of each kind share, and keep it: for container images and new machines."""
+    from eventide.warm import warm as compile_ahead
+
+    stop_by_exception()
+    compile_ahead()
+
+
 def main() -> None:
-    """The entry point: turns errors into messages and exit codes."""
-    # What is half written is removed on the way out, as after any error.
-    with suppress(ValueError):  # not the main thread
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
+    """What `eventide.__main__` runs: turns errors into messages and exit codes."""
     warnings.simplefilter("always", EventideWarning)
     warnings.showwarning = _show_warning
     try:
@@ -91,7 +95,9 @@ def main() -> None:
     except typer.Exit as stop:
         sys.exit(stop.exit_code)
     except (typer.Abort, KeyboardInterrupt):
-        code = _STOPPED
+        code = 130
+    except SystemExit as stop:
+        code = stop.code
     except BrokenPipeError:
         # Whoever read the rows has enough.
         _drop_standard_output()
@@ -107,8 +113,8 @@ def main() -> None:
             raise
         _fail(message)
     # Typer catches Ctrl-C itself, and returns the code.
-    if code == _STOPPED:
-        say("stopped; nothing was written")
+    if code in CODES:
+        say(SAID)
     sys.exit(code or 0)
 
 

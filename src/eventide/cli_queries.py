@@ -1,4 +1,7 @@
-"""`eventide run`, `sql`, `check`, `explain`, `diagnose`, `timeline`: what is done with one query over files."""
+"""`eventide run`, `sql`, `check`, `explain`, `diagnose`, `timeline`: what is done with one query over files.
+
+What a command needs is loaded when it runs, so that `--help` comes at once.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,23 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import pyarrow as pa
 import typer
-from rich.console import Console
 
-from eventide import api, recognition
+import eventide as ev
 from eventide.cli_texts import Inline, QueryFile, Text, read_query
 from eventide.errors import InputError
 from eventide.plan.arguments import engine_of
-from eventide.report import WRITERS, as_table, json_lines, write_rows
-from eventide.timeline import timeline as draw_timeline
+from eventide.stopping import stop_by_exception
 from eventide.whole_files import check_place
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LIBRARIES = ("pyarrow", "duckdb", "numba")  # of C: they load before the work begins, see `stop_at_once`
 _SHOWN_ROWS = 20
 _WIDE = 10_000  # characters
 _EVENTS = "events"  # what a statement calls the input where no table is named
@@ -76,7 +81,7 @@ def run(
     options = _options(ts, ts_unit, type_column, partition_by, sequence, close_at_end)
     if max_matches is not None:
         options["max_matches_per_partition"] = int(max_matches) if max_matches.isdecimal() else max_matches
-    query = api.query(given.text, **options)
+    query = ev.query(given.text, **options)
     if explain:
         # Beside machine-readable rows, the plan goes where the messages go.
         print(query.explain(input_path, engine=engine), file=sys.stderr if as_json else sys.stdout)
@@ -102,7 +107,7 @@ def run_sql(
     paths = _named_paths(table)
     given = read_query(statement_file, inline)
     if explain:
-        plan = recognition.explain_sql(given.text, ts_unit=ts_unit, **paths)
+        plan = ev.explain_sql(given.text, ts_unit=ts_unit, **paths)
         print(plan, file=sys.stderr if as_json else sys.stdout)
     started = time.perf_counter()
     with progress(f"running on the {engine} engine"):
@@ -134,10 +139,12 @@ def check(
     if not given.is_sql:
         if table:
             raise InputError("--table is for SQL statements", hint="--input names the events of a query")
-        print(api.query(given.text, **options).explain(input_path, engine=engine))
+        print(ev.query(given.text, **options).explain(input_path, engine=engine))
         return
+    from eventide.recognition import outline
+
     tables = _tables(given, input_path, table, options)
-    print(recognition.explain_sql(given.text, ts_unit=ts_unit, **tables) if tables else recognition.outline(given.text))
+    print(ev.explain_sql(given.text, ts_unit=ts_unit, **tables) if tables else outline(given.text))
 
 
 def diagnose(
@@ -161,10 +168,12 @@ def diagnose(
     options = _options(ts, ts_unit, type_column, partition_by, sequence, close_at_end)
     with progress("looking for the longest partial matches"):
         if given.is_sql:
+            from eventide.recognition import diagnose_sql
+
             _tables(given, input_path, None, options)
-            found = recognition.diagnose_sql(given.text, input_path, ts_unit=ts_unit)
+            found = diagnose_sql(given.text, input_path, ts_unit=ts_unit)
         else:
-            found = api.query(given.text, **options).diagnose(input_path)
+            found = ev.query(given.text, **options).diagnose(input_path)
     print(found.text(partitions))
 
 
@@ -191,10 +200,10 @@ def timeline(
     given = read_query(query_file, inline)
     if given.is_sql:
         raise InputError(f"{given.name} is SQL, and a timeline shows a query", hint="PATTERN ... in a query file")
-    query = api.query(given.text, **_options(ts, ts_unit, type_column, partition_by, sequence, close_at_end))
+    query = ev.query(given.text, **_options(ts, ts_unit, type_column, partition_by, sequence, close_at_end))
     chosen = dict(_named(text, "--partition takes column=value", "--partition car_id=7") for text in partition or [])
     with progress("drawing"):
-        draw_timeline(query=query, events=input_path, partition=chosen or None, values=values or [], path=output)
+        ev.timeline(query=query, events=input_path, partition=chosen or None, values=values or [], path=output)
     say(f"drawn in {output}")
 
 
@@ -205,7 +214,12 @@ def say(message: str) -> None:
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
-    """A spinner on a terminal, plain lines elsewhere."""
+    """A spinner on a terminal, plain lines elsewhere. Here the work begins."""
+    from rich.console import Console
+
+    for library in _LIBRARIES:
+        import_module(library)
+    stop_by_exception()
     console = Console(stderr=True, highlight=False)
     if console.is_terminal:
         with console.status(what):
@@ -234,6 +248,8 @@ def _check_run(engine: str, output: Path | None) -> str:
     """The engine that is meant."""
     meant = engine_of(engine) or "local"
     if output is not None:
+        from eventide.report import WRITERS
+
         check_place(output, tuple(WRITERS))
     return meant
 
@@ -262,7 +278,7 @@ def _named(text: str, usage: str, example: str) -> tuple[str, str]:
     return name, value
 
 
-def _collect(query: api.Query, path: str, engine: str) -> pa.Table:
+def _collect(query: ev.Query, path: str, engine: str) -> pa.Table:
     if engine == "local":
         return query.run(path)
     from eventide.engines.spark.session import session
@@ -276,18 +292,20 @@ def _collect(query: api.Query, path: str, engine: str) -> pa.Table:
 
 def _collect_sql(text: str, paths: dict[str, Any], ts_unit: str | None, engine: str) -> pa.Table:
     if engine == "local":
-        return recognition.sql(text, ts_unit=ts_unit, **paths)
+        return ev.sql(text, ts_unit=ts_unit, **paths)
     from eventide.engines.spark.session import session
 
     spark = session("eventide sql")
     try:
-        return recognition.sql(text, spark=spark, ts_unit=ts_unit, **paths).toArrow()
+        return ev.sql(text, spark=spark, ts_unit=ts_unit, **paths).toArrow()
     finally:
         spark.stop()
 
 
 def _give_out(table: pa.Table, output: Path | None, as_json: bool, seconds: float) -> None:
     """Write the rows, or print them."""
+    from eventide.report import json_lines, write_rows
+
     if output is not None:
         write_rows(table, output)
         say(f"{table.num_rows:,} rows written to {output} in {seconds:.1f} s")
@@ -299,6 +317,10 @@ def _give_out(table: pa.Table, output: Path | None, as_json: bool, seconds: floa
 
 
 def _print_table(rows: pa.Table, seconds: float) -> None:
+    from rich.console import Console
+
+    from eventide.report import as_table
+
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = _WIDE  # nothing says how wide a file or a pipe is

@@ -11,13 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from eventide import api
+import eventide as ev
 from eventide.cli_texts import Inline, QueryFile, Text, read_query, read_text
 from eventide.engines.addresses import Folder, Terminal, Topic, checkpoint_of, sink_of, source_of
 from eventide.errors import EventideError, InputError, QueryError, hide_credentials
-from eventide.lang.durations import parse_length
-from eventide.lang.rows import parse_statement
 from eventide.metrics import ADDRESS
+from eventide.stopping import stop_by_exception
 from eventide.stream_job import Job, Signals, run_job
 
 
@@ -138,6 +137,7 @@ def run_with_view(job: Job, *, as_json: bool, every: float) -> None:
     from eventide.live_view import View
     from eventide.stream_screen import Screen
 
+    stop_by_exception()
     view = View(job.title, str(job.source), str(job.sink), time.time(), shows_rows=not isinstance(job.sink, Terminal))
     with tempfile.TemporaryDirectory(prefix="eventide-stream-") as folder, Signals() as signals:
         screen = Screen(view, as_json=as_json, every=every)
@@ -157,14 +157,14 @@ def rows_of(text: Text, given: dict[str, Any], table: str, *, with_ids: bool) ->
     """From the events' DataFrame to that of the rows, and the time column; the text is parsed before Spark starts."""
     if text.is_sql:
         return _statement(text.text, given, table, with_ids=with_ids), None
-    query = api.query(text.text, **given)
+    query = ev.query(text.text, **given)
     if not with_ids or query.options.match_id:
         return (lambda events, spark: query.run(events)), query.options.ts
     with_id = replace(query, options=replace(query.options, match_id=True))
     return (lambda events, spark: _run_with_ids(with_id, query, events)), query.options.ts
 
 
-def _run_with_ids(with_id: api.Query, without: api.Query, events: Any) -> Any:
+def _run_with_ids(with_id: ev.Query, without: ev.Query, events: Any) -> Any:
     """Rows with a match_id, by which readers of a topic drop repeats; without, where the query can have none."""
     try:
         return with_id.run(events)
@@ -173,14 +173,14 @@ def _run_with_ids(with_id: api.Query, without: api.Query, events: Any) -> Any:
 
 
 def _statement(text: str, given: dict[str, Any], table: str, *, with_ids: bool) -> Any:
-    from eventide import recognition
+    from eventide.lang.rows import parse_statement
 
     parse_statement(text)
     for name in given:
         if name not in ("ts_unit", "allowed_lateness"):
             option = "--" + name.replace("_", "-")
             raise InputError(f"{option} is for queries, and the file holds SQL", hint="write it in MATCH_RECOGNIZE")
-    return lambda events, spark: recognition.sql(text, spark=spark, match_id=with_ids, **given, **{table: events})
+    return lambda events, spark: ev.sql(text, spark=spark, match_id=with_ids, **given, **{table: events})
 
 
 def _rules(folder: Path, has_query: bool, given: dict[str, Any]) -> Any:
@@ -188,8 +188,6 @@ def _rules(folder: Path, has_query: bool, given: dict[str, Any]) -> Any:
         raise InputError("a query and --rules are both given", hint="leave out one of them")
     if not folder.is_dir():
         raise InputError(f"there is no folder '{folder}'", hint="--rules takes a folder with a query in each file")
-    import eventide as ev
-
     rules = ev.RuleSet(str(folder), **given)
     return lambda events, spark: rules.run(events)
 
@@ -206,6 +204,8 @@ def _trigger(given: str | None, once: bool) -> str | None:
         return None
     if once:
         raise InputError("--once reads what is there and stops, so --trigger has nothing to say", hint="leave out one")
+    from eventide.lang.durations import parse_length
+
     try:
         length = parse_length(given)
     except QueryError as error:

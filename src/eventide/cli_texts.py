@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 from eventide.errors import InputError
-from eventide.lang.parse import MAX_TEXT
 
 QueryFile = Annotated[
     Path | None, typer.Argument(help="A file with one query or SQL statement; - reads standard input.")
@@ -54,6 +53,8 @@ def read_query(path: Path | None, inline: str | None) -> Text:
 
 def read_text(what: str, path: Path) -> str:
     """The text of a file that the user names; of one that is too long no more than that is read."""
+    from eventide.lang.parse import MAX_TEXT
+
     try:
         if str(path) == "-":
             text = sys.stdin.read(MAX_TEXT + 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import duckdb
 import pyarrow as pa
 
 from eventide.engines.database import connect
@@ -26,6 +25,8 @@ def add_computed(rows: pa.RecordBatch, computed: Sequence[Computed]) -> pa.Recor
     """
     if not computed:
         return rows
+    import duckdb
+
     table = pa.Table.from_batches([rows])
     with connect(threads=1) as connection:
         for start in range(0, len(computed), _AT_ONCE):

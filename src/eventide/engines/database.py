@@ -2,14 +2,18 @@
 
 Two kinds of text reach DuckDB. What Eventide writes itself, from typed expressions, runs on `connect`, which reads the
 files that a user names as inputs. What a user wrote, a statement of `ev.sql`, runs on `connect_confined`.
+
+DuckDB loads with the first connection: a worker of Spark that only matches has none.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-import duckdb
+if TYPE_CHECKING:
+    import duckdb
 
 _Key = tuple[int, int | None, bool]
 _DATABASES: dict[_Key, duckdb.DuckDBPyConnection] = {}
@@ -36,6 +40,8 @@ def connect(time_zone: str = "UTC", threads: int | None = None) -> duckdb.DuckDB
     # A fork has none of its parent's threads, which the parent's database would wait for.
     key = os.getpid(), threads, False
     if key not in _DATABASES:
+        import duckdb
+
         config = dict(_CLOSED) if threads is None else {**_CLOSED, "threads": threads}
         _DATABASES.setdefault(key, duckdb.connect(config=config))
     connection = _DATABASES[key].cursor()
@@ -63,6 +69,8 @@ disabled by configuration
 
 
 def _confined(files: list[str]) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
     database = duckdb.connect(config=dict(_CLOSED))
     database.execute("SET GLOBAL TimeZone = 'UTC'")
     database.execute("SET allowed_paths = ?", [files])

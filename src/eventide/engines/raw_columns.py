@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -127,6 +126,8 @@ Values = dict[Addend, NDArray[np.int64]]
 
 def _by_code(table: pa.Table, physical: Physical, coded: set[str], place: Place) -> Values:
     """The addends that read one coded column: their values by its codes, behind them that of NULL."""
+    import duckdb
+
     found: Values = {}
     for name in sorted(coded):
         addends = tuple(a for column in physical.select for a in column.addends or () if a.column == name)

@@ -13,19 +13,18 @@ from eventide.plan.bound import Bound
 from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.options import Options
 from eventide.plan.patterns.lengths import most_events
-from eventide.plan.patterns.lower import lower_pattern
 from eventide.plan.physical import NamedType, Physical
 from eventide.plan.places import clause_span, error_at, option_error, within_the_stack
 from eventide.plan.rules import rewrite
 from eventide.plan.sequence import lower_sequence, sequence_steps
-from eventide.plan.situations.lower import prepare_situations
-from eventide.plan.trends.lower import lower_trends
 
 
 def prepare(query: AnyQuery, options: Options, schema: pa.Schema, *, engine: str = "local") -> Physical:
     """The executable form of a query over events of a schema."""
     with within_the_stack(query.text):
         if isinstance(query, SituationQuery):
+            from eventide.plan.situations.lower import prepare_situations
+
             made = prepare_situations(query, options, schema, engine=engine)
         else:
             _check_options(query, options)
@@ -70,9 +69,13 @@ def lower(plan: Bound, engine: str) -> Physical:
         raise error_at(plan.query, span, f"{what} cannot run yet in this version", hint)
     check_shape(plan)
     if plan.aggregates:
+        from eventide.plan.trends.lower import lower_trends
+
         return lower_trends(plan, engine)
     steps = sequence_steps(plan.pattern)
     if steps is None or plan.query.whole_events:
+        from eventide.plan.patterns.lower import lower_pattern
+
         return lower_pattern(plan, engine)
     return lower_sequence(plan, steps, engine)
 

@@ -14,7 +14,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from eventide.engines.database import connect
-from eventide.engines.distribution import share_out
 from eventide.engines.file_versions import Version, check_versions
 from eventide.engines.intake import take_in
 from eventide.engines.parquet import Piece, read_piece, to_microseconds
@@ -160,6 +159,8 @@ def reader(
 
 def share_out_row_groups(files: Sequence[str], n_shares: int) -> tuple[list[list[Piece]], int]:
     """Runs of row groups with about the same number of rows each, and the number of all rows, from the footers."""
+    from eventide.engines.distribution import share_out  # not for workers, which load this module
+
     pieces: list[Piece] = []
     rows: list[int] = []
     for path in files:

@@ -34,7 +34,7 @@ class Builder(Family):
         return reach_of(spec)
 
     def next_rows(self, spec: DetectionSpec, block: pa.Table, until_us: int) -> NextRows:
-        return next_rows(spec, block)
+        return next_rows(spec, block, until_us)
 
 
 register(Builder())

@@ -22,8 +22,8 @@ def reach_of(spec: DetectionSpec) -> Reach | None:
     return Reach(spec.window_us) if spec.skip == "no_skip" else None
 
 
-def next_rows(spec: DetectionSpec, block: pa.Table) -> NextRows:
-    """Matching goes on with the next event, whatever was found."""
+def next_rows(spec: DetectionSpec, block: pa.Table, frontier_us: int) -> NextRows:
+    """Matching goes on with the next event, whatever was found before the frontier."""
     ordered = order_rows(block, (), spec.order, spec.tie_columns)
     ts_us = numpy_int64(block.column(TS))[ordered.order]
     return NextRows(ts_us, np.arange(1, ts_us.size + 1), ts_us.size)

@@ -290,7 +290,7 @@ def test_a_mistake_leaves_no_stack_trace_in_a_process(folder: Path) -> None:
 
 
 def test_anything_else_is_exit_code_1(folder: Path) -> None:
-    code = "import eventide.cli as c, eventide.api as a; a.query = lambda *x, **y: 1 / 0; c.main()"
+    code = "import eventide.cli as c, eventide.api.events as a; a.query = lambda *x, **y: 1 / 0; c.main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "check", "query.txt"], capture_output=True, text=True, check=False
     )

@@ -9,16 +9,18 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eventide import intervals, kafka, metrics
-    from eventide.allen import allen, to_instants
-    from eventide.api import Query, query, stream_metrics
-    from eventide.builder import Pattern
-    from eventide.detection import Detection, detect
+    from eventide.api import intervals, kafka, metrics
+    from eventide.api.allen import allen, to_instants
+    from eventide.api.detect import Detection, detect
+    from eventide.api.events import query
+    from eventide.api.match_recognize import match_recognize
+    from eventide.api.pattern import Pattern
+    from eventide.api.query import Query
+    from eventide.api.rules import RuleSet
+    from eventide.api.sql import explain_sql, sql
+    from eventide.api.streams import stream_metrics, write_stream
     from eventide.errors import EventideError, EventideWarning, InputError, QueryError, UnsupportedError
     from eventide.generate import generate, sample
-    from eventide.recognition import explain_sql, match_recognize, sql
-    from eventide.rules import RuleSet
-    from eventide.streams import write_stream
     from eventide.timeline import timeline
 
 __all__ = [
@@ -50,17 +52,20 @@ __all__ = [
 __version__ = "0.1.0"
 
 _NAMES = {
-    "allen": ("allen", "to_instants"),
-    "api": ("Query", "query", "stream_metrics"),
-    "builder": ("Pattern",),
-    "detection": ("Detection", "detect"),
+    "api.allen": ("allen", "to_instants"),
+    "api.detect": ("Detection", "detect"),
+    "api.events": ("query",),
+    "api.match_recognize": ("match_recognize",),
+    "api.pattern": ("Pattern",),
+    "api.query": ("Query",),
+    "api.rules": ("RuleSet",),
+    "api.sql": ("explain_sql", "sql"),
+    "api.streams": ("stream_metrics", "write_stream"),
     "errors": ("EventideError", "EventideWarning", "InputError", "QueryError", "UnsupportedError"),
     "generate": ("generate", "sample"),
-    "recognition": ("explain_sql", "match_recognize", "sql"),
-    "rules": ("RuleSet",),
-    "streams": ("write_stream",),
     "timeline": ("timeline",),
 }
+_MODULES = {name: f"{__name__}.api.{name}" for name in ("intervals", "kafka", "metrics")}
 _HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
 
 
@@ -68,7 +73,7 @@ class _Package(ModuleType):
     """This module. A class, not a module's `__getattr__`: type checkers would take that for leave to use any name."""
 
     def __getattr__(self, name: str) -> Any:
-        home = _HOMES.get(name, f"{__name__}.{name}")
+        home = _HOMES.get(name) or _MODULES.get(name, f"{__name__}.{name}")
         if not name.startswith("_"):  # as those that tools ask for
             try:
                 module = import_module(home)
@@ -82,7 +87,7 @@ class _Package(ModuleType):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # An import of the module `eventide.allen` ends with this, where the function of that name belongs.
+        # An import of the module `eventide.timeline` ends with this, where the function of that name belongs.
         if isinstance(value, ModuleType) and _HOMES.get(name) == value.__name__:
             value = getattr(value, name)
         super().__setattr__(name, value)

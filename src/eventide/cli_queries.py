@@ -107,7 +107,7 @@ def run_sql(
     paths = _named_paths(table)
     given = read_query(statement_file, inline)
     if explain:
-        plan = ev.explain_sql(given.text, ts_unit=ts_unit, **paths)
+        plan = ev.sql(given.text, ts_unit=ts_unit).explain(**paths)
         print(plan, file=sys.stderr if as_json else sys.stdout)
     started = time.perf_counter()
     with progress(f"running on the {engine} engine"):
@@ -141,10 +141,7 @@ def check(
             raise InputError("--table is for SQL statements", hint="--input names the events of a query")
         print(ev.query(given.text, **options).explain(input_path, engine=engine))
         return
-    from eventide.recognition import outline
-
-    tables = _tables(given, input_path, table, options)
-    print(ev.explain_sql(given.text, ts_unit=ts_unit, **tables) if tables else outline(given.text))
+    print(ev.sql(given.text, ts_unit=ts_unit).explain(**_tables(given, input_path, table, options)))
 
 
 def diagnose(
@@ -168,10 +165,8 @@ def diagnose(
     options = _options(ts, ts_unit, type_column, partition_by, sequence, close_at_end)
     with progress("looking for the longest partial matches"):
         if given.is_sql:
-            from eventide.recognition import diagnose_sql
-
             _tables(given, input_path, None, options)
-            found = diagnose_sql(given.text, input_path, ts_unit=ts_unit)
+            found = ev.sql(given.text, ts_unit=ts_unit).diagnose(input_path)
         else:
             found = ev.query(given.text, **options).diagnose(input_path)
     print(found.text(partitions))

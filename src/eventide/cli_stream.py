@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,10 +13,10 @@ from typing import Annotated, Any
 import typer
 
 import eventide as ev
+from eventide.api.metrics import ADDRESS
 from eventide.cli_texts import Inline, QueryFile, Text, read_query, read_text
 from eventide.engines.addresses import Folder, Terminal, Topic, checkpoint_of, sink_of, source_of
 from eventide.errors import EventideError, InputError, QueryError, hide_credentials
-from eventide.metrics import ADDRESS
 from eventide.stopping import stop_by_exception
 from eventide.stream_job import Job, Signals, run_job
 
@@ -160,7 +161,8 @@ def rows_of(text: Text, given: dict[str, Any], table: str, *, with_ids: bool) ->
     query = ev.query(text.text, **given)
     if not with_ids or query.options.match_id:
         return (lambda events, spark: query.run(events)), query.options.ts
-    with_id = replace(query, options=replace(query.options, match_id=True))
+    with_id = copy(query)
+    with_id.options = replace(query.options, match_id=True)
     return (lambda events, spark: _run_with_ids(with_id, query, events)), query.options.ts
 
 

@@ -11,8 +11,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from eventide import api, builder, detection, intervals, recognition
-from eventide.allen import allen
+from eventide.api import intervals
+from eventide.api.allen import allen
+from eventide.api.detect import detect
+from eventide.api.events import query
+from eventide.api.pattern import Pattern
+from eventide.api.sql import sql
 from eventide.compilation.cache import kept_code
 from eventide.errors import InputError
 
@@ -53,9 +57,9 @@ def kinds() -> dict[str, Callable[[], Any]]:
     return {
         "event patterns": lambda: _queries(_PATTERNS),
         "aggregates over trends": lambda: _queries(_TRENDS),
-        "MATCH_RECOGNIZE": lambda: recognition.sql(_ROWS, ts_unit="s", events=_EVENTS),
+        "MATCH_RECOGNIZE": lambda: sql(_ROWS, ts_unit="s", events=_EVENTS),
         "builder patterns": _detect,
-        "situations": lambda: api.query(_SITUATIONS, ts_unit="s").run(_EVENTS),
+        "situations": lambda: query(_SITUATIONS, ts_unit="s").run(_EVENTS),
         "intervals": _intervals,
         "Allen's relations": _relate,
     }
@@ -64,12 +68,12 @@ def kinds() -> dict[str, Callable[[], Any]]:
 def _queries(texts: tuple[str, ...]) -> None:
     for text in texts:
         for strategy in _STRATEGIES:
-            api.query(text.format(strategy), ts_unit="s", type="kind").run(_EVENTS)
+            query(text.format(strategy), ts_unit="s", type="kind").run(_EVENTS)
 
 
 def _detect() -> Any:
-    steps = builder.Pattern.begin("a", "kind = 'A'").followed_by("b", "kind = 'B' AND x > a.x").within("5 seconds")
-    return detection.detect(_EVENTS, steps, partition_by="key", ts="ts", ts_unit="s")
+    steps = Pattern.begin("a", "kind = 'A'").followed_by("b", "kind = 'B' AND x > a.x").within("5 seconds")
+    return detect(_EVENTS, steps, partition_by="key", ts="ts", ts_unit="s")
 
 
 def _intervals() -> Any:

@@ -187,7 +187,8 @@ def test_late_intervals_of_both_sides_are_a_stream_that_names_the_side(spark: An
         stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
         frames.append(stream.parquet(str(tmp_path / name)))
     times = {"left_times": ("from", "to"), "right_times": ("since", "until")}
-    late = ev.allen(*frames, "before", within="1 hour", partition_by="key", late=True, **times)
+    query = ev.allen("before", within="1 hour", partition_by="key", **times)
+    late = query.late(left=frames[0], right=frames[1])
     assert late.isStreaming
     none = dict.fromkeys(["left_from", "left_to", "left_n", "right_since", "right_until", "right_word"])
     assert sorted(in_seconds(run_stream(late, tmp_path)), key=lambda row: row["side"]) == [

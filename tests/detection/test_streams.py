@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import eventide as ev
-from eventide.detection import _skip
+from eventide.api.detect import _skip
 from eventide.errors import UnsupportedError
 from eventide.plan.detection.lower import DetectionOptions, check_stream, prepare_detection
 from eventide.plan.ending import with_end

@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 
+from eventide.api.query import Query
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
-from eventide.recognition import Recognizer
 from tests.oracle.diagnosis.rows import longest_partial_match
 from tests.oracle.rows.clause import read_clause
 from tests.rows.cases import COLUMNS, Case, cases
@@ -31,7 +31,11 @@ def check(case: Case) -> None:
     partitions: dict[Any, list[tuple[Any, ...]]] = {}
     for row in case.rows:
         partitions.setdefault(row[0] if query.partition_by else None, []).append(row)
-    rows = Recognizer(parse_clause(case.clause), Options.of(ts_unit="s")).diagnose(case.table()).table.to_pylist()
+    rows = (
+        Query("rows", case.clause, parse_clause(case.clause), Options.of(ts_unit="s"))
+        .diagnose(case.table())
+        .table.to_pylist()
+    )
     found = {row["p"] if query.partition_by else None: row for row in rows}
     assert found.keys() == partitions.keys()
     for key, own in partitions.items():

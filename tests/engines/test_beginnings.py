@@ -18,13 +18,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import eventide as ev
+from eventide.api.query import Query
 from eventide.engines import overlaps
 from eventide.engines.local import run as local
 from eventide.families.time_slices import Part, make_parts, overlap_us
 from eventide.lang.rows import parse_clause
 from eventide.operators.block import within
 from eventide.plan.options import Options
-from eventide.recognition import Recognizer
 from tests.detection import cases as detection
 from tests.detection.test_same_matches import check as check_matches
 from tests.engines.test_overlaps import rows_of, write
@@ -216,7 +216,7 @@ def test_spark_cuts_rows_by_time_and_returns_the_same(
     monkeypatch.setattr("eventide.engines.spark.overlaps.make_parts", counted)
     in_order = write(tmp_path / "a.parquet", table)
     shuffled = write(tmp_path / "b.parquet", table.take(np.random.default_rng(1).permutation(table.num_rows)))
-    recognizer = Recognizer(parse_clause(CLAUSES[name]), Options.of())
+    recognizer = Query("rows", CLAUSES[name], parse_clause(CLAUSES[name]), Options.of())
     for source in (in_order, shuffled, spark.read.parquet(shuffled)):
         given_as = {"engine": "spark", "spark": spark} if isinstance(source, str) else {}
         found = recognizer(source, **given_as).toArrow()

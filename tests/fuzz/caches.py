@@ -86,7 +86,7 @@ def _cache_of(run: Callable[[], bool]) -> Path:
 
 
 def _in_a_process(run: Callable[[], bool], folder: Path) -> bool:
-    import eventide.api  # noqa: F401  once, before the fork
+    import eventide.api.events  # noqa: F401  once, before the fork
 
     child = os.fork()
     if child == 0:

@@ -13,7 +13,7 @@ INTERVALS = [{"interval_start": 1, "interval_end": 5, "room": "a"}]
 
 
 def explain(condition: str, **options: Any) -> str:
-    return str(ev.intervals.homogeneous(EVENTS, condition, ts_unit="s", explain=True, **options))
+    return str(ev.intervals.homogeneous(condition, ts_unit="s", **options).explain(EVENTS))
 
 
 def test_the_text_names_the_derivation_the_columns_and_what_is_kept() -> None:
@@ -40,12 +40,12 @@ def test_the_text_says_what_runs_apart_and_why_not(condition: str, options: dict
 
 
 def test_a_span_is_decided_by_the_event_that_ends_it() -> None:
-    text = ev.intervals.heterogeneous(EVENTS, start="temp > 30", end="temp < 30", ts_unit="s", explain=True)
+    text = ev.intervals.heterogeneous(start="temp > 30", end="temp < 30", ts_unit="s").explain(EVENTS)
     assert "decided     with the event that ends it" in text
 
 
 def test_related_intervals_are_explained_too() -> None:
-    text = ev.allen(INTERVALS, INTERVALS, "during", within="1 hour", ts_unit="s", explain=True)
+    text = ev.allen("during", within="1 hour", ts_unit="s").explain(left=INTERVALS, right=INTERVALS)
     assert "ALLEN during LEFT (interval_start, interval_end)" in text and "the last 1 hour" in text
 
 
@@ -56,7 +56,7 @@ def test_related_intervals_are_explained_too() -> None:
         ({"within": "5 events"}, "within: a length of time is needed", "lengths look like: 5 minutes, 1.5 hours, INT"),
         ({"within": "5"}, "within: the length 5 has no unit", "write for example: 5 seconds"),
         ({"occurence": (1, 2)}, "there is no option 'occurence'", "did you mean 'occurrences'?"),
-        ({"explain": 1}, "explain must be True or False, found int", "explain=True"),
+        ({"explain": True}, "explain is a method of the query", "query.explain(events)"),
     ],
 )
 def test_wrong_arguments_are_refused(options: dict[str, Any], message: str, hint: str) -> None:

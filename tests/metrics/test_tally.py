@@ -11,11 +11,11 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from eventide.api.metrics import of
 from eventide.engines.spark.counters import Counters
 from eventide.engines.spark.listener import QUERIES_KEPT, Listener, numbers_of
 from eventide.engines.spark.tally import BATCHES_KEPT, Tally
 from eventide.errors import EventideError, InputError
-from eventide.metrics import of
 from tests.metrics.reports import call, progress
 
 

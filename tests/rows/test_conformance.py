@@ -16,9 +16,9 @@ CASES = cases()
 def test_embedded(case: dict[str, Any]) -> None:
     if "error" in case["expected"]:
         with pytest.raises(ev.EventideError):
-            ev.sql(case["sql"])
+            ev.sql(case["sql"]).run()
         return
-    result = ev.sql(case["sql"])
+    result = ev.sql(case["sql"]).run()
     rows = list(zip(*(column.to_pylist() for column in result.columns), strict=True))
     assert comparable(rows) == comparable([tuple(row) for row in case["expected"]["rows"]])
 

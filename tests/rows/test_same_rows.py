@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
 import eventide as ev
+from eventide.api.query import Query
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
-from eventide.recognition import Recognizer
 from tests.rows.cases import Case, cases
 from tests.rows.conformance import comparable
 
@@ -66,5 +66,5 @@ def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_
 
 
 def run_path(case: Case, path: Path, spark: Any) -> pa.Table:
-    recognizer = Recognizer(parse_clause(case.clause), Options.of(ts_unit="s"))
+    recognizer = Query("rows", case.clause, parse_clause(case.clause), Options.of(ts_unit="s"))
     return recognizer(path, engine="spark", spark=spark).toArrow()

@@ -177,9 +177,9 @@ def test_late_events_are_of_streams_only() -> None:
         with pytest.raises(InputError, match="only a stream has late events"):
             late(events)
     with pytest.raises(InputError, match="only a stream has late events"):
-        ev.intervals.threshold(events, "ts > 0", ts_unit="s", late=True)
+        ev.intervals.threshold("ts > 0", ts_unit="s").late(events)
     with pytest.raises(InputError, match="only a stream has late events"):
-        ev.allen(events, events, "before", left_times="ts", right_times="ts", ts_unit="s", late=True)
+        ev.allen("before", left_times="ts", right_times="ts", ts_unit="s").late(left=events, right=events)
 
 
 @pytest.mark.spark
@@ -219,7 +219,7 @@ def test_late_events_of_queries_clauses_and_intervals_are_streams(spark: Any, tm
         partition_by="user", order_by="ts", pattern="A B", define={"A": "kind = 'A'"}, within="20 seconds"
     )
     both = [ev.query(QUERY, ts="ts", type="kind").late, falls.late]
-    both.append(partial(ev.intervals.threshold, condition="amount > 0", ts="ts", partition_by="user", late=True))
+    both.append(ev.intervals.threshold("amount > 0", ts="ts", partition_by="user").late)
     for i, late_of in enumerate(both):
         source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
         out, state = tmp_path / f"late{i}", tmp_path / f"state{i}"

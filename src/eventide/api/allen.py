@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from eventide.engines.local.allen import relate_tables
+from eventide.api.query import Inputs, Query
+from eventide.engines.local.allen import open_pair
 from eventide.engines.local.instants import instants_of_table
-from eventide.engines.local.sources import is_local, open_source, plain_frame
+from eventide.engines.local.sources import Source, is_local, open_source, plain_frame
 from eventide.errors import EventideError, InputError
 from eventide.lang.durations import parse_time
 from eventide.plan.allen.instants import Clock
@@ -24,11 +25,19 @@ from eventide.plan.allen.lower import (
     prepare_allen,
 )
 from eventide.plan.allen.relations import parse_relations
-from eventide.plan.arguments import engine_of, names_of, not_for_spark, one_of, session_for_path, wrong_argument
-from eventide.plan.intervals.explanation import LOCAL, SPARK, STREAM, explain_allen
+from eventide.plan.arguments import (
+    LEFT_OUT,
+    LeftOut,
+    names_of,
+    not_for_spark,
+    one_of,
+    session_for_path,
+    wrong_argument,
+)
+from eventide.plan.intervals.explanation import explain_allen
 from eventide.plan.intervals.lower import about
 from eventide.plan.options import Options
-from eventide.streams import refuse_bounded
+from eventide.plan.physical import Physical
 
 DROPPED = b"eventide.dropped_events"
 _INSTANTS = ("earliest", "latest", "now")
@@ -37,9 +46,9 @@ Times = str | Sequence[str] | None
 
 
 def allen(
-    left: Any,
-    right: Any,
-    relations: str | Sequence[str],
+    left: Any = LEFT_OUT,
+    right: Any = LEFT_OUT,
+    relations: Any = LEFT_OUT,
     *,
     within: str | timedelta | None = None,
     partition_by: str | Sequence[str] = (),
@@ -52,17 +61,18 @@ def allen(
     allowed_lateness: Any = None,
     engine: str | None = None,
     spark: Any = None,
-    explain: bool = False,
-    late: bool = False,
+    memory_limit: int | str | None = None,
 ) -> Any:
     """Pairs of a left and a right interval that stand in one of the relations, read from left to right.
 
     Both sides have the time columns `start` and `end`, or those of `left_times` and `right_times`: two names, or one of
     points. `within` is the most that a pair may span, from the earlier start to the later end. A pair is a row: the
     partition columns, all others of both sides as `left_...` and `right_...`, the `relation` that held, and
-    `interval_start` and `interval_end` around both. pyarrow Tables, or Spark DataFrames where the inputs are those;
-    with `explain=True` a text that says what would run, and where. With `late=True`, of two streams, the intervals that
-    come too late to be related, each with its `side`: a stream of its own.
+    `interval_start` and `interval_end` around both. pyarrow Tables, or Spark DataFrames where the inputs are those.
+
+    Without tables, `ev.allen("overlaps", ...)`, it is the `Query`: `run(left=..., right=...)` returns the rows,
+    `explain` says what would run, and `late`, of two streams, returns the intervals that come too late to be related,
+    each with its `side`.
 
     >>> import eventide as ev
     >>> hot = [{"room": 1, "from": 10, "to": 50}, {"room": 2, "from": 10, "to": 20}]
@@ -71,6 +81,10 @@ def allen(
     [{'room': 1, 'left_from': 10, 'left_to': 50, 'right_from': 40, 'right_to': 90, 'right_level': 3, \
 'relation': 'overlaps', 'interval_start': 10, 'interval_end': 90}]
     """
+    if isinstance(relations, LeftOut):
+        if not isinstance(right, LeftOut):
+            raise wrong_argument("relations", "text", relations, 'ev.allen(left, right, "overlaps | during")')
+        left, relations = LEFT_OUT, left
     given = Options.of(ts_unit=ts_unit, on_bad_event=on_bad_event, allowed_lateness=allowed_lateness)
     both = (_name("start", start), _name("end", end))
     sides = _times("left_times", left_times, both), _times("right_times", right_times, both)
@@ -84,72 +98,82 @@ def allen(
         drop_bad_events=given.on_bad_event == "drop",
         allowed_lateness=given.allowed_lateness,
     )
-    for name, flag in (("explain", explain), ("late", late)):
-        if not isinstance(flag, bool):
-            raise wrong_argument(name, "True or False", flag, f"{name}=True")
-    left, right = plain_frame(left), plain_frame(right)
-    if late:
-        return _late(left, right, options)
-    if _runs_on_spark(left, right, engine):
-        return _relate_on_spark(left, right, options, spark, explain)
-
-    def plan(one: pa.Schema, other: pa.Schema) -> AllenPlan:
-        return prepare_allen(one, other, options)
-
-    if explain:
-        return explain_allen(
-            prepare_allen(open_source(left).schema, open_source(right).schema, options).physical, LOCAL
-        )
-    table, seen = relate_tables(left, right, plan)
-    if not options.drop_bad_events:
-        return table
-    return table.replace_schema_metadata({**(table.schema.metadata or {}), DROPPED: str(seen.dropped_events)})
+    query = Pairs("allen", options.text(), options, options)
+    if isinstance(left, LeftOut):
+        return query
+    return query.run(left=left, right=right, engine=engine, spark=spark, memory_limit=memory_limit)
 
 
-def _late(left: Any, right: Any, options: AllenOptions) -> Any:
-    from eventide.engines.spark.allen import late_frames
+class Pairs(Query):
+    """A relation of two tables of intervals; its inputs are called left and right."""
 
-    refuse_bounded(left, right)
-    check_stream(options)
-    return late_frames(left, right, lambda one, other: prepare_allen(one, other, options))
+    def _check_inputs(self, method: str, events: Any, inputs: Inputs) -> None:
+        if events is not None or set(inputs) != {"left", "right"}:
+            other = next((name for name in inputs if name not in ("left", "right")), None)
+            message = f"{method} has no option '{other}'" if other else f"{method} takes two tables of intervals"
+            raise InputError(message, hint=f"q.{method}(left=hot, right=smoke)")
+        frames = {name: not is_local(side) for name, side in inputs.items()}
+        if any(frames.values()) and not all(frames.values()):
+            which, other = ("left", "right") if frames["left"] else ("right", "left")
+            if not isinstance(inputs[other], str | os.PathLike):
+                hint = f"pass {which}.toArrow(), or {other} as a DataFrame"
+                raise InputError(f"{which} is a Spark DataFrame and {other} is not", hint=hint)
 
+    def _pair(self, one: pa.Schema, other: pa.Schema) -> AllenPlan:
+        return prepare_allen(one, other, self.options)
 
-def _relate_on_spark(left: Any, right: Any, options: AllenOptions, spark: Any, explain: bool) -> Any:
-    from eventide.engines.spark.allen import relate_frames
-    from eventide.engines.spark.run import read_frame
-
-    frames = []
-    for side in (left, right):
-        if isinstance(side, str | os.PathLike):
-            frames.append(read_frame(os.fspath(side), session_for_path(spark)))
-        else:
-            frames.append(side)
-    if all(frame.isStreaming for frame in frames):
-        check_stream(options)
-    if explain:
+    def _explained_pair(self, inputs: Inputs, on_spark: bool, spark: Any) -> str:
+        if not on_spark:
+            schemas = [open_source(side).schema for side in inputs.values()]
+            return explain_allen(str(self), self._pair(*schemas).physical, "local")
         from eventide.engines.spark.types import input_schema
 
-        made = prepare_allen(input_schema(frames[0]), input_schema(frames[1]), options)
-        return explain_allen(made.physical, STREAM if frames[0].isStreaming else SPARK)
-    return relate_frames(frames[0], frames[1], lambda one, other: prepare_allen(one, other, options)).rows
+        frames = self._frames(inputs, spark)
+        made = self._pair(*map(input_schema, frames))
+        return explain_allen(str(self), made.physical, "spark stream" if frames[0].isStreaming else "spark")
 
+    def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
+        if events is None and not inputs:
+            return explain_allen(str(self), None, "local")
+        events, inputs, on_spark = self._where("explain", events, inputs, engine)
+        in_order = {name: inputs[name] for name in ("left", "right")}
+        return self._explained_pair(in_order, on_spark, spark)
 
-def _runs_on_spark(left: Any, right: Any, engine: str | None) -> bool:
-    """Whether Spark holds the intervals, or shall read them; both sides must be in one place."""
-    engine = engine_of(engine)
-    frames = [not is_local(side) for side in (left, right)]
-    if engine == "local" and any(frames):
-        raise InputError("engine='local' does not read Spark DataFrames", hint="leave out engine, or pass df.toArrow()")
-    if engine == "spark":
-        for side, is_frame in zip((left, right), frames, strict=True):
-            if not is_frame and not isinstance(side, str | os.PathLike):
+    def _opened(self, events: Any, inputs: Inputs) -> tuple[Source, Physical]:
+        return open_pair(inputs["left"], inputs["right"], self._pair)
+
+    def _shown(self, table: pa.Table, source: Source) -> pa.Table:
+        if not self.options.drop_bad_events:
+            return table
+        dropped = {DROPPED: str(self.last_run.dropped_events)}
+        return table.replace_schema_metadata({**(table.schema.metadata or {}), **dropped})
+
+    def _frames(self, inputs: Inputs, spark: Any) -> list[Any]:
+        from eventide.engines.spark.run import read_frame
+
+        frames = []
+        for side in (inputs["left"], inputs["right"]):
+            if isinstance(side, str | os.PathLike):
+                frames.append(read_frame(os.fspath(side), session_for_path(spark)))
+            elif is_local(side):
                 raise not_for_spark(side)
-        return True
-    if any(frames) and not all(frames):
-        which, other = ("left", "right") if frames[0] else ("right", "left")
-        hint = f"pass {which}.toArrow(), or {other} as a DataFrame"
-        raise InputError(f"{which} is a Spark DataFrame and {other} is not", hint=hint)
-    return all(frames)
+            else:
+                frames.append(side)
+        if all(frame.isStreaming for frame in frames):
+            check_stream(self.options)
+        return frames
+
+    def _run_on_spark(self, events: Any, inputs: Inputs, spark: Any) -> Any:
+        from eventide.engines.spark.allen import relate_frames
+
+        left, right = self._frames(inputs, spark)
+        return relate_frames(left, right, self._pair)
+
+    def _late_on_spark(self, events: Any, inputs: Inputs) -> Any:
+        from eventide.engines.spark.allen import late_frames
+
+        left, right = self._frames(inputs, None)
+        return late_frames(left, right, self._pair)
 
 
 def _name(argument: str, given: object) -> str:

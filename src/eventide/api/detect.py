@@ -9,15 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.builder import Pattern, checked
-from eventide.engines.local import run as local
-from eventide.engines.local.sources import is_local, open_source, plain_frame
+from eventide.api.pattern import Pattern, checked
+from eventide.api.query import Inputs, Query
+from eventide.engines.local.sources import Source
 from eventide.errors import EventideError
 from eventide.operators.detection.spec import LAST_STEP, TIMED_OUT
-from eventide.plan.arguments import check_dict, check_ties, names_of
-from eventide.plan.detection.lower import DetectionOptions, check_stream, prepare_detection
+from eventide.plan.arguments import LEFT_OUT, LeftOut, check_dict, check_ties, names_of
+from eventide.plan.detection.lower import DetectionOptions
 from eventide.plan.options import Options
-from eventide.plan.physical import Physical
 
 _SKIPS = ("no_skip", "next", "past_last")
 _SKIPS_TO = ("to_first", "to_last")
@@ -35,9 +34,26 @@ class Detection:
     late: Any
 
 
+class Detecting(Query):
+    """A builder pattern; its result has three parts."""
+
+    def _shown(self, table: pa.Table, source: Source) -> Detection:
+        return _apart(table, source.schema.empty_table())
+
+    def _shown_live(self, table: pa.Table) -> Detection:
+        return _apart(table, pa.table({}))
+
+    def _shown_on_spark(self, rows: Any, events: Any, inputs: Inputs) -> Detection:
+        frame, _ = self._frame(events, inputs, rows.sparkSession)
+        late = self._late_on_spark(events, inputs) if frame.isStreaming else frame.limit(0)
+        return Detection(
+            rows.where(f"NOT {TIMED_OUT}").drop(LAST_STEP, TIMED_OUT), rows.where(TIMED_OUT).drop(TIMED_OUT), late
+        )
+
+
 def detect(
-    events: Any,
-    pattern: Pattern,
+    events: Any = LEFT_OUT,
+    pattern: Pattern | LeftOut = LEFT_OUT,
     *,
     partition_by: str | Sequence[str] = (),
     ts: str | None = None,
@@ -51,8 +67,12 @@ def detect(
     allowed_lateness: Any = None,
     max_matches_per_partition: int | str | None = None,
     ties: str | None = None,
-) -> Detection:
+    engine: str | None = None,
+    spark: Any = None,
+) -> Any:
     """The matches of a builder pattern: pyarrow Tables, or Spark DataFrames where the events are one.
+
+    Without events, `ev.detect(pattern, ...)`, it is the `Query`, whose `run(events)` returns the same.
 
     A match has match_id, the partition columns, match_start, match_end, and for each step an array of its events;
     with `select` measures instead of those. Time is at the latest event when the input ends: a `not_followed_by` at the
@@ -72,6 +92,8 @@ def detect(
     >>> found.matches.drop_columns("match_id").to_pylist()
     [{'user': 'bob', 'match_start': 480, 'match_end': 480, 'order': [{'ts': 480, 'user': 'bob', 'kind': 'order'}]}]
     """
+    if isinstance(pattern, LeftOut):
+        events, pattern = LEFT_OUT, events
     if not isinstance(pattern, Pattern):
         raise EventideError(f"detect takes an ev.Pattern, found {type(pattern).__name__}")
     if select is not None:
@@ -103,33 +125,16 @@ def detect(
         max_matches=given.max_matches_per_partition,
         close_at_end=given.close_at_end,
     )
-    events = plain_frame(events)
-    if not is_local(events):
-        return _detect_on_spark(events, pattern, options)
-    source = open_source(events)
-    rows = local.run(prepare_detection(tree, source.schema, options, engine="local"), source)[0]
+    query = Detecting("builder", str(pattern), tree, options)
+    return query if isinstance(events, LeftOut) else query.run(events, engine=engine, spark=spark)
+
+
+def _apart(rows: pa.Table, late: Any) -> Detection:
     timed_out = rows.column(TIMED_OUT)
     return Detection(
         rows.filter(pc.invert(timed_out)).drop_columns([LAST_STEP, TIMED_OUT]),
         rows.filter(timed_out).drop_columns([TIMED_OUT]),
-        source.schema.empty_table(),
-    )
-
-
-def _detect_on_spark(frame: Any, pattern: Pattern, options: DetectionOptions) -> Detection:
-    from eventide.engines.spark.run import run_frame, run_late
-
-    def plan(schema: pa.Schema) -> Physical:
-        physical = prepare_detection(pattern.tree, schema, options, engine="spark")
-        if frame.isStreaming:
-            check_stream(physical)
-        return physical
-
-    rows = run_frame(frame, plan).rows
-    return Detection(
-        rows.where(f"NOT {TIMED_OUT}").drop(LAST_STEP, TIMED_OUT),
-        rows.where(TIMED_OUT).drop(TIMED_OUT),
-        run_late(frame, plan) if frame.isStreaming else frame.limit(0),
+        late,
     )
 
 

@@ -1,43 +1,33 @@
 """What users call to derive intervals from point events: `ev.intervals.homogeneous(...)` and its kin (D2IA, section 3).
 
-Every function takes the events first: a Spark DataFrame gives a Spark DataFrame, anything else a pyarrow Table. A row
-is an interval: partition columns, `interval_start`, `interval_end`, `count`, and the values that were asked for.
+Every function takes the events first: a Spark DataFrame gives a Spark DataFrame, anything else a pyarrow Table. Without
+events it returns the `Query`. A row is an interval: partition columns, `interval_start`, `interval_end`, `count`, and
+the values that were asked for.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 
-from eventide.engines.local import run as local
-from eventide.engines.local.sources import is_local, open_source, plain_frame
-from eventide.errors import EventideError, InputError, did_you_mean
+from eventide.api.query import Query
+from eventide.engines.local.sources import Source
+from eventide.errors import EventideError, did_you_mean
 from eventide.lang.durations import parse_time
-from eventide.plan.arguments import (
-    check_dict,
-    check_ties,
-    engine_of,
-    names_of,
-    not_for_spark,
-    session_for_path,
-    wrong_argument,
-)
-from eventide.plan.intervals.explanation import LOCAL, SPARK, STREAM, explain_intervals
-from eventide.plan.intervals.lower import Deriving, Runs, Spans, about, prepare_intervals
+from eventide.plan.arguments import LEFT_OUT, LeftOut, check_dict, check_flag, check_ties, names_of, wrong_argument
+from eventide.plan.intervals.lower import Deriving, Runs, Spans, about
 from eventide.plan.options import Options
-from eventide.plan.physical import Physical
-from eventide.streams import refuse_bounded
 
 __all__ = ["aggregate", "boundary", "delta", "heterogeneous", "homogeneous", "threshold"]
 
 
 def homogeneous(
-    events: Any,
-    condition: str,
+    events: Any = LEFT_OUT,
+    condition: Any = LEFT_OUT,
     *,
     occurrences: tuple[int, int | None] = (1, None),
     within: str | timedelta | None = None,
@@ -57,8 +47,8 @@ def homogeneous(
 
     Options: `partition_by`, `ts`, `ts_unit`, `sequence`, `on_bad_event`, `allowed_lateness`; `engine="spark"` with
     `spark=` lets Spark tasks read the files of a path themselves. With `detected_at=True` rows say when they were
-    decided, which a stream's always do; with `explain=True` a text says what would run, and where; with `late=True` the
-    result is the events of a stream that come too late to be part of an interval, with all their columns.
+    decided, which a stream's always do. Without events, `homogeneous("temp >= 35", ...)`, it is the `Query`: its `run`
+    returns the rows, `explain` says what would run, `late` returns the events of a stream that come too late.
 
     >>> import eventide as ev
     >>> temps = [{"ts": i, "temp": temp} for i, temp in enumerate([20, 36, 38, 30, 40])]
@@ -66,12 +56,13 @@ def homogeneous(
     [{'interval_start': 1, 'interval_end': 2, 'count': 2, 'value': 37.0}, \
 {'interval_start': 4, 'interval_end': 4, 'count': 1, 'value': 40.0}]
     """
+    events, condition = _told(events, condition)
     minimum, maximum = _occurrences(occurrences)
     runs = Runs(_text("condition", condition, '"temp >= 35"'), minimum, maximum, _gap(within))
-    return _run(events, Deriving(runs, _values(value)), one_type=type, **options)
+    return _asked(events, Deriving(runs, _values(value)), one_type=type, **options)
 
 
-def threshold(events: Any, condition: str, **options: Any) -> Any:
+def threshold(events: Any = LEFT_OUT, condition: Any = LEFT_OUT, **options: Any) -> Any:
     """As long as each event meets an absolute condition; the options are those of `homogeneous`.
 
     >>> import eventide as ev
@@ -79,10 +70,11 @@ def threshold(events: Any, condition: str, **options: Any) -> Any:
     >>> ev.intervals.threshold(cars, "speed >= 50", value="max(speed)", ts_unit="s").to_pylist()
     [{'interval_start': 1, 'interval_end': 2, 'count': 2, 'value': 60}]
     """
+    events, condition = _told(events, condition)
     return _frame("threshold", events, condition, options)
 
 
-def aggregate(events: Any, condition: str, **options: Any) -> Any:
+def aggregate(events: Any = LEFT_OUT, condition: Any = LEFT_OUT, **options: Any) -> Any:
     """As long as a condition on aggregates of the interval holds; the options are those of `homogeneous`.
 
     >>> import eventide as ev
@@ -91,10 +83,11 @@ def aggregate(events: Any, condition: str, **options: Any) -> Any:
     [{'interval_start': 1, 'interval_end': 2, 'count': 2, 'value': 69.0}, \
 {'interval_start': 4, 'interval_end': 4, 'count': 1, 'value': 90.0}]
     """
+    events, condition = _told(events, condition)
     return _frame("aggregate", events, condition, options)
 
 
-def delta(events: Any, expression: str, least: float, **options: Any) -> Any:
+def delta(events: Any = LEFT_OUT, expression: Any = LEFT_OUT, least: Any = LEFT_OUT, **options: Any) -> Any:
     """As long as the value lies at least so far from that of the interval's first event, up or down.
 
     The first event is the one that the others are compared with: it needs a value, nothing else. The options are those
@@ -105,11 +98,12 @@ def delta(events: Any, expression: str, least: float, **options: Any) -> Any:
     >>> ev.intervals.delta(cars, "speed", 5, occurrences=(2, None), ts_unit="s").to_pylist()
     [{'interval_start': 0, 'interval_end': 2, 'count': 3}]
     """
+    events, expression, least = _told(events, expression, least)
     number = _number("delta", least)
     return _frame("delta", events, expression, options, "{0} IS NOT NULL AND abs({0} - first({0})) >= " + number)
 
 
-def boundary(events: Any, expression: str, width: float, **options: Any) -> Any:
+def boundary(events: Any = LEFT_OUT, expression: Any = LEFT_OUT, width: Any = LEFT_OUT, **options: Any) -> Any:
     """As long as the value stays between the same two multiples of `width`; the options are those of `homogeneous`.
 
     >>> import eventide as ev
@@ -119,13 +113,14 @@ def boundary(events: Any, expression: str, width: float, **options: Any) -> Any:
 {'interval_start': 2, 'interval_end': 3, 'count': 2, 'value': 50}, \
 {'interval_start': 4, 'interval_end': 4, 'count': 1, 'value': 60}]
     """
+    events, expression, width = _told(events, expression, width)
     number = _number("boundary", width)
     bucket = f"floor({{0}} / {number})"
     return _frame("boundary", events, expression, options, f"{{0}} IS NOT NULL AND {bucket} = first({bucket})")
 
 
 def heterogeneous(
-    events: Any,
+    events: Any = LEFT_OUT,
     *,
     start: str,
     end: str,
@@ -150,10 +145,16 @@ def heterogeneous(
         _text("end", end, "\"kind = 'smoke'\""),
         tuple(_text("exclude", text, "[\"kind = 'cooling'\"]") for text in given),
     )
-    return _run(events, Deriving(spans, _values(value)), **options)
+    return _asked(events, Deriving(spans, _values(value)), **options)
 
 
 # --- arguments ----------------------------------------------------------------------------------------------
+
+
+def _told(*given: Any) -> tuple[Any, ...]:
+    """The arguments; where the last is missing, the events are left out, and the others stand one place before."""
+    is_short = isinstance(given[-1], LeftOut) and not isinstance(given[0], LeftOut)
+    return (LEFT_OUT, *given[:-1]) if is_short else given
 
 
 def _frame(name: str, events: Any, text: str, options: Mapping[str, Any], form: str | None = None) -> Any:
@@ -167,7 +168,7 @@ def _frame(name: str, events: Any, text: str, options: Mapping[str, Any], form: 
     condition = text if form is None else form.format(f"({text})")
     runs = Runs(condition, minimum, maximum, _gap(given.get("within")))
     deriving = Deriving(runs, _values(given.get("value")), frame=(name, text))
-    return _run(events, deriving, one_type=given.get("type"), **rest)
+    return _asked(events, deriving, one_type=given.get("type"), **rest)
 
 
 def _text(argument: str, given: object, usage: str) -> str:
@@ -226,12 +227,23 @@ def _values(value: object) -> tuple[tuple[str, str], ...]:
     return tuple(value.items())
 
 
-# --- running ------------------------------------------------------------------------------------------------
+# --- the query ----------------------------------------------------------------------------------------------
 
 _OPTIONS = ("partition_by", "ts", "ts_unit", "sequence", "on_bad_event", "allowed_lateness", "close_at_end")
-_HOW = ("engine", "spark", "detected_at", "explain", "late", "ties")
+_HOW = ("engine", "spark", "detected_at", "memory_limit", "ties")
 _OF_RUNS = ("occurrences", "within", "type")
+_METHODS = ("explain", "late")
 DROPPED = b"eventide.dropped_events"
+
+
+class Derivation(Query):
+    """A derivation of intervals; a table of them says how many events had no time."""
+
+    def _shown(self, table: pa.Table, source: Source) -> pa.Table:
+        if self.options.on_bad_event != "drop":
+            return table
+        dropped = {DROPPED: str(self.last_run.dropped_events)}
+        return table.replace_schema_metadata({**(table.schema.metadata or {}), **dropped})
 
 
 def _no_option(name: str, deriving: Deriving) -> EventideError:
@@ -239,22 +251,27 @@ def _no_option(name: str, deriving: Deriving) -> EventideError:
     known = [*(_OF_RUNS if is_run else ()), "value", *_OPTIONS, *_HOW]
     if name in _OF_RUNS:
         return EventideError(f"{name} is for runs of events", hint="heterogeneous takes start, end and exclude")
+    if name in _METHODS:
+        hint = f"leave out the events for a query that has it: query.{name}(events)"
+        return EventideError(f"{name} is a method of the query", hint=hint)
+    if name == "match_id":
+        return EventideError("an interval has no match_id: its partition, start and end tell it", hint="leave it out")
     return EventideError(f"there is no option '{name}'", hint=did_you_mean(name, known))
 
 
-def _run(
+def _asked(
     events: Any,
     deriving: Deriving,
     *,
     one_type: str | None = None,
     engine: str | None = None,
     spark: Any = None,
+    memory_limit: int | str | None = None,
     detected_at: bool | None = None,
-    explain: bool = False,
-    late: bool = False,
     ties: str | None = None,
     **given: Any,
 ) -> Any:
+    """The query, or its rows where there are events."""
     unknown = [name for name in given if name not in _OPTIONS]
     if unknown:
         raise _no_option(unknown[0], deriving)
@@ -263,44 +280,10 @@ def _run(
     if options.close_at_end and isinstance(deriving.form, Spans):
         message = "close_at_end closes runs of events: a start whose end has not come has no interval to return"
         raise EventideError(message, hint="leave it out")
-    engine = engine_of(engine)
-    for name, flag in (("detected_at", detected_at), ("explain", explain), ("late", late)):
-        if not isinstance(flag, bool | None):
-            raise wrong_argument(name, "True or False", flag, f"{name}=True")
-    events = plain_frame(events)
-    is_stream = not is_local(events) and bool(getattr(events, "isStreaming", False))
-    detects = is_stream if detected_at is None else detected_at
-
-    def plan(schema: pa.Schema, engine: str = "spark") -> Physical:
-        return prepare_intervals(deriving, schema, options, engine=engine, detects=detects)
-
-    if late:
-        from eventide.engines.spark.run import run_late
-
-        refuse_bounded(events)
-        return run_late(events, plan)
-    if is_local(events) and engine != "spark":
-        source = open_source(events)
-        physical = plan(source.schema, "local")
-        if explain:
-            return explain_intervals(physical, LOCAL)
-        table, seen = local.run(physical, source)
-        if options.on_bad_event != "drop":
-            return table
-        return table.replace_schema_metadata({**(table.schema.metadata or {}), DROPPED: str(seen.dropped_events)})
-    if engine == "local":
-        hint = "leave out engine, or pass df.toArrow()"
-        raise InputError("engine='local' does not read Spark DataFrames", hint=hint)
-    from eventide.engines.spark.run import read_frame, run_frame, run_path
-    from eventide.engines.spark.types import input_schema
-
-    if not is_local(events):
-        if explain:
-            return explain_intervals(plan(input_schema(events)), STREAM if is_stream else SPARK)
-        return run_frame(events, plan).rows
-    if not isinstance(events, str | os.PathLike):
-        raise not_for_spark(events)
-    session_for_path(spark)
-    if explain:
-        return explain_intervals(plan(input_schema(read_frame(os.fspath(events), spark))), SPARK)
-    return run_path(os.fspath(events), plan, spark).rows
+    if detected_at is not None:
+        check_flag("detected_at", detected_at)
+    deriving = replace(deriving, detects=detected_at)
+    query = Derivation("intervals", deriving.text(), deriving, options)
+    if isinstance(events, LeftOut):
+        return query
+    return query.run(events, engine=engine, spark=spark, memory_limit=memory_limit)

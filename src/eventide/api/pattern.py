@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from eventide.engines.local.diagnosis.detection import diagnose_pattern
-from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
-from eventide.engines.local.sources import open_source
 from eventide.errors import EventideError, QueryError
 from eventide.lang.durations import parse_length
-from eventide.operators.limit import limit_text
-from eventide.plan.arguments import count_of, names_of, one_of
-from eventide.plan.detection.automaton import compile_pattern
-from eventide.plan.detection.growth import warnings_of
-from eventide.plan.detection.lower import DetectionOptions
+from eventide.plan.arguments import one_of
+from eventide.plan.detection.explanation import automaton_lines
 from eventide.plan.detection.tree import EventPattern, Link, Step, walk_steps
 from eventide.plan.detection.write import write_pattern
-from eventide.plan.options import Options
+
+if TYPE_CHECKING:
+    from eventide.engines.local.diagnosis.result import Diagnosis
 
 _BETWEEN = ("match", "events")
 _LENGTHS = "for example within('15 minutes'), within('1.5 hours')"
@@ -159,11 +155,7 @@ class Pattern:
         limit    1,000,000 matches in a partition, 10,000 for each event where that is more; max_matches_per_partition
         sets another
         """
-        tree = checked(self).tree
-        program = compile_pattern(tree)
-        warnings = [f"warning  {text}" for text in warnings_of(tree, program)]
-        limit = [f"limit    {limit_text(None)}"] if warnings else []
-        return "\n".join([program.dump(), *warnings, *limit])
+        return "\n".join(automaton_lines(checked(self).tree))
 
     def diagnose(
         self,
@@ -180,8 +172,8 @@ class Pattern:
 
         A partial match is a match of the first steps, its last step with as few events as it must take, or with those
         that the failed condition was tried with. The longest has the most steps; of several it is the one that begins
-        first. A step that repeats counts for each event that it must take, also inside groups. So many `partitions`
-        without a match are looked at for the reason.
+        first. A step that repeats counts for each event that it must take, also inside groups. At most `partitions`
+        partitions without a match are examined for the reason.
 
         >>> rise = Pattern.begin("a").next("b", "x > a.x").next("c", "x > b.x + 1")
         >>> print(rise.diagnose([{"ts": ts, "x": x} for ts, x in enumerate([1, 2, 3])], ts_unit="s"))
@@ -192,12 +184,11 @@ class Pattern:
           failed   c at 2: x > b.x + 1
                    x = 3, b.x = 2
         """
-        refuse_spark(events)
-        names = tuple(names_of("partition_by", partition_by, 'partition_by=["user"]'))
-        given = Options.of(ts=ts, sequence=sequence, ts_unit=ts_unit, state_ttl=state_ttl)
-        options = DetectionOptions(names, given.ts, given.sequence, given.ts_unit, state_ttl=given.state_ttl)
-        tree = checked(self, given.state_ttl).tree
-        return diagnose_pattern(tree, options, open_source(events), count_of("partitions", partitions))
+        from eventide.api.detect import detect
+
+        query = detect(self, partition_by=partition_by, ts=ts, sequence=sequence, ts_unit=ts_unit, state_ttl=state_ttl)
+        found: Diagnosis = query.diagnose(events, partitions=partitions)
+        return found
 
     @property
     def _last(self) -> Step:

@@ -1,61 +1,53 @@
-"""What users call: `ev.query(...)` and what it returns.
-
-What the first rows do not need loads with the method that needs it.
-"""
+"""`Query`: what every constructor returns, whatever the language of the query. Engines load with the first need."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from eventide.api.metrics import of as metrics_of
+from eventide.api.streams import refuse_bounded
 from eventide.engines.local import run as local
 from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
 from eventide.engines.local.sources import Source, is_local, open_source, open_sources, plain_frame
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
-from eventide.lang import AnyQuery, SituationQuery, parse, write
-from eventide.metrics import of as metrics_of
-from eventide.plan.arguments import check_session, count_of, engine_of, not_for_spark, session_for_path, wrong_argument
+from eventide.families.registry import family_named
+from eventide.plan.arguments import count_of, engine_of, not_for_spark, session_for_path, wrong_argument
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.places import within_the_stack
-from eventide.plan.prepare import prepare
-from eventide.plan.symbols import walk_steps
-from eventide.streams import refuse_bounded
 
 if TYPE_CHECKING:
     from eventide.engines.local.live import Live
 
+Inputs = Mapping[str, Any]
+ROWS_PER_BATCH = 10_000  # that Spark's rows are put into
 
-def query(text: str, **options: Any) -> Query:
-    """A query that runs on whatever holds the events.
-
-    >>> import eventide as ev
-    >>> q = ev.query("PATTERN SEQ(Login L, Buy B) WITHIN 10 seconds RETURN L.user, B.amount",
-    ...              ts="ts", ts_unit="s", type="kind", partition_by="user")
-    >>> events = [{"ts": 1, "user": "ann", "kind": "Login", "amount": None},
-    ...           {"ts": 4, "user": "ann", "kind": "Buy", "amount": 30}]
-    >>> q.run(events).to_pylist()
-    [{'L_user': 'ann', 'B_amount': 30, 'detected_at': 4}]
-    """
-    if not isinstance(text, str):
-        raise EventideError(f"a query is text, found {type(text).__name__}")
-    tree = parse(text)
-    return Query(text, tree, Options.for_query(tree, **options))
+_DIAGNOSES = {
+    "events": ("events", "diagnose_events"),
+    "rows": ("rows", "diagnose_rows"),
+    "builder": ("detection", "diagnose_pattern"),
+}
 
 
-@dataclass(slots=True)
 class Query:
-    """One query; `run` takes the events."""
+    """One query. `run` takes the events; a query may also be called with them, as by `df.transform(query)`."""
 
-    text: str
-    tree: AnyQuery
-    options: Options
-    last_run: Any = None
+    def __init__(self, family: str, text: str, tree: Any, options: Any) -> None:
+        self.text = text  # for messages
+        self.tree = tree
+        self.options = options
+        self.last_run: Any = None
+        self._family = family_named(family)
+
+    # --- what users call
 
     def run(
         self,
@@ -73,75 +65,76 @@ class Query:
         engine holds.
         """
         limit_bytes = None if memory_limit is None else local.size_bytes(memory_limit)
-        engine = engine_of(engine)
-        events, inputs = plain_frame(events), {name: plain_frame(value) for name, value in inputs.items()}
-        self._check_inputs("run", events, inputs, engine)
-        if engine == "spark" or not all(is_local(value) for value in (events, *inputs.values())):
-            return self._run_on_spark(events, inputs, spark)
-        source, options = self._open(events, inputs)
-        physical = prepare(self.tree, options, source.schema, engine="local")
-        if inputs:
-            # An input may well be empty, and its name was checked.
-            physical = replace(physical, types=())
+        events, inputs, on_spark = self._where("run", events, inputs, engine)
+        if on_spark:
+            self.last_run = self._run_on_spark(events, inputs, spark)
+            return self._shown_on_spark(self.last_run.rows, events, inputs)
+        source, physical = self._opened(events, inputs)
         table, self.last_run = local.run(physical, source, limit_bytes)
-        return table
+        return self._shown(table, source)
+
+    def __call__(self, events: Any = None, **given: Any) -> Any:
+        """The same as `run`."""
+        return self.run(events, **given)
+
+    def batches(
+        self,
+        events: Any = None,
+        *,
+        engine: str | None = None,
+        spark: Any = None,
+        memory_limit: int | str | None = None,
+        **inputs: Any,
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows as record batches, in bounded memory however many there are; the arguments are those of `run`.
+
+        >>> import eventide as ev
+        >>> q = ev.query("PATTERN SEQ(Login L, Buy B) RETURN L.user", ts_unit="s", type="kind")
+        >>> events = [{"ts": 1, "user": "ann", "kind": "Login"}, {"ts": 4, "user": "ann", "kind": "Buy"}]
+        >>> [batch.num_rows for batch in q.batches(events)]
+        [1]
+        """
+        self._refuse("batches")
+        limit_bytes = None if memory_limit is None else local.size_bytes(memory_limit)
+        events, inputs, on_spark = self._where("batches", events, inputs, engine)
+        if on_spark:
+            self.last_run = self._run_on_spark(events, inputs, spark)
+            return self._spark_batches(self.last_run.rows)
+        source, physical = self._opened(events, inputs)
+        self.last_run = local.Run(events=source.n_rows)
+        return local.run_batches(physical, source, self.last_run, limit_bytes)
 
     def late(self, events: Any = None, **inputs: Any) -> Any:
         """The late events of a stream, which `run` drops, with all their columns: a streaming DataFrame.
 
         It is a stream of its own, with a checkpoint of its own, and takes the inputs of `run`.
         """
-        from eventide.engines.spark.run import run_late
-
-        self._check_inputs("late", events, inputs)
+        self._refuse("late")
+        events, inputs, _ = self._where("late", events, inputs, None)
         refuse_bounded(*(inputs.values() if inputs else (events,)))
-        frame, options = self._frame(events, inputs)
-        return run_late(frame, lambda schema: prepare(self.tree, options, schema, engine="spark"))
+        return self._late_on_spark(events, inputs)
 
-    def explain(self, events: Any = None, *, engine: str | None = None, **inputs: Any) -> str:
+    def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
         """The query as understood, the plan, the chosen operator and distribution, and why."""
-        engine = engine_of(engine)
         if events is None and not inputs:
-            return self._explain(self.options, None, engine or "local")
-        events, inputs = plain_frame(events), {name: plain_frame(value) for name, value in inputs.items()}
-        self._check_inputs("explain", events, inputs, engine)
-        if all(is_local(value) for value in (events, *inputs.values())):
+            return self._explained(self.options, None, engine_of(engine) or "local")
+        events, inputs, on_spark = self._where("explain", events, inputs, engine)
+        if not on_spark or (isinstance(events, str | os.PathLike) and spark is None):
             source, options = self._open(events, inputs)
-            return self._explain(options, source.schema, engine or "local", source.n_rows, source.files)
+            return self._explained(
+                options, source.schema, "spark" if on_spark else "local", source.n_rows, source.files
+            )
         from eventide.engines.spark.types import input_schema
 
-        frame, options = self._frame(events, inputs)
+        frame, options = self._frame(events, inputs, spark)
         name = "spark stream" if frame.isStreaming else "spark"
-        return self._explain(options, input_schema(frame), name)
-
-    def _explain(
-        self,
-        options: Options,
-        schema: pa.Schema | None,
-        engine: str,
-        n_rows: int | None = None,
-        files: tuple[str, ...] = (),
-    ) -> str:
-        from eventide.engines.distribution import describe_files
-        from eventide.plan.explain import explain, explain_situations
-
-        choose = partial(describe_files, files) if engine == "spark" else None
-        with within_the_stack(self.text):
-            if isinstance(self.tree, SituationQuery):
-                observed = getattr(self.last_run, "learned", None)
-                return explain_situations(
-                    self.tree, options, schema, engine=engine, n_rows=n_rows, observed=observed, choose=choose
-                )
-            return explain(self.tree, options, schema, engine=engine, n_rows=n_rows, choose=choose)
+        return self._explained(options, input_schema(frame), name)
 
     def diagnose(self, events: Any = None, *, partitions: int = 1000, **inputs: Any) -> Diagnosis:
         """Why there is no match: per partition the longest partial match, and what failed behind it.
 
-        A partial match is what a match can be before its last events are there: events bound to the first steps of the
-        pattern, in one window, under the strategy, that meet every conjunct and every NOT between them that they
-        decide. AND is one step: all of its sides, or nothing. The longest stands furthest in the pattern; of several it
-        is the first in event order, with all the events that its last repetition takes. So many `partitions` without a
-        match are looked at for the reason. The events are read into this process, whole.
+        docs/diagnose.md says what the longest partial match is in each language. At most `partitions` partitions
+        without a match are examined for the reason. The events are read into this process, whole.
 
         >>> import eventide as ev
         >>> q = ev.query("PATTERN SEQ(Login L, Buy B) WHERE [user] AND B.amount > 50", ts_unit="s", type="kind")
@@ -155,18 +148,15 @@ class Query:
           failed   B at 4: B.amount > 50
                    B.amount = 30
         """
-        from eventide.engines.local.diagnosis.events import diagnose_events
-
-        self._check_inputs("diagnose", events, inputs)
+        self._refuse("diagnose")
+        events, inputs, _ = self._where("diagnose", events, inputs, None)
         refuse_spark(events, *inputs.values())
-        if isinstance(self.tree, SituationQuery):
-            hint = "look at the situations themselves: q.situations(events), or ev.timeline(...)"
-            raise UnsupportedError("diagnose is for event patterns", hint=hint)
         source, options = self._open(events, inputs)
-        # What is returned plays no part; a trend begins as a match does.
+        module, function = _DIAGNOSES[self._family.name]
+        diagnose = getattr(import_module(f"eventide.engines.local.diagnosis.{module}"), function)
         with within_the_stack(self.text):
-            tree = replace(self.tree, returns=(), whole_events=False)
-            return diagnose_events(tree, options, source, count_of("partitions", partitions))
+            found: Diagnosis = diagnose(self.tree, options, source, count_of("partitions", partitions))
+        return found
 
     def live(
         self,
@@ -189,6 +179,7 @@ class Query:
         >>> [row for table in q.live(blocks) for row in table.to_pylist()]
         [{'Hot_start': 1, 'Hot_end': 5, 'Wet_start': 5, 'Wet_end': None, 'detected_at': 5}]
         """
+        self._refuse("live")
         from eventide.engines.local.live import Live, default_workers
         from eventide.engines.local.tuning import Tuner
 
@@ -201,7 +192,27 @@ class Query:
             hint = "an iterator of tables, DataFrames or lists of dicts, or a queue.Queue of them"
             raise InputError(f"live input comes in blocks, found {type(source).__name__}", hint=hint)
         tuner = Tuner(float(blocks_per_second), max_workers or default_workers(), period_seconds=float(tune_every))
-        return Live(lambda schema: prepare(self.tree, self.options, schema, engine="local"), source, tuner)
+        plan = partial(self._plan, self.options, on_stream=True)
+        return Live(plan, source, tuner, shown=self._shown_live)
+
+    def metrics(self, query: Any = None) -> dict[str, Any]:
+        """What the last run counted, empty before a run; or, given a StreamingQuery, the stream: see `ev.metrics.of`.
+
+        Embedded: `events` (where their number is known without reading), `relevant_events`, `dropped_events`,
+        `matches`, `spilled_bytes`, and of aggregates over trends `overflows`, the NULLs in place of numbers past their
+        range. On Spark only with `on_bad_event="drop"`: `events` and `dropped_events` of the
+        first action on the result, empty before it.
+        """
+        if query is not None:
+            return metrics_of(query)
+        return dict(self.last_run.metrics()) if self.last_run is not None else {}
+
+    def plan(self, schema: pa.Schema, engine: str = "local") -> Physical:
+        """The executable form over a schema."""
+        self._refuse("plan")
+        if not isinstance(schema, pa.Schema):
+            raise wrong_argument("schema", "a pyarrow Schema", schema, "q.plan(table.schema)")
+        return self._plan(self.options, schema, engine)
 
     def situations(self, events: Any) -> pa.Table:
         """The situations that a situation query derives: partition columns, `symbol`, `start`, `end`.
@@ -215,89 +226,76 @@ class Query:
         >>> q.situations([{"ts": 1, "t": 31, "rain": False}, {"ts": 5, "t": 20, "rain": True}]).to_pylist()
         [{'symbol': 'Hot', 'start': 1, 'end': 5}, {'symbol': 'Wet', 'start': 5, 'end': None}]
         """
-        if not isinstance(self.tree, SituationQuery):
-            raise UnsupportedError("only a query that relates situations has any", hint="PATTERN A overlaps B")
+        self._refuse("situations")
         source = open_source(events if is_local(events) else plain_frame(events).toArrow())
-        return local.list_situations(prepare(self.tree, self.options, source.schema, engine="local"), source)
-
-    def metrics(self, query: Any = None) -> dict[str, Any]:
-        """What the last run counted, empty before a run; or, given a StreamingQuery, the stream: see `ev.metrics.of`.
-
-        Embedded: `events` (where their number is known without reading), `relevant_events`, `dropped_events`,
-        `matches`, `spilled_bytes`, and of aggregates over trends `overflows`, the NULLs in place of numbers past their
-        range. On Spark only with `on_bad_event="drop"`: `events` and `dropped_events` of the
-        first action on the result, empty before it.
-        """
-        if query is not None:
-            return metrics_of(query)
-        return self.last_run.metrics() if self.last_run is not None else {}
-
-    def plan(self, schema: pa.Schema, engine: str = "local") -> Physical:
-        """The executable form over a schema."""
-        if not isinstance(schema, pa.Schema):
-            raise wrong_argument("schema", "a pyarrow Schema", schema, "q.plan(table.schema)")
-        return prepare(self.tree, self.options, schema, engine=engine)
+        return local.list_situations(self._plan(self.options, source.schema), source)
 
     def __str__(self) -> str:
-        return write(self.tree)
+        return self._family.write(self.tree)
 
-    def _run_on_spark(self, events: Any, inputs: dict[str, Any], spark: Any) -> Any:
-        from eventide.engines.spark.run import run_frame, run_path
+    # --- plans
 
-        if isinstance(events, str | os.PathLike):
-            session_for_path(spark)
-            self.last_run = run_path(os.fspath(events), lambda schema: self.plan(schema, "spark"), spark)
-        else:
-            frame, options = self._frame(events, inputs)
-            self.last_run = run_frame(frame, lambda schema: prepare(self.tree, options, schema, engine="spark"))
-        return self.last_run.rows
+    def _plan(self, options: Any, schema: pa.Schema, engine: str = "local", *, on_stream: bool = False) -> Physical:
+        return self._family.prepare(self.tree, options, schema, engine=engine, on_stream=on_stream)
 
-    def _frame(self, events: Any, inputs: dict[str, Any]) -> tuple[Any, Options]:
-        from eventide.engines.spark.run import merge_frames
+    def _explained(
+        self,
+        options: Any,
+        schema: pa.Schema | None,
+        engine: str,
+        n_rows: int | None = None,
+        files: tuple[str, ...] = (),
+    ) -> str:
+        from eventide.engines.distribution import describe_files
 
-        for value in inputs.values() if inputs else (events,):
-            if is_local(value):
-                raise not_for_spark(value)
-        if inputs:
-            return merge_frames(inputs), typed_by_input(self.options)
-        return events, self.options
+        choose = partial(describe_files, files) if engine == "spark" else None
+        learned = getattr(self.last_run, "learned", None)
+        with within_the_stack(self.text):
+            return self._family.explain(
+                self.tree, options, schema, engine=engine, n_rows=n_rows, learned=learned, choose=choose
+            )
 
-    def _open(self, events: Any, inputs: dict[str, Any]) -> tuple[Source, Options]:
-        if inputs:
-            return open_sources(inputs), typed_by_input(self.options)
-        return open_source(events), self.options
+    def _refuse(self, method: str) -> None:
+        """An error where a method has no meaning for this family of queries."""
+        refusal = self._family.refusals.get(method)
+        if refusal is not None:
+            raise UnsupportedError(refusal[0], hint=refusal[1])
 
-    def _check_inputs(self, method: str, events: Any, inputs: dict[str, Any], engine: str | None = None) -> None:
+    # --- inputs
+
+    def _where(self, method: str, events: Any, inputs: Inputs, engine: str | None) -> tuple[Any, dict[str, Any], bool]:
+        """The inputs, checked, and whether Spark holds them or shall read them."""
+        engine = engine_of(engine)
+        events, frames = plain_frame(events), {name: plain_frame(value) for name, value in inputs.items()}
+        self._check_inputs(method, events, frames)
+        given = list(frames.values()) if frames else [events]
+        if engine == "local" and not all(map(is_local, given)):
+            hint = "leave out engine, or pass df.toArrow()"
+            raise InputError("engine='local' does not read Spark DataFrames", hint=hint)
+        return events, frames, engine == "spark" or not all(map(is_local, given))
+
+    def _check_inputs(self, method: str, events: Any, inputs: Inputs) -> None:
+        """One input, or one for each event type of the pattern."""
         option = next((name for name in inputs if name in Options.__slots__), None)
         if events is not None and option is not None:
-            hint = f"ev.query(text, {option}=...).{method}(events)"
+            hint = f"give it to the constructor: ev.query(text, {option}=...).{method}(events)"
             raise InputError(f"{option} is an option of the query", hint=hint)
-        ways = f"q.{method}(events), or q.{method}(Order=orders, Payment=payments)"
-        other = next((name for name in inputs if name not in self._types()), None)
+        types = self._family.input_types(self.tree)
+        ways = f"q.{method}(events)" + (f", or q.{method}(Order=orders, Payment=payments)" if types is not None else "")
+        other = next((name for name in inputs if name not in (types or ())), None)
         if events is not None and other is not None:
             raise InputError(f"{method} has no option '{other}'", hint=ways)
         if (events is None) == (not inputs):
-            raise InputError(f"{method} takes one input, or one per event type", hint=ways)
-        if engine == "local" and not all(is_local(value) for value in (events, *inputs.values())):
-            raise InputError(
-                "engine='local' does not read Spark DataFrames", hint="leave out engine, or pass df.toArrow()"
-            )
+            several = ", or one per event type" if types is not None else ""
+            raise InputError(f"{method} takes one input{several}", hint=ways)
         if inputs:
-            self._check_types(inputs)
+            self._check_types(types, inputs)
 
-    def _types(self) -> list[str]:
-        """The types of the pattern that have no definition: each may be an input of its own."""
-        if isinstance(self.tree, SituationQuery):
-            return []
-        defined = {definition.name.text for definition in self.tree.define}
-        types = dict.fromkeys(step.type for step, _, _ in walk_steps(self.tree.pattern))
-        return [name for name in types if name not in defined]
-
-    def _check_types(self, inputs: dict[str, Any]) -> None:
+    def _check_types(self, types: tuple[str, ...] | None, inputs: Inputs) -> None:
         """Every input is a type of the pattern, and every type without a definition has an input."""
-        if isinstance(self.tree, SituationQuery):
-            raise InputError("a situation query reads one input", hint="join the inputs before: q.run(events)")
-        types = self._types()
+        if types is None:
+            what = self._family.what
+            raise InputError(f"{what} reads one input", hint="join the inputs before: q.run(events)")
         for name in inputs:
             if name not in types:
                 hint = did_you_mean(name, types) or "every type of PATTERN has a definition: pass one input"
@@ -306,23 +304,68 @@ class Query:
         if missing:
             raise InputError(f"there is no input for the event type {missing[0]}", hint=f"pass {missing[0]}=...")
 
+    def _typed_by_input(self) -> Any:
+        """The options when each event type is an input of its own."""
+        if self.options.type is not None:
+            raise InputError("type= cannot be combined with one input per event type", hint="leave out type=")
+        return replace(self.options, type=TYPE_COLUMN)
 
-def typed_by_input(options: Options) -> Options:
-    """The options when each event type is an input of its own."""
-    if options.type is not None:
-        raise InputError("one input per event type leaves nothing for type= to say", hint="leave out type=")
-    return replace(options, type=TYPE_COLUMN)
+    # --- in this process
 
+    def _open(self, events: Any, inputs: Inputs) -> tuple[Source, Any]:
+        if inputs:
+            return open_sources(dict(inputs)), self._typed_by_input()
+        return open_source(events), self.options
 
-def stream_metrics(checkpoint: str | os.PathLike[str], spark: Any) -> dict[str, int]:
-    """What a stream has counted since its first start, read from its checkpoint.
+    def _opened(self, events: Any, inputs: Inputs) -> tuple[Source, Physical]:
+        source, options = self._open(events, inputs)
+        physical = self._plan(options, source.schema)
+        # An input of its own may well be empty, and its name was checked.
+        return source, replace(physical, types=()) if inputs else physical
 
-    `late_events`, `held_segments`, `buckets`, and of aggregates over trends `overflows`, the NULLs in place of numbers
-    past their range.
-    """
-    if not isinstance(checkpoint, str | os.PathLike):
-        raise wrong_argument("checkpoint", "the path of a folder", checkpoint, 'checkpoint="alerts-checkpoint"')
-    check_session(spark)
-    from eventide.engines.spark.state import read_counters
+    def _shown(self, table: pa.Table, source: Source) -> Any:
+        return table
 
-    return read_counters(os.fspath(checkpoint), spark)
+    def _shown_live(self, table: pa.Table) -> Any:
+        return table
+
+    # --- on Spark
+
+    def _frame(self, events: Any, inputs: Inputs, spark: Any = None) -> tuple[Any, Any]:
+        from eventide.engines.spark.run import merge_frames, read_frame
+
+        if isinstance(events, str | os.PathLike):
+            return read_frame(os.fspath(events), session_for_path(spark)), self.options
+        for value in inputs.values() if inputs else (events,):
+            if is_local(value):
+                raise not_for_spark(value)
+        if inputs:
+            return merge_frames(dict(inputs)), self._typed_by_input()
+        return events, self.options
+
+    def _run_on_spark(self, events: Any, inputs: Inputs, spark: Any) -> Any:
+        from eventide.engines.spark.run import run_frame, run_path
+
+        if isinstance(events, str | os.PathLike):
+            session = session_for_path(spark)
+            return run_path(os.fspath(events), lambda schema: self._plan(self.options, schema, "spark"), session)
+        frame, options = self._frame(events, inputs)
+        stream = frame.isStreaming
+        return run_frame(frame, lambda schema: self._plan(options, schema, "spark", on_stream=stream))
+
+    def _late_on_spark(self, events: Any, inputs: Inputs) -> Any:
+        from eventide.engines.spark.run import run_late
+
+        frame, options = self._frame(events, inputs)
+        return run_late(frame, lambda schema: self._plan(options, schema, "spark", on_stream=True))
+
+    def _shown_on_spark(self, rows: Any, events: Any, inputs: Inputs) -> Any:
+        return rows
+
+    def _spark_batches(self, rows: Any) -> Iterator[pa.RecordBatch]:
+        if rows.isStreaming:
+            message = "a stream's rows come as it runs, and not as batches of one result"
+            raise UnsupportedError(message, hint="ev.write_stream(rows, ...), or rows.writeStream.foreachBatch(...)")
+        from eventide.engines.spark.run import record_batches
+
+        return record_batches(rows, ROWS_PER_BATCH)

@@ -1,4 +1,4 @@
-"""What users call to write a stream of rows into files, exactly once: `ev.write_stream(...)`."""
+"""What users call to write a stream of rows into files, exactly once, and to read what it has counted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eventide.engines.local.sources import is_local, plain_frame
 from eventide.errors import EventideError, InputError, QueryError, did_you_mean
 from eventide.lang.durations import parse_length, write_length
 from eventide.lang.tree import Length
-from eventide.plan.arguments import check_flag, shown
+from eventide.plan.arguments import check_flag, check_session, shown, wrong_argument
 
 FORMATS = ("parquet", "json", "orc", "csv")
 
@@ -62,6 +62,20 @@ def write_stream(
     elif every is not None:
         writer = writer.trigger(processingTime=every)
     return writer.start()
+
+
+def stream_metrics(checkpoint: str | os.PathLike[str], spark: Any) -> dict[str, int]:
+    """What a stream has counted since its first start, read from its checkpoint.
+
+    `late_events`, `held_segments`, `buckets`, and of aggregates over trends `overflows`, the NULLs in place of numbers
+    past their range.
+    """
+    if not isinstance(checkpoint, str | os.PathLike):
+        raise wrong_argument("checkpoint", "the path of a folder", checkpoint, 'checkpoint="alerts-checkpoint"')
+    check_session(spark)
+    from eventide.engines.spark.state import read_counters
+
+    return read_counters(os.fspath(checkpoint), spark)
 
 
 def refuse_bounded(*inputs: Any) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -11,6 +11,21 @@ from eventide.errors import UnsupportedError
 from eventide.operators.borders import NextRows, Reach
 from eventide.operators.computed import Compute, cannot_compute
 from eventide.operators.protocol import Combiner, Operator, Results, Spec
+
+if TYPE_CHECKING:
+    from eventide.plan.physical import Physical
+
+Choose: TypeAlias = "Callable[[Physical], str | None]"
+
+NO_SITUATIONS = {
+    "situations": ("only a query that relates situations has any", "PATTERN A overlaps B"),
+}
+NO_DIAGNOSIS = {
+    "diagnose": (
+        "diagnose looks for the step of a pattern that failed, and this query has no steps",
+        "it is for ev.query, ev.match_recognize and ev.detect",
+    ),
+}
 
 
 class Stretch(Protocol):
@@ -30,9 +45,49 @@ class Family:
     """
 
     name: ClassVar[str]
+    what: ClassVar[str] = "this query"  # what a query of the family is called in messages
+    refusals: ClassVar[Mapping[str, tuple[str, str]]] = {**NO_SITUATIONS, **NO_DIAGNOSIS}  # by method: why, and a hint
     has_stretches: ClassVar[bool] = False  # what slices leave may be matched in stretches of time: see `stretches`
     is_grouped: ClassVar[bool] = False  # a result may stand for several partitions, where their columns are left out
     drops_late: ClassVar[bool] = True  # events that come too late are left out, and their number told
+
+    # --- from a query to a plan; `tree` and `options` are what the constructor made of its arguments
+
+    def prepare(
+        self, tree: Any, options: Any, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
+    ) -> Physical:
+        """The executable form over events of a schema."""
+        raise NotImplementedError
+
+    def explain(
+        self,
+        tree: Any,
+        options: Any,
+        schema: pa.Schema | None,
+        *,
+        engine: str,
+        n_rows: int | None = None,
+        learned: Any = None,
+        choose: Choose | None = None,
+    ) -> str:
+        """What `explain` says; without a schema, what the query alone tells.
+
+        `engine` is "local", "spark" or "spark stream"; `learned` is what the last run found out; `choose` is the
+        engine's word on how these events are shared out.
+        """
+        from eventide.plan.explain import explain_plainly
+
+        made = None
+        if schema is not None:
+            made = self.prepare(tree, options, schema, engine=engine.split()[0], on_stream=engine == "spark stream")
+        return explain_plainly(self.write(tree), made, engine, n_rows)
+
+    def write(self, tree: Any) -> str:
+        """The query as text."""
+        return str(tree)
+
+    def input_types(self, tree: Any) -> tuple[str, ...] | None:
+        """The event types that may be inputs of their own; None where there is one input."""
 
     # --- the operator
 

@@ -8,6 +8,16 @@ from typing import Any
 from eventide.errors import EventideError, InputError
 
 
+class LeftOut:
+    """In place of an argument that was not given, where None would be one."""
+
+    def __repr__(self) -> str:
+        return "left out"
+
+
+LEFT_OUT = LeftOut()
+
+
 def wrong_argument(argument: str, wanted: str, given: object, usage: str) -> EventideError:
     """The error about an argument of another type.
 
@@ -15,7 +25,7 @@ def wrong_argument(argument: str, wanted: str, given: object, usage: str) -> Eve
     within must be text, found int
     Hint: write within="5 minutes"
     """
-    found = "None" if given is None else type(given).__name__
+    found = "nothing" if isinstance(given, LeftOut) else "None" if given is None else type(given).__name__
     return EventideError(f"{argument} must be {wanted}, found {found}", hint=f"write {usage}")
 
 

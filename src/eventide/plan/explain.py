@@ -123,6 +123,22 @@ def explain(
     return "\n".join(sections)
 
 
+def explain_plainly(query: str, physical: Physical | None, engine: str, n_rows: int | None) -> str:
+    """The sections of a query whose family says no more: what is asked, what runs, and where."""
+    sections = [_section("Query", query.splitlines())]
+    if physical is None:
+        return "\n".join([*sections, _section("Plan", ["needs the events' columns: pass the events to explain"])])
+    names = dict(physical.intake.names)
+    keys = ", ".join(names.get(name, name) for name in physical.intake.layout.distribution)
+    per_event = f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine"
+    sections.append(_section("Operator", [physical.spec.family, per_event]))
+    seen = "" if n_rows is None else f" ({n_rows:,} events)"
+    one = {"local": "one thread", "spark": "one task"}.get(engine, "one bucket")
+    how = f"partitions by {keys} are shared out" if keys else f"{one}, because there is no partition column"
+    sections.append(_distributed(f"{engine}{seen}: {how}", physical, engine))
+    return "\n".join(sections)
+
+
 def _section(title: str, lines: list[str]) -> str:
     return "\n".join([title, *(f"  {line}" for line in lines)])
 

@@ -8,16 +8,15 @@ from typing import Any
 import pyarrow as pa
 
 from eventide.engines.database import connect
-from eventide.engines.local.run import Run, run
 from eventide.engines.local.sources import Source, attach
 from eventide.plan.allen.lower import AllenPlan
-from eventide.plan.physical import SqlColumn
+from eventide.plan.physical import Physical, SqlColumn
 
 Plan = Callable[[pa.Schema, pa.Schema], AllenPlan]
 
 
-def relate_tables(left: Any, right: Any, plan: Plan) -> tuple[pa.Table, Run]:
-    """All pairs as one table, and what the run saw."""
+def open_pair(left: Any, right: Any, plan: Plan) -> tuple[Source, Physical]:
+    """Both tables as the plan's input, and the plan."""
     connection = connect()
     sides = {
         "left": attach(connection, "left_intervals", left).source(connection),
@@ -35,7 +34,7 @@ def relate_tables(left: Any, right: Any, plan: Plan) -> tuple[pa.Table, Run]:
         once=any(side.once for side in sides.values()),
         versions=sides["left"].versions + sides["right"].versions,
     )
-    return run(made.physical, source)
+    return source, made.physical
 
 
 def _select(columns: tuple[SqlColumn, ...], source: Source) -> str:

@@ -63,8 +63,10 @@ class Live:
         source: Iterable[Any] | queue.Queue[Any],
         tuner: Tuner,
         clock: Callable[[], float] = time.monotonic,
+        shown: Callable[[pa.Table], Any] = lambda rows: rows,
     ) -> None:
         self._plan = plan
+        self._shown = shown
         self._tuner = tuner
         self._clock = clock
         self._counters = Counters()
@@ -93,12 +95,12 @@ class Live:
             "decisions": list(counters.decisions),
         }
 
-    def __iter__(self) -> Iterator[pa.Table]:
+    def __iter__(self) -> Iterator[Any]:
         """Tables of rows in order of their detection; ends with the source, or with None in the queue."""
         if self._reader is not None:
             self._reader.start()
         try:
-            yield from self._run()
+            yield from map(self._shown, self._run())
         finally:
             self._stopped.set()
 

@@ -39,9 +39,18 @@ from eventide.plan.statements.queries import write_statement
 from eventide.plan.statements.tables import Table, Written
 
 
-def run_statement(statement: Statement, tables: Mapping[str, Any], options: Options) -> pa.Table:
-    """The result of a statement over tables by name."""
-    return _Statement(statement, tables, options).run()
+def run_statement(
+    statement: Statement,
+    tables: Mapping[str, Any],
+    options: Options,
+    seen: list[local.Run],
+    memory_limit_bytes: int | None = None,
+) -> pa.Table:
+    """The result of a statement over tables by name; `seen` gets what each MATCH_RECOGNIZE saw."""
+    made = _Statement(statement, tables, options, memory_limit_bytes=memory_limit_bytes)
+    rows = made.run()
+    seen += made.seen
+    return rows
 
 
 def explain_statement(statement: Statement, tables: Mapping[str, Any], options: Options) -> str:
@@ -51,9 +60,17 @@ def explain_statement(statement: Statement, tables: Mapping[str, Any], options: 
 
 class _Statement(Filling):
     def __init__(
-        self, statement: Statement, tables: Mapping[str, Any], options: Options, *, is_dry: bool = False
+        self,
+        statement: Statement,
+        tables: Mapping[str, Any],
+        options: Options,
+        *,
+        is_dry: bool = False,
+        memory_limit_bytes: int | None = None,
     ) -> None:
         super().__init__(statement)
+        self.seen: list[local.Run] = []
+        self.memory_limit_bytes = memory_limit_bytes
         self.options = options
         self.is_dry = is_dry  # only subqueries in clauses are run: everything else needs no more than types
         self.connection = connect_confined(_files(tables.values()))
@@ -81,7 +98,8 @@ class _Statement(Filling):
         clause = without_subqueries(recognition.clause, lambda query: self._rows(self.after_with(query, recognition)))
         physical = prepare_rows(clause, source.schema, engine="local", options=self.options)
         self.planned.append((recognition, physical))
-        table, _ = local.run(physical, source)
+        table, seen = local.run(physical, source, self.memory_limit_bytes)
+        self.seen.append(seen)
         self.connection.register(name, readable(table))
         self.tables[name] = name
         return name

@@ -181,6 +181,19 @@ def run_late(frame: DataFrame, plan: Plan) -> DataFrame:
     return run_frame(frame, lambda schema: late_events(plan(schema), schema)).rows
 
 
+def record_batches(rows: DataFrame, n_rows: int) -> Iterator[pa.RecordBatch]:
+    """The rows of a batch DataFrame, one partition after the other in this process."""
+    schema = arrow_schema(rows.schema)
+    held: list[dict[str, Any]] = []
+    for row in rows.toLocalIterator(prefetchPartitions=True):
+        held.append(row.asDict(recursive=True))
+        if len(held) == n_rows:
+            yield pa.RecordBatch.from_pylist(held, schema=schema)
+            held = []
+    if held:
+        yield pa.RecordBatch.from_pylist(held, schema=schema)
+
+
 def merge_frames(by_type: Mapping[str, DataFrame]) -> DataFrame:
     """One input per event type, as one: columns by name, what an input lacks is NULL, plus the type."""
     check_together({name: input_schema(frame) for name, frame in by_type.items()})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from eventide.families.base import Family
+from eventide.families.base import NO_SITUATIONS, Choose, Family
 from eventide.families.registry import register
 from eventide.operators.borders import NextRows, Reach
 from eventide.operators.computed import Compute, cannot_compute
@@ -15,11 +16,57 @@ from eventide.operators.detection.operator import DetectionOperator, warm
 from eventide.operators.detection.spec import DetectionSpec
 from eventide.operators.protocol import Operator
 
+if TYPE_CHECKING:
+    from eventide.plan.detection.lower import DetectionOptions
+    from eventide.plan.detection.tree import EventPattern
+    from eventide.plan.physical import Physical
+
 
 class Builder(Family):
     """An attempt begins at every event; a skip strategy says which attempts count."""
 
     name = "builder"
+    what = "a builder pattern"
+    refusals = NO_SITUATIONS
+
+    def prepare(
+        self,
+        tree: EventPattern,
+        options: DetectionOptions,
+        schema: pa.Schema,
+        *,
+        engine: str = "local",
+        on_stream: bool = False,
+    ) -> Physical:
+        from eventide.plan.detection.lower import check_stream, prepare_detection
+
+        made = prepare_detection(tree, schema, options, engine=engine)
+        if on_stream:
+            check_stream(made)
+        return made
+
+    def explain(
+        self,
+        tree: EventPattern,
+        options: DetectionOptions,
+        schema: pa.Schema | None,
+        *,
+        engine: str,
+        n_rows: int | None = None,
+        learned: Any = None,
+        choose: Choose | None = None,
+    ) -> str:
+        from eventide.plan.detection.explanation import explain_pattern
+
+        made = None
+        if schema is not None:
+            made = self.prepare(tree, options, schema, engine=engine.split()[0], on_stream=engine == "spark stream")
+        return explain_pattern(tree, made, engine, n_rows, options.max_matches)
+
+    def write(self, tree: EventPattern) -> str:
+        from eventide.plan.detection.write import write_pattern
+
+        return write_pattern(tree)
 
     def operator(self, spec: DetectionSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         return DetectionOperator(spec, n_threads)

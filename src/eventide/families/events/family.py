@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from eventide.families.base import WITHIN_OR_TTL, Family, refuse_unbounded
+import pyarrow as pa
+
+from eventide.families.base import NO_SITUATIONS, WITHIN_OR_TTL, Choose, Family, refuse_unbounded
 from eventide.families.registry import register
 from eventide.operators.computed import Compute, cannot_compute
 from eventide.operators.limit import is_exact, tighter
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.protocol import Operator
 from eventide.operators.sequence import SequenceOperator, SequenceSpec, warm
+
+if TYPE_CHECKING:
+    from eventide.lang.tree import EventQuery
+    from eventide.plan.options import Options
+    from eventide.plan.physical import Physical
 
 EventSpec = PatternSpec | SequenceSpec
 
@@ -19,6 +27,43 @@ class Events(Family):
     """Matches are made of events of the last window."""
 
     name = "events"
+    what = "an event pattern"
+    refusals = NO_SITUATIONS
+
+    def prepare(
+        self, tree: EventQuery, options: Options, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
+    ) -> Physical:
+        from eventide.plan.prepare import prepare
+
+        return prepare(tree, options, schema, engine=engine)
+
+    def explain(
+        self,
+        tree: EventQuery,
+        options: Options,
+        schema: pa.Schema | None,
+        *,
+        engine: str,
+        n_rows: int | None = None,
+        learned: Any = None,
+        choose: Choose | None = None,
+    ) -> str:
+        from eventide.plan.explain import explain
+
+        return explain(tree, options, schema, engine=engine, n_rows=n_rows, choose=choose)
+
+    def write(self, tree: EventQuery) -> str:
+        from eventide.lang.write import write
+
+        return write(tree)
+
+    def input_types(self, tree: EventQuery) -> tuple[str, ...]:
+        """Those without a definition."""
+        from eventide.plan.symbols import walk_steps
+
+        defined = {definition.name.text for definition in tree.define}
+        types = dict.fromkeys(step.type for step, _, _ in walk_steps(tree.pattern))
+        return tuple(name for name in types if name not in defined)
 
     def operator(self, spec: EventSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         if isinstance(spec, SequenceSpec):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from eventide.families.base import Family
+import pyarrow as pa
+
+from eventide.families.base import Choose, Family
 from eventide.families.registry import register
 from eventide.operators.computed import Compute, cannot_compute
 from eventide.operators.intervals.combine import IntervalCombiner
@@ -13,11 +16,47 @@ from eventide.operators.intervals.settling import why_not_settled
 from eventide.operators.intervals.spec import END, RUNS, IntervalSpec
 from eventide.operators.protocol import Combiner, Operator
 
+if TYPE_CHECKING:
+    from eventide.plan.intervals.lower import Deriving
+    from eventide.plan.options import Options
+    from eventide.plan.physical import Physical
+
 
 class Intervals(Family):
     """Of each open interval a few values are kept, never its events."""
 
     name = "intervals"
+    what = "a derivation of intervals"
+
+    def prepare(
+        self, tree: Deriving, options: Options, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
+    ) -> Physical:
+        """Rows of a stream say when they were decided; others, where they were asked to."""
+        from eventide.plan.intervals.lower import prepare_intervals
+
+        detects = on_stream if tree.detects is None else tree.detects
+        return prepare_intervals(tree, schema, options, engine=engine, detects=detects)
+
+    def explain(
+        self,
+        tree: Deriving,
+        options: Options,
+        schema: pa.Schema | None,
+        *,
+        engine: str,
+        n_rows: int | None = None,
+        learned: Any = None,
+        choose: Choose | None = None,
+    ) -> str:
+        from eventide.plan.intervals.explanation import explain_intervals
+
+        made = None
+        if schema is not None:
+            made = self.prepare(tree, options, schema, engine=engine.split()[0], on_stream=engine == "spark stream")
+        return explain_intervals(self.write(tree), made, engine)
+
+    def write(self, tree: Deriving) -> str:
+        return tree.text()
 
     def operator(self, spec: IntervalSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         return IntervalOperator(spec, n_threads)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pyarrow as pa
 
-from eventide.families.base import Family
+from eventide.families.base import NO_SITUATIONS, Choose, Family
 from eventide.families.registry import register
 from eventide.operators.borders import NextRows, Reach
 from eventide.operators.computed import Compute, cannot_compute
@@ -13,11 +15,48 @@ from eventide.operators.rows.attempts import next_rows, reach_of
 from eventide.operators.rows.operator import RowsOperator, warm
 from eventide.operators.rows.spec import RowsSpec
 
+if TYPE_CHECKING:
+    from eventide.lang.rows.tree import RowQuery
+    from eventide.plan.options import Options
+    from eventide.plan.physical import Physical
+
 
 class Rows(Family):
     """Where a match begins depends on the match before it."""
 
     name = "rows"
+    what = "a row pattern"
+    refusals = NO_SITUATIONS
+
+    def prepare(
+        self, tree: RowQuery, options: Options, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
+    ) -> Physical:
+        from eventide.plan.rows.lower import prepare_rows
+
+        return prepare_rows(tree, schema, engine=engine, options=options, on_stream=on_stream)
+
+    def explain(
+        self,
+        tree: RowQuery,
+        options: Options,
+        schema: pa.Schema | None,
+        *,
+        engine: str,
+        n_rows: int | None = None,
+        learned: Any = None,
+        choose: Choose | None = None,
+    ) -> str:
+        from eventide.plan.rows.explain import explain_rows
+
+        on_stream = engine == "spark stream"
+        # What a stream would miss is part of the text, not an error.
+        made = None if schema is None else self.prepare(tree, options, schema, engine=engine.split()[0])
+        return explain_rows(tree, made, on_stream=on_stream)
+
+    def write(self, tree: RowQuery) -> str:
+        from eventide.lang.rows.write import write_clause
+
+        return write_clause(tree)
 
     def operator(self, spec: RowsSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         return RowsOperator(spec, n_threads, compute)

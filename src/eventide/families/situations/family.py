@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from eventide.families.base import Family, refuse_unbounded
+import pyarrow as pa
+
+from eventide.families.base import Choose, Family, refuse_unbounded
 from eventide.families.registry import register
 from eventide.operators.computed import Compute, cannot_compute
 from eventide.operators.protocol import Combiner, Operator
@@ -15,13 +18,58 @@ from eventide.operators.situations.spec import SituationSpec
 from eventide.operators.situations.stretches import Stretch, count_stretches, stretches
 from eventide.operators.situations.warm import warm
 
+if TYPE_CHECKING:
+    from eventide.lang.tree import SituationQuery
+    from eventide.plan.options import Options
+    from eventide.plan.physical import Physical
+
 
 class Situations(Family):
     """Situations are derived in slices of time, and matched by key or in stretches of time."""
 
     name = "situations"
+    what = "a situation query"
+    refusals: ClassVar = {
+        "diagnose": (
+            "diagnose is for event patterns",
+            "look at the situations themselves: q.situations(events), or ev.timeline(...)",
+        ),
+    }
     has_stretches = True
     is_grouped = True
+
+    def prepare(
+        self,
+        tree: SituationQuery,
+        options: Options,
+        schema: pa.Schema,
+        *,
+        engine: str = "local",
+        on_stream: bool = False,
+    ) -> Physical:
+        from eventide.plan.prepare import prepare
+
+        return prepare(tree, options, schema, engine=engine)
+
+    def explain(
+        self,
+        tree: SituationQuery,
+        options: Options,
+        schema: pa.Schema | None,
+        *,
+        engine: str,
+        n_rows: int | None = None,
+        learned: Any = None,
+        choose: Choose | None = None,
+    ) -> str:
+        from eventide.plan.explain import explain_situations
+
+        return explain_situations(tree, options, schema, engine=engine, n_rows=n_rows, observed=learned, choose=choose)
+
+    def write(self, tree: SituationQuery) -> str:
+        from eventide.lang.write import write
+
+        return write(tree)
 
     def operator(self, spec: SituationSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         return SituationOperator(spec, n_threads)

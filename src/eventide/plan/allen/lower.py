@@ -41,6 +41,16 @@ class AllenOptions:
     drop_bad_events: bool = False
     allowed_lateness: int = 0  # microseconds
 
+    def text(self) -> str:
+        """What is asked, in words."""
+        times = zip(("LEFT", "RIGHT"), (self.left_times, self.right_times), strict=True)
+        parts = [f"ALLEN {'|'.join(names_of(self.relations))}", *(f"{side} ({a}, {b})" for side, (a, b) in times)]
+        if self.partition_by:
+            parts.append(f"PARTITION BY {', '.join(self.partition_by)}")
+        if self.window_us is not None:
+            parts.append(f"WITHIN {write_length(Length(self.window_us))}")
+        return " ".join(parts)
+
 
 @dataclass(frozen=True, slots=True)
 class AllenPlan:
@@ -244,13 +254,10 @@ class _Lowering:
         return pa.schema([*fields, *added])
 
     def _text(self) -> str:
-        parts = [f"ALLEN {'|'.join(names_of(self.options.relations))}"]
-        parts += [f"{side.name.upper()} ({side.start}, {side.end})" for side in self.sides]
-        if self.sides[0].partition:
-            parts.append(f"PARTITION BY {', '.join(self.sides[0].partition)}")
-        if self.options.window_us is not None:
-            parts.append(f"WITHIN {write_length(Length(self.options.window_us))}")
-        return " ".join(parts)
+        """With the columns as the tables spell them."""
+        times = [(side.start, side.end) for side in self.sides]
+        found = replace(self.options, left_times=times[0], right_times=times[1], partition_by=self.sides[0].partition)
+        return found.text()
 
 
 def _side(name: str, schema: pa.Schema, bit: int, times: tuple[str, str], partition_by: tuple[str, ...]) -> _Side:

@@ -1,4 +1,4 @@
-"""What `explain=True` says about derived intervals and about related ones: what is asked, what runs, and where."""
+"""What `explain` says about derived intervals and about related ones: what is asked, what runs, and where."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from eventide.plan.ending import at_the_end
 from eventide.plan.physical import Physical
 
 LOCAL, SPARK, STREAM = "local", "spark", "stream"
+_NO_COLUMNS = "needs the columns: pass the inputs to explain"
 
 
-def explain_intervals(physical: Physical, engine: str) -> str:
-    """The derivation, its operator and its distribution."""
+def explain_intervals(query: str, physical: Physical | None, engine: str) -> str:
+    """The derivation, its operator and its distribution; without a plan, what is asked."""
+    if physical is None:
+        return _unplanned(query.splitlines())
+    engine = engine.split()[-1]
     spec = physical.spec
     assert isinstance(spec, IntervalSpec)
     partition = _partition(physical)
@@ -34,13 +38,16 @@ def explain_intervals(physical: Physical, engine: str) -> str:
     ]
     if spec.kind == RUNS:
         operator.append(f"at the end  {at_the_end(physical.closes_at_end)}")
-    query = [line for line in spec.query.splitlines() if not line.startswith("PARTITION BY ")]
-    query.append(f"BY {physical.intake.ts_column}, {_apart(partition)}")
-    return _text(query, operator, [_derived(spec, partition, engine)], physical)
+    asked = [line for line in spec.query.splitlines() if not line.startswith("PARTITION BY ")]
+    asked.append(f"BY {physical.intake.ts_column}, {_apart(partition)}")
+    return _text(asked, operator, [_derived(spec, partition, engine)], physical)
 
 
-def explain_allen(physical: Physical, engine: str) -> str:
-    """The relation of two tables, its operator and its distribution."""
+def explain_allen(query: str, physical: Physical | None, engine: str) -> str:
+    """The relation of two tables, its operator and its distribution; without a plan, what is asked."""
+    if physical is None:
+        return _unplanned([query])
+    engine = engine.split()[-1]
     spec = physical.spec
     assert isinstance(spec, AllenSpec)
     partition = _partition(physical)
@@ -59,6 +66,10 @@ def explain_allen(physical: Physical, engine: str) -> str:
         alone = "one task: there is neither a partition nor a within"
         where = _by_hash(partition) or (alone if window is None else sliced)
     return _text([spec.query], operator, [f"{engine}: {where}"], physical)
+
+
+def _unplanned(query: Sequence[str]) -> str:
+    return "\n".join(["Intervals", *(f"  {line}" for line in query), "Plan", f"  {_NO_COLUMNS}"])
 
 
 def _text(query: Sequence[str], operator: Sequence[str], distribution: Sequence[str], physical: Physical) -> str:

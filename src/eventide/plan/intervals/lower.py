@@ -61,6 +61,18 @@ class Deriving:
     form: Runs | Spans
     values: tuple[tuple[str, str], ...] = ()
     frame: tuple[str, str] | None = None  # the ready-made form that the condition is of, and what the user wrote
+    detects: bool | None = None  # whether rows say when they were decided; None: those of a stream do
+
+    def text(self) -> str:
+        """What is derived, in words."""
+        form = self.form
+        if isinstance(form, Runs):
+            most = "" if form.maximum is None else str(form.maximum)
+            gap = "" if form.gap_us is None else f" WITHIN {write_length(Length(form.gap_us))}"
+            parts = [f"RUNS OF {form.condition}", f"OCCURRENCES {form.minimum}..{most}{gap}"]
+        else:
+            parts = [f"FROM {form.start}", f"TO {form.end}", *(f"WITHOUT {text}" for text in form.exclude)]
+        return "\n".join([*parts, *(f"VALUE {text} AS {name}" for name, text in self.values)])
 
 
 def prepare_intervals(
@@ -275,14 +287,8 @@ class _Lowering:
 
     def _meaning(self) -> str:
         """A text that tells this derivation from others: a checkpoint belongs to it."""
-        form, options = self.deriving.form, self.options
-        if isinstance(form, Runs):
-            most = "" if form.maximum is None else str(form.maximum)
-            gap = "" if form.gap_us is None else f" WITHIN {write_length(Length(form.gap_us))}"
-            parts = [f"RUNS OF {form.condition}", f"OCCURRENCES {form.minimum}..{most}{gap}"]
-        else:
-            parts = [f"FROM {form.start}", f"TO {form.end}", *(f"WITHOUT {text}" for text in form.exclude)]
-        parts += [f"VALUE {text} AS {name}" for name, text in self.deriving.values]
+        options = self.options
+        parts = [self.deriving.text()]
         parts.append(f"PARTITION BY {', '.join(self.partition)} ORDER BY {self.ts}, {options.sequence}")
         return "\n".join([*parts, *([f"TYPE {options.type}"] if options.type else [])])
 

@@ -11,8 +11,11 @@ from eventide.plan.rows.streams import memory_lines
 from eventide.plan.skew import hot_key_lines
 
 
-def explain_rows(query: RowQuery, physical: Physical, *, on_stream: bool = False) -> str:
-    """The text; of a stream also how it is shared out."""
+def explain_rows(query: RowQuery, physical: Physical | None, *, on_stream: bool = False) -> str:
+    """The text; of a stream also how it is shared out. Without a plan, what the clause alone tells."""
+    if physical is None:
+        needs = "needs the rows' columns: pass the rows to explain"
+        return f"Clause\n{_indented(write_clause(query))}\n\nPlan\n  {needs}"
     spec = physical.spec
     assert isinstance(spec, RowsSpec)
     sections = {

@@ -39,6 +39,8 @@ def diagnose_events(
     query: EventQuery, options: Options, source: Source, partitions: int, max_steps: int = MAX_STEPS
 ) -> Diagnosis:
     """The diagnosis of a query; `partitions` without a match are looked at in detail."""
+    # What is returned plays no part; a trend begins as a match does.
+    query = replace(query, returns=(), whole_events=False)
     plan = rewrite(bind(query, options, source.schema))
     lower(plan, "local")  # what cannot run is no question of the events
     physical = lower_pattern(plan, "local")

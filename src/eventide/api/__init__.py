@@ -1,0 +1,1 @@
+"""What users call, by what they ask for."""

@@ -1,0 +1,29 @@
+"""What users call for event patterns, trends and situations: `ev.query(...)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eventide.api.query import Query
+from eventide.errors import EventideError
+from eventide.lang import parse
+from eventide.lang.tree import SituationQuery
+from eventide.plan.options import Options
+
+
+def query(text: str, **options: Any) -> Query:
+    """A query that runs on whatever holds the events.
+
+    >>> import eventide as ev
+    >>> q = ev.query("PATTERN SEQ(Login L, Buy B) WITHIN 10 seconds RETURN L.user, B.amount",
+    ...              ts="ts", ts_unit="s", type="kind", partition_by="user")
+    >>> events = [{"ts": 1, "user": "ann", "kind": "Login", "amount": None},
+    ...           {"ts": 4, "user": "ann", "kind": "Buy", "amount": 30}]
+    >>> q.run(events).to_pylist()
+    [{'L_user': 'ann', 'B_amount': 30, 'detected_at': 4}]
+    """
+    if not isinstance(text, str):
+        raise EventideError(f"a query is text, found {type(text).__name__}")
+    tree = parse(text)
+    family = "situations" if isinstance(tree, SituationQuery) else "events"
+    return Query(family, text, tree, Options.for_query(tree, **options))

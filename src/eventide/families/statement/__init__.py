@@ -1,0 +1,1 @@
+"""SQL statements around MATCH_RECOGNIZE."""

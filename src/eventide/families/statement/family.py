@@ -1,0 +1,36 @@
+"""What may be asked of a SQL statement: each MATCH_RECOGNIZE in it is a query of the family `rows`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from eventide.families.base import NO_SITUATIONS, Family
+from eventide.families.registry import register
+
+if TYPE_CHECKING:
+    from eventide.lang.rows.tree import Statement
+
+
+class Statements(Family):
+    """It has no operator of its own."""
+
+    name = "statement"
+    what = "a statement"
+    refusals: ClassVar = {
+        **NO_SITUATIONS,
+        "late": (
+            "a statement has no late events: several MATCH_RECOGNIZE may read several streams",
+            "ev.match_recognize(...).late(stream) returns those of one clause",
+        ),
+        "live": (
+            "a statement needs whole tables, and live input has no end",
+            "ev.match_recognize(...).live(source) runs one clause",
+        ),
+        "plan": ("a statement has a plan for each MATCH_RECOGNIZE", "q.explain(table=rows) shows them"),
+    }
+
+    def write(self, tree: Statement) -> str:
+        return tree.text
+
+
+register(Statements())

@@ -432,7 +432,7 @@ def test_sql_is_checked_and_explained(folder: Path, eventide: Command) -> None:
     code, out, _ = eventide("check", "rows.sql")
     assert code == 0
     assert out.startswith("MATCH_RECOGNIZE over events\n  PARTITION BY user\n")
-    assert "needs the tables' columns: pass them with --table name=path" in out
+    assert "needs the tables' columns: pass them to explain by name, or with --table name=path" in out
     for words in (["rows.sql", "--input", "events.parquet"], ["trades.sql", "--table", "trades=events.parquet"]):
         for command in ("check", "explain"):
             code, out, _ = eventide(command, *words)

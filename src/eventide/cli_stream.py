@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -161,8 +160,7 @@ def rows_of(text: Text, given: dict[str, Any], table: str, *, with_ids: bool) ->
     query = ev.query(text.text, **given)
     if not with_ids or query.options.match_id:
         return (lambda events, spark: query.run(events)), query.options.ts
-    with_id = copy(query)
-    with_id.options = replace(query.options, match_id=True)
+    with_id = query.altered(options=replace(query.options, match_id=True))
     return (lambda events, spark: _run_with_ids(with_id, query, events)), query.options.ts
 
 

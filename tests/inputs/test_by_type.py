@@ -50,7 +50,7 @@ def test_one_input_per_event_type(tmp_path: Path) -> None:
         (
             ev.query("PATTERN SEQ(Order O, Payment P)", type="kind"),
             {"Order": ORDERS, "Payment": PAYMENTS},
-            "one input per event type leaves nothing for type= to say\nHint: leave out type=",
+            "type= cannot be combined with one input per event type\nHint: leave out type=",
         ),
         (
             BY_TYPE,

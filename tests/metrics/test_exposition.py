@@ -113,7 +113,7 @@ def test_the_endpoint_serves_what_is_counted_when_it_is_asked(server: Server) ->
 
 
 def test_only_this_machine_is_served_unless_an_address_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eventide.metrics.listen", lambda spark: Listener())
+    monkeypatch.setattr("eventide.api.metrics.listen", lambda spark: Listener())
     for given, bound in (({}, "127.0.0.1"), ({"address": "0.0.0.0"}, "0.0.0.0")):
         with ev.metrics.serve(None, port=0, **given) as server:
             assert server._server.server_address[0] == bound

@@ -70,7 +70,7 @@ def test_match_recognize_counts_partitions_that_wait_for_rows() -> None:
         within="10 seconds",
         ts_unit="s",
     )
-    stream = Stream(rises._plan(SCHEMA, "local", on_stream=True))
+    stream = Stream(rises._plan(rises.options, SCHEMA, on_stream=True))
     assert open_after(stream, "1:u:A 2:u:B 1:v:A 1:w:B 1:x:A 2:x:C", 3) == 2
     assert open_after(stream, "4:u:C", 4) == 1
     # Nothing new up to the watermark: the number is part of the state.

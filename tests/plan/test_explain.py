@@ -186,18 +186,18 @@ def test_a_stream_says_what_becomes_of_a_hot_key(text: str, kept: str) -> None:
         if not partition and "key," in text:
             continue
         query = ev.query(text, ts="ts", partition_by=partition, **options)
-        lines = query._explain(query.options, schema, "spark stream").splitlines()
+        lines = query._explained(query.options, schema, "spark stream").splitlines()
         hot = [line for line in lines if line.strip().startswith("hot key:")]
         assert len(hot) == n_lines
         assert all(f"; {kept};" in line for line in hot)
-        assert "hot key:" not in query._explain(query.options, schema, "spark")
+        assert "hot key:" not in query._explained(query.options, schema, "spark")
 
 
 def test_a_row_pattern_says_how_a_stream_is_shared_out() -> None:
     schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("key", pa.int64())])
     for partition, wanted in ((["key"], "hot key: all tasks read"), ([], "one bucket: there is no partition column")):
         made = ev.match_recognize(pattern="A B", order_by="ts", partition_by=partition, measures={"n": "count(*)"})
-        plan = made._plan(schema, "spark", on_stream=True)
-        assert wanted in explain_rows(made.clause, plan, on_stream=True).split("Distribution")[1]
+        plan = made._plan(made.options, schema, "spark", on_stream=True)
+        assert wanted in explain_rows(made.tree, plan, on_stream=True).split("Distribution")[1]
         whole = "there is no partition column, and without WITHIN a match may have any length"
-        assert (whole in explain_rows(made.clause, plan)) == (not partition)
+        assert (whole in explain_rows(made.tree, plan)) == (not partition)

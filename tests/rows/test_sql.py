@@ -192,7 +192,7 @@ def test_an_unknown_table_is_told_with_the_one_that_was_meant() -> None:
 
 def test_without_tables_the_hint_says_how_to_pass_them() -> None:
     with pytest.raises(ev.QueryError) as caught:
-        ev.sql(f"SELECT * FROM trades {FALLS}")
+        ev.sql(f"SELECT * FROM trades {FALLS}").run()
     assert caught.value.hint == "pass the tables by name: ev.sql(text, trades=table)"
 
 

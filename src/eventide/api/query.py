@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -119,11 +120,10 @@ class Query:
         if events is None and not inputs:
             return self._explained(self.options, None, engine_of(engine) or "local")
         events, inputs, on_spark = self._where("explain", events, inputs, engine)
-        if not on_spark or (isinstance(events, str | os.PathLike) and spark is None):
+        if spark is None and all(map(is_local, inputs.values() if inputs else (events,))):
             source, options = self._open(events, inputs)
-            return self._explained(
-                options, source.schema, "spark" if on_spark else "local", source.n_rows, source.files
-            )
+            name = "spark" if on_spark else "local"
+            return self._explained(options, source.schema, name, source.n_rows, source.files)
         from eventide.engines.spark.types import input_schema
 
         frame, options = self._frame(events, inputs, spark)
@@ -149,8 +149,8 @@ class Query:
                    B.amount = 30
         """
         self._refuse("diagnose")
-        events, inputs, _ = self._where("diagnose", events, inputs, None)
         refuse_spark(events, *inputs.values())
+        events, inputs, _ = self._where("diagnose", events, inputs, None)
         source, options = self._open(events, inputs)
         module, function = _DIAGNOSES[self._family.name]
         diagnose = getattr(import_module(f"eventide.engines.local.diagnosis.{module}"), function)
@@ -232,6 +232,14 @@ class Query:
 
     def __str__(self) -> str:
         return self._family.write(self.tree)
+
+    def altered(self, *, tree: Any = None, options: Any = None) -> Query:
+        """The same query with another tree, or with other options."""
+        made = copy(self)
+        made.tree = self.tree if tree is None else tree
+        made.options = self.options if options is None else options
+        made.last_run = None
+        return made
 
     # --- plans
 

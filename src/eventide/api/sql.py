@@ -96,7 +96,7 @@ def explain_sql(text: str, *, spark: Any = None, **given: Any) -> str:
     """
     options = {name: given.pop(name) for name in _OPTIONS if name in given}
     query = StatementQuery("statement", text, _statement(text, given), Options.of(**options))
-    return query.explain(spark=spark, **given)
+    return query.explained(given, spark)
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ class StatementQuery(Query):
         **inputs: Any,
     ) -> Any:
         limit_bytes = None if memory_limit is None else size_bytes(memory_limit)
-        _, tables, on_spark = self._where("run", events, inputs, engine)
+        _, tables, on_spark = self._where("run", None, _tables(events, inputs), engine)
         self.last_run = StatementRun()
         if not (on_spark or _is_on_spark(tables, spark)):
             return run_statement(self.tree, tables, self.options, self.last_run.clauses, limit_bytes)
@@ -150,9 +150,15 @@ class StatementQuery(Query):
         return iter(rows.to_batches()) if isinstance(rows, pa.Table) else self._spark_batches(rows)
 
     def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
-        if not inputs and events is None and spark is None:
+        tables = _tables(events, inputs)
+        if not tables and spark is None:
             return outline(self.tree)
-        _, tables, on_spark = self._where("explain", events, inputs, engine)
+        self._where("explain", None, tables, engine)
+        return self.explained(tables, spark)
+
+    def explained(self, inputs: Inputs, spark: Any) -> str:
+        """What `explain` says of these tables, also of none."""
+        _, tables, on_spark = self._where("explain", None, inputs, None)
         if not (on_spark or _is_on_spark(tables, spark)):
             return explain_statement(self.tree, tables, self.options)
         from eventide.engines.spark.statement import explain_statement as explain_on_spark
@@ -178,8 +184,12 @@ class StatementQuery(Query):
         return diagnose_rows(found[0].clause, self.options, open_source(rows), count_of("partitions", partitions))
 
     def _check_inputs(self, method: str, events: Any, inputs: Inputs) -> None:
-        if events is not None:
-            raise InputError(f"{method} takes the tables of a statement by name", hint=f"q.{method}(trades=table)")
+        """Which tables there are, the statement says."""
+
+
+def _tables(events: Any, inputs: Inputs) -> dict[str, Any]:
+    """The tables by name; one may be called events."""
+    return dict(inputs) if events is None else {"events": events, **inputs}
 
 
 def outline(statement: Statement) -> str:

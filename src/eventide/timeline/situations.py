@@ -80,7 +80,7 @@ class Situations:
         if not self.tree.returns:
             return self.query.run(rows)
         tree = replace(self.tree, returns=(*self.tree.returns, *_starts(self.tree.symbols)))
-        return replace(self.query, tree=tree).run(rows)
+        return self.query.altered(tree=tree).run(rows)
 
 
 def _one_line(text: str) -> str:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ import pytest
 
 from eventide.errors import InputError, OutputError
 from eventide.report import WRITERS
+from eventide.stopping import stop_at_once, stop_by_exception
 from eventide.whole_files import check_place, whole_file
 
 Command = Callable[..., tuple[int, str, str]]
@@ -114,10 +115,39 @@ def test_a_command_that_is_stopped_while_it_loads_says_so(folder: Path, number: 
     assert [path.name for path in folder.iterdir()] == ["events.csv"]
 
 
-# NumPy loads within PyArrow: an exception there came out as an ImportError.
 @pytest.mark.parametrize("module", ["typer", "numpy._core._multiarray_umath", "numpy.lib", "_duckdb", "numba.core"])
 def test_a_command_that_is_stopped_amid_a_library_says_so(folder: Path, module: str) -> None:
     assert stop_while_loading(signal.SIGINT, module, None) == (130, "", "stopped; nothing was written\n")
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """Gives signals back what handled them before."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_process_at_once_until_the_work_begins(
+    handlers: None, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    did: list[object] = []
+    monkeypatch.setattr("os.write", lambda place, text: did.append((place, text)))
+    monkeypatch.setattr("os._exit", did.append)
+    stop_at_once()
+    signal.raise_signal(number)
+    assert did == [(2, b"stopped; nothing was written\n"), 128 + number]
+
+
+def test_a_signal_is_an_exception_when_the_work_has_begun(handlers: None) -> None:
+    stop_at_once()
+    stop_by_exception()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    with pytest.raises(SystemExit, match=r"^143$"):
+        signal.raise_signal(signal.SIGTERM)
 
 
 def test_the_installed_command_is_the_one_that_can_be_stopped_from_its_start() -> None:

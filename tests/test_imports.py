@@ -121,6 +121,12 @@ def test_a_function_named_like_its_module_stays_the_function(before: str, names:
     )
 
 
+def test_a_module_that_is_set_on_the_package_is_the_function_of_its_name() -> None:
+    function = ev.generate
+    ev.generate = import_module("eventide.generate")  # type: ignore[assignment]  # as the end of an import does
+    assert ev.generate is function
+
+
 def test_other_modules_are_there_when_they_are_named() -> None:
     loaded_by(
         "import eventide as ev\nassert ev.errors.InputError is ev.InputError\nev.intervals.threshold, ev.kafka.read"

@@ -69,7 +69,7 @@ class _Package(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         home = _HOMES.get(name, f"{__name__}.{name}")
-        if not name.startswith("_"):  # as those that tools ask for
+        if not name.startswith("_"):  # tools ask for such names
             try:
                 module = import_module(home)
             except ModuleNotFoundError as error:

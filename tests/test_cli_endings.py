@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from eventide.errors import InputError, OutputError
+from eventide.report import WRITERS
+from eventide.stopping import stop_at_once, stop_by_exception
 from eventide.whole_files import check_place, whole_file
 
 Command = Callable[..., tuple[int, str, str]]
@@ -43,11 +48,11 @@ cli.main()
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "said"),
-    [(signal.SIGINT, 130, "stopped; nothing was written\n"), (signal.SIGTERM, 143, "")],
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143)],
 )
 def test_a_command_that_is_stopped_says_so_and_leaves_what_was_there(
-    folder: Path, number: signal.Signals, code: int, said: str
+    folder: Path, number: signal.Signals, code: int
 ) -> None:
     (folder / "out.csv").write_text("old")
     words = ["run", "-c", QUERY, "--input", "events.csv", "--output", "out.csv"]
@@ -59,9 +64,99 @@ def test_a_command_that_is_stopped_says_so_and_leaves_what_was_there(
         command.send_signal(number)
         _, err = command.communicate(timeout=50)
     assert command.returncode == code
-    assert err.replace("running on the local engine ...\n", "") == said
+    assert err == "running on the local engine ...\nstopped; nothing was written\n"
     assert sorted(path.name for path in folder.iterdir()) == ["events.csv", "out.csv"]
     assert (folder / "out.csv").read_text() == "old"
+
+
+# The command itself, which says when it begins to load, or stops itself where a module is looked for. Loading has no
+# end, so that a signal comes before it.
+_LOADING = """
+import os, sys, time
+module, number = sys.argv[1:3]
+sys.argv[1:3] = []
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name == "eventide.cli":
+            print("loading", flush=True)
+        if name == module:
+            os.kill(os.getpid(), int(number))
+        if name == "eventide.operators.factory":
+            time.sleep(60)
+sys.meta_path.insert(0, Watch())
+from eventide.__main__ import main
+main()
+"""
+
+
+def stop_while_loading(number: signal.Signals, module: str, seconds: float | None) -> tuple[int, str, str]:
+    """Exit code, standard output and error of a command that gets a signal, from itself or so long after its start."""
+    words = ["run", "-c", QUERY, "--input", "events.csv", "--output", "out.csv"]
+    with subprocess.Popen(
+        [sys.executable, "-c", _LOADING, module, str(int(number)), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as command:
+        assert command.stdout is not None and command.stdout.readline() == "loading\n"
+        if seconds is not None:
+            time.sleep(seconds)
+            command.send_signal(number)
+        out, err = command.communicate(timeout=50)
+    return command.returncode, out, err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("steps", range(5))
+def test_a_command_that_is_stopped_while_it_loads_says_so(folder: Path, number: signal.Signals, steps: int) -> None:
+    # Every tenth of a second for each signal, every twentieth for both.
+    seconds = 0.1 * steps + 0.05 * (number == signal.SIGTERM)
+    assert stop_while_loading(number, "", seconds) == (128 + number, "", "stopped; nothing was written\n")
+    assert [path.name for path in folder.iterdir()] == ["events.csv"]
+
+
+@pytest.mark.parametrize("module", ["typer", "numpy._core._multiarray_umath", "numpy.lib", "_duckdb", "numba.core"])
+def test_a_command_that_is_stopped_amid_a_library_says_so(folder: Path, module: str) -> None:
+    assert stop_while_loading(signal.SIGINT, module, None) == (130, "", "stopped; nothing was written\n")
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """Gives signals back what handled them before."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_process_at_once_until_the_work_begins(
+    handlers: None, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    did: list[object] = []
+    monkeypatch.setattr("os.write", lambda place, text: did.append((place, text)))
+    monkeypatch.setattr("os._exit", did.append)
+    stop_at_once()
+    signal.raise_signal(number)
+    assert did == [(2, b"stopped; nothing was written\n"), 128 + number]
+
+
+def test_a_signal_is_an_exception_when_the_work_has_begun(handlers: None) -> None:
+    stop_at_once()
+    stop_by_exception()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    with pytest.raises(SystemExit, match=r"^143$"):
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_the_installed_command_is_the_one_that_can_be_stopped_from_its_start() -> None:
+    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
+    module, _, name = project["project"]["scripts"]["eventide"].partition(":")
+    assert (module, name) == ("eventide.__main__", "main")
+    source = ast.parse((Path(__file__).parent.parent / "src/eventide/__main__.py").read_text())
+    main = next(node for node in source.body if isinstance(node, ast.FunctionDef))
+    assert ast.unparse(main.body[1]) == "stop_at_once()"
 
 
 def test_ctrl_c_while_matching_is_130(folder: Path) -> None:
@@ -87,7 +182,7 @@ def test_a_full_disk_is_one_message_and_the_old_file_stays(
         path.write_text("half")
         raise OSError(errno.ENOSPC, "Error writing bytes to file")
 
-    monkeypatch.setitem(sys.modules["eventide.report"].WRITERS, Path(name).suffix, full)
+    monkeypatch.setitem(WRITERS, Path(name).suffix, full)
     code, out, err = eventide("run", "-c", QUERY, "--input", "events.csv", "--output", name)
     assert (code, out) == (1, "")
     assert err.endswith(f"Error: cannot write '{name}': No space left on device\nHint: what was there before is kept\n")

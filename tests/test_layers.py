@@ -27,6 +27,7 @@ _LAYERS = {
     "families": {"families", "lang", "operators", "plan", "errors"},
     "plan": {"families", "lang", "operators", "plan", "errors"},
     "engines": {"families", "lang", "operators", "plan", "errors", "engines"},
+    "stopping": set(),
     "whole_files": {"errors"},
     "generate": {"generate", "whole_files", "errors"},
     "report": {"whole_files"},
@@ -35,6 +36,7 @@ _LAYERS = {
 }
 _EVERYTHING = {
     "__init__",
+    "__main__",
     "allen",
     "api",
     "builder",
@@ -86,7 +88,7 @@ def test_every_folder_has_a_rule() -> None:
 @pytest.mark.parametrize("file", [file for file in SOURCES if layer(file) not in _EVERYTHING])
 def test_a_file_imports_only_layers_below_it(file: str) -> None:
     ours = [module.split(".") for module in modules_of(file) if module.split(".")[0] == "eventide"]
-    # The package itself is the top layer: importing it imports everything.
+    # The package itself is the top layer: its names load everything.
     wrong = [".".join(parts) for parts in ours if len(parts) == 1 or parts[1] not in _LAYERS[layer(file)]]
     assert not wrong, f"{file} may import {sorted(_LAYERS[layer(file)])}, not {wrong}"
 

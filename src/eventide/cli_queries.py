@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +24,6 @@ from eventide.whole_files import check_place
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_LIBRARIES = ("pyarrow", "duckdb", "numba")  # of C: they load before the work begins, see `stop_at_once`
 _SHOWN_ROWS = 20
 _WIDE = 10_000  # characters
 _EVENTS = "events"  # what a statement calls the input where no table is named
@@ -212,8 +210,6 @@ def progress(what: str) -> Iterator[None]:
     """A spinner on a terminal, plain lines elsewhere. Here the work begins."""
     from rich.console import Console
 
-    for library in _LIBRARIES:
-        import_module(library)
     stop_by_exception()
     console = Console(stderr=True, highlight=False)
     if console.is_terminal:

@@ -14,11 +14,7 @@ CODES = {128 + signal.SIGINT, 128 + signal.SIGTERM}  # 130 and 143, as shells ha
 
 
 def stop_at_once() -> None:
-    """There is nothing to clean up yet.
-
-    An exception would not do here: C libraries that are interrupted while they load print it, and raise an ImportError
-    in its place.
-    """
+    """There is nothing to clean up yet, and libraries may catch an exception that comes while they load."""
     _handle(_leave, _leave)
 
 

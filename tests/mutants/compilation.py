@@ -1,10 +1,14 @@
-"""Faults in what is trusted: kept machine code, its key and folder, the Python of workers, addresses with passwords."""
+"""Faults in what is trusted: kept machine code, its key and folder, the Python of workers, addresses with passwords.
+
+And in what comes before any query: names that load when they are used, and how a command is stopped.
+"""
 
 from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
 CACHE = "tests/compilation/test_cache.py::test_"
+ENDINGS = "tests/test_cli_endings.py::test_a_signal_"
 FOLDER, FILES = "compilation/private_folder.py", "compilation/signed_files.py"
 
 COMPILATION = (
@@ -79,5 +83,26 @@ COMPILATION = (
         'text.removeprefix("kafka://").rpartition("@")',
         '("", "", text.removeprefix("kafka://"))',
         ("tests/test_cli_stream.py::test_no_message_gives_a_password_away",),
+    ),
+    Mutant(
+        "imports: a module takes the place of the function of its name",
+        "__init__.py",
+        "if isinstance(value, ModuleType) and _HOMES.get(name) == value.__name__:",
+        "if False:",
+        ("tests/test_imports.py::test_a_module_that_is_set_on_the_package_is_the_function_of_its_name",),
+    ),
+    Mutant(
+        "commands: one that is stopped while it loads ends with the number of the signal",
+        "stopping.py",
+        "os._exit(128 + number)",
+        "os._exit(number)",
+        (f"{ENDINGS}ends_the_process_at_once_until_the_work_begins",),
+    ),
+    Mutant(
+        "commands: SIGTERM in the middle of the work is passed over",
+        "stopping.py",
+        "lambda number, frame: sys.exit(128 + number)",
+        "lambda number, frame: None",
+        (f"{ENDINGS}is_an_exception_when_the_work_has_begun",),
     ),
 )

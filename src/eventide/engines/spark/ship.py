@@ -49,12 +49,12 @@ def package_zip() -> Path:
     """
     root = Path(__file__).resolve().parents[2]
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(packed, "w") as archive:
         for path in sorted(root.rglob("*.py")):
             name, source = f"{root.name}/{path.relative_to(root).as_posix()}", path.read_bytes()
-            archive.writestr(zipfile.ZipInfo(name), source)
+            archive.writestr(zipfile.ZipInfo(name), source, zipfile.ZIP_DEFLATED)
             # Python compiles the sources in a zip anew in every process, which takes a worker seconds.
-            archive.writestr(zipfile.ZipInfo(f"{name}c"), _byte_code(name, source))
+            archive.writestr(zipfile.ZipInfo(f"{name}c"), _byte_code(name, source), zipfile.ZIP_DEFLATED)
     folder = tempfile.mkdtemp(prefix="eventide-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     target = Path(folder) / f"eventide-{hashlib.sha256(packed.getvalue()).hexdigest()[:16]}.zip"

@@ -20,6 +20,8 @@ from eventide.engines.local.text_files import TextFiles
 from eventide.engines.names import Named, absolute, spark_name
 from eventide.engines.spark.types import spark_schema
 
+_REST = "__eventide_rest"  # what a line has behind the last column
+
 
 def address(name: str) -> str:
     """A file or folder of this machine, also where Spark's default file system is another."""
@@ -42,7 +44,7 @@ def read_text_files(spark: SparkSession, suffix: str, named: Named) -> DataFrame
         fields = [
             StructField(name, types[name].dataType if name in found.nested else StringType()) for name in group.names
         ]
-        frame = _read_group(_reader(spark, named), group, StructType(fields))
+        frame = _read_group(_reader(spark, named), group, StructType(fields), found.has_breaks)
         columns = [
             _column(name if name in group.names else None, folders.get(name.lower(), types[name]))
             for name in found.types
@@ -76,15 +78,40 @@ def _with_instants(schema: pa.Schema) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _read_group(reader: DataFrameReader, group: TextFiles, schema: StructType) -> DataFrame:
+def _read_group(reader: DataFrameReader, group: TextFiles, schema: StructType, has_breaks: bool) -> DataFrame:
     paths = whole_names(group.files)
     if group.dialect is None:
         # Without FAILFAST, an object that Spark cannot read would be a row of NULLs.
         return reader.json(paths, schema=schema, mode="FAILFAST", multiLine=any(map(_is_array, group.files)))
     said = group.dialect
-    return reader.csv(
-        paths, schema=schema, header=said.has_header, sep=said.delimiter, quote=said.quote, escape=said.escape
+    frame = reader.csv(
+        paths,
+        schema=StructType([*schema, StructField(_REST, StringType())]),
+        header=True,
+        sep=said.delimiter,
+        quote=said.quote,
+        escape=said.escape,
+        multiLine=has_breaks,
     )
+    return _as_embedded(frame, group.names, said.quote)
+
+
+def _as_embedded(frame: DataFrame, names: Sequence[str], quote: str) -> DataFrame:
+    """The rows that DuckDB reads, or an error: to Spark, a quote behind blanks is a letter like others."""
+    message = f"a value begins with blanks and {quote}, which Spark takes for text; write it without the blanks"
+    refused = sf.raise_error(sf.concat_ws(": ", sf.col("_metadata.file_path"), sf.lit(message)))
+    frame = frame.where(sf.col(_REST).isNull() | refused.cast("boolean"))
+    if len(names) == 1:
+        # A line of nothing but blanks is no row.
+        frame = frame.where(sf.trim(sf.col(_quoted(names[0]))) != "")
+
+    def checked(name: str) -> Column:
+        text = sf.col(_quoted(name))
+        is_quoted = text.startswith(" ") & sf.ltrim(text).startswith(quote)
+        return sf.when(is_quoted, refused).otherwise(text).alias(name)
+
+    own = {name: checked(name) for name in names}
+    return frame.select(*(own.get(name, sf.col(_quoted(name))) for name in frame.columns if name != _REST))
 
 
 def _is_array(file: str) -> bool:

@@ -72,7 +72,11 @@ def _first_lines(file: str) -> tuple[int, str, str]:
 def _fields(header: str, delimiter: str, quote: str, escape: str) -> list[str]:
     escaped = None if escape == quote else escape
     reader = csv.reader(
-        io.StringIO(header, newline=""), delimiter=delimiter, quotechar=quote, escapechar=escaped, doublequote=not escaped
+        io.StringIO(header, newline=""),
+        delimiter=delimiter,
+        quotechar=quote,
+        escapechar=escaped,
+        doublequote=not escaped,
     )
     return next(reader)
 

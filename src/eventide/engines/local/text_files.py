@@ -128,17 +128,16 @@ def _refuse(
         ).fetchall()
         for text, read in rows:
             file = next(file for file in group.files if absolute(file) == read)
-            raise altered_number(doubles.place, text.strip(), file)
+            raise _altered_number(doubles.place, text.strip(), file, in_json=group.dialect is None)
 
 
-def altered_number(place: str, text: str, file: str) -> InputError:
-    """The error about a number that a double would round."""
+def _altered_number(place: str, text: str, file: str, *, in_json: bool) -> InputError:
     shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text)} digits)"
+    ways = ["write the numbers in quotes"] if in_json else []
+    ways += ["write Parquet with the column as DECIMAL or text", "or pass a table that has it so"]
     return InputError(
-        f"column '{place}' of '{file}' has the number {shown}, which no double holds, and some number of the column "
-        "makes it double: one with a fraction or an exponent, or of more than 38 digits",
-        hint="write the column as text (in JSON with quotes), or as DECIMAL or text in a Parquet file, or pass a table "
-        "that has it so",
+        f"column '{place}' is double, and no double holds the number {shown} in '{file}'",
+        hint=f"one fraction or exponent makes a column double; {', '.join(ways)}",
     )
 
 

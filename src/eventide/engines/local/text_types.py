@@ -29,11 +29,13 @@ class _Form:
     holds: str = "true"
 
 
+_LONG = "whole numbers of more digits than a DECIMAL has: they stay text"
 # Every form takes what an earlier one of its family takes: a whole number is a double, a date is a timestamp.
 _FORMS = {
     "BOOLEAN": _Form("(?i)true|false"),
     "BIGINT": _Form("[+-]?[0-9]+", "TRY_CAST({} AS BIGINT) IS NOT NULL"),
     "DECIMAL": _Form("[+-]?0*[0-9]{1,38}"),
+    _LONG: _Form("[+-]?[0-9]+"),
     "DOUBLE": _Form(_NUMBER),
     "DATE": _Form(_DATE, "TRY_CAST({} AS DATE) IS NOT NULL"),
     "TIMESTAMP": _Form(f"{_DATE}([ T]{_TIME})?", "TRY_CAST({} AS TIMESTAMP) IS NOT NULL"),
@@ -41,7 +43,7 @@ _FORMS = {
 }
 KINDS = (*_FORMS, "VARCHAR")
 TEXT_KINDS = ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "VARCHAR")
-NUMBER_KINDS = ("DECIMAL", "DOUBLE")
+NUMBER_KINDS = ("DECIMAL", _LONG, "DOUBLE")
 NO_VALUE = '"NULL"'  # DuckDB's type of a column in which nothing stands
 _EXACT_DIGITS = 15  # a double holds all whole numbers of so many digits
 
@@ -105,7 +107,7 @@ def find_types(
             for name in failed:
                 left[name].pop(0)
             tested = {name: left[name][0] for name in failed if left[name][0] in tries}
-    types = {name: of_column[0] for name, of_column in left.items()}
+    types = {name: "VARCHAR" if of_column[0] == _LONG else of_column[0] for name, of_column in left.items()}
     found.altered = {name for name in found.altered if types[name] == "DOUBLE"}
     types |= {name: NO_VALUE for name, kind in types.items() if kind in _FORMS and name not in valued}
     digits = _count_digits(connection, relations, columns, [name for name in types if types[name] == "DECIMAL"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -115,13 +117,20 @@ def test_a_file_is_refused_by_the_line_that_does_not_fit(tmp_path: Path, name: s
 
 @pytest.mark.spark
 def test_spark_reads_the_same_rows_and_refuses_the_same_files(spark: Any, tmp_path: Path) -> None:
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as sf
+
     from eventide.engines.spark.run import read_frame
 
-    found = {}
-    for i, (name, (data, _)) in enumerate(READ.items()):
-        (tmp_path / str(i)).mkdir()
-        frame = read_frame(str(write(tmp_path / str(i), data)), spark)
-        found[name] = sorted(frame.toArrow().to_pylist(), key=lambda row: list(row.values())[0])
+    frames = []
+    for name, (data, _) in READ.items():
+        (tmp_path / name).mkdir()
+        frame = read_frame(str(write(tmp_path / name, data)), spark)
+        row = sf.to_json(sf.struct("*"), {"ignoreNullFields": "false"})
+        frames.append(frame.select(sf.lit(name).alias("name"), row.alias("row")))
+    found: dict[str, list[Any]] = {name: [] for name in READ}
+    for name, row in sorted(reduce(DataFrame.union, frames).collect()):
+        found[name].append(json.loads(row))
     assert found == {name: rows for name, (_, rows) in READ.items()}
     for data, message in REFUSED.values():
         with pytest.raises(ev.InputError) as caught:

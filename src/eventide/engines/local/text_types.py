@@ -97,7 +97,8 @@ def find_types(
     sampled = [f"(SELECT * FROM {relation} LIMIT {_SAMPLE_ROWS})" for relation in relations]
     found = Found({}, set())
     valued: set[str] = set()
-    for these, tries in ((sampled, set(_FORMS)), (relations, {*_FORMS, "VARCHAR"} if with_text else set(_FORMS))):
+    forms = set(_FORMS)
+    for these, tries in ((sampled, forms), (relations, forms | {"VARCHAR"} if with_text else forms)):
         # A kind at a time: most columns have the first that the sample leaves them, after one pass over all rows.
         tested = {name: of_column[0] for name, of_column in left.items() if of_column[0] in tries}
         while tested:

@@ -176,6 +176,17 @@ def test_json_without_an_object_has_no_columns(tmp_path: Path, text: str) -> Non
         QUERY.run(tmp_path / "none.json")
 
 
+@pytest.mark.spark
+def test_spark_reads_an_array_of_objects_packed_or_not(spark: Any, tmp_path: Path) -> None:
+    from eventide.engines.spark.run import read_frame
+
+    for ending in ("json", "json.gz", "json.zst"):
+        with pa.output_stream(tmp_path / f"rows.{ending}", compression="detect") as out:
+            out.write(b'\n[{"ts": 1},\n {"ts": 2}]\n')
+        frame = read_frame(str(tmp_path / f"rows.{ending}"), spark)
+        assert frame.toArrow().to_pylist() == [{"ts": 1}, {"ts": 2}]
+
+
 def test_the_dialect_of_a_csv_file_is_found(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("ts;kind;x\n1;A;5\n")
     (tmp_path / "b.csv").write_text('ts,kind,x\n2,A,6\n3,"A","7"\n')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Sequence
 from functools import reduce
@@ -116,8 +115,8 @@ def _as_embedded(frame: DataFrame, names: Sequence[str], quote: str) -> DataFram
 
 def _is_array(file: str) -> bool:
     """Whether a JSON file is one array over many lines, and not an object a line."""
-    with gzip.open(file) if file.endswith(".gz") else open(file, "rb") as data:
-        return next((line for line in map(bytes.strip, data) if line), b"").startswith(b"[")
+    with pa.input_stream(file, compression="detect") as data:
+        return bool(data.read(1 << 16).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["))
 
 
 def read_parquet_files(spark: SparkSession, named: Named) -> DataFrame | None:

@@ -30,6 +30,7 @@ READ: dict[str, tuple[bytes, list[dict[str, Any]]]] = {
     "blank lines of one column": (b"ts\n1\n\n  \n2\n", [{"ts": 1}, {"ts": 2}]),
     "semicolons": (b"ts;kind;x\n1;A;5\n2;A;6\n", ROWS),
     "semicolons and commas": (b"ts;kind;x\n1;A;5,5\n", [{"ts": 1, "kind": "A", "x": "5,5"}]),
+    "commas in a name": (b"ts;kind, as we call it, or so\n1;A\n", [{"ts": 1, "kind, as we call it, or so": "A"}]),
     "bars": (b"ts|kind|x\n1|A|5\n2|A|6\n", ROWS),
     "tabs": (b"ts\tkind\tx\n1\tA\t5\n2\tA\t6\n", ROWS),
     "a header of numbers": (b"1,2\n3,4\n", [{"1": 3, "2": 4}]),
@@ -47,6 +48,7 @@ READ: dict[str, tuple[bytes, list[dict[str, Any]]]] = {
         [{**ROWS[0], "x": "a\nb"}, {**ROWS[1], "x": "c\r\nd"}],
     ),
     "a line break in a name": (b'ts,"kind\n2",x\n1,A,5\n', [{"ts": 1, "kind\n2": "A", "x": 5}]),
+    "a long text": (b"ts;x\n1;" + b"b" * 200_000 + b"\n", [{"ts": 1, "x": "b" * 200_000}]),
     "a zero byte": (HEADER + b"1,A,a\0b\n", [{**ROWS[0], "x": "a\0b"}]),
     "nothing but a header": (b"ts,kind,x", []),
 }
@@ -166,6 +168,12 @@ def test_a_line_of_a_folder_is_named_with_its_file_as_the_user_calls_it(
     Path("days/2.csv.gz").write_bytes(gzip.compress(HEADER + b"2,A,6\n3\n"))
     with pytest.raises(ev.InputError, match=r"^line 3 of 'days/2\.csv\.gz' has 1 field, and the header has 3"):
         read(Path("days"))
+
+
+def test_names_of_different_files_that_differ_only_in_case_are_one_column(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("ts,x\n1,5\n")
+    (tmp_path / "2.csv").write_text("X,TS\n6,2\n")
+    assert read(tmp_path).to_pylist() == [{"ts": 1, "x": 5}, {"ts": 2, "x": 6}]
 
 
 def test_packed_files_are_read_by_their_endings(tmp_path: Path) -> None:

@@ -98,6 +98,13 @@ TYPES = (
         LINES,
     ),
     Mutant(
+        "types: the delimiter that makes most names wins",
+        CSV_LINES,
+        "return n_names > 1 and",
+        "return False and",
+        LINES,
+    ),
+    Mutant(
         "types: a blank line of one column is a row",
         "engines/local/text_files.py",
         "if len(self.names) > 1:",

@@ -24,6 +24,7 @@ _DELIMITERS = (",", "\t", ";", "|")
 _UNKNOWN_DELIMITERS = "^~:#&@\x01\x1f"
 _UNSAID = "(empty)"  # what DuckDB says where a file has no quote, or no escape
 _MOST_HEADER_LINES = 100  # a quoted name may hold line breaks
+_MOST_LETTERS = 1 << 21  # of a line that DuckDB reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def find_dialect(connection: duckdb.DuckDBPyConnection, file: str) -> tuple[tupl
     if "\0" in header or any("\udc80" <= letter <= "\udcff" for letter in header):
         raise _not_utf8(f"the first line of '{file}'")
     try:
-        delimiter = max(_DELIMITERS, key=lambda each: len(_fields(header, each, '"', '"')))
+        delimiter = max(_DELIMITERS, key=lambda each: _fitness(header, first, each))
         quote, escape = _quotes(connection, file, delimiter)
         names = _unique([name.strip() for name in _fields(header, delimiter, quote, escape)])
     except csv.Error as error:
@@ -59,14 +60,25 @@ def _first_lines(file: str) -> tuple[int, str, str]:
     with pa.input_stream(file, compression="detect") as data:
         # Only the header must be UTF-8 here: DuckDB tells the number of another line that is not.
         lines = io.TextIOWrapper(data, "utf-8-sig", errors="surrogateescape", newline="")
-        skip, header = 0, lines.readline()
+        skip, header = 0, lines.readline(_MOST_LETTERS)
         while header and not header.strip():
-            skip, header = skip + 1, lines.readline()
-        more: list[str] = []
-        while (header + "".join(more)).count('"') % 2 and len(more) < _MOST_HEADER_LINES and (line := lines.readline()):
-            more.append(line)
-        whole = header + "".join(more)
-        return skip, header if whole.count('"') % 2 else whole, lines.readline()
+            skip, header = skip + 1, lines.readline(_MOST_LETTERS)
+        behind = [lines.readline(_MOST_LETTERS)]
+        whole = header
+        while whole.count('"') % 2 and behind[-1] and len(behind) < _MOST_HEADER_LINES:
+            whole += behind[-1]
+            behind.append(lines.readline(_MOST_LETTERS))
+        return (skip, header, behind[0]) if whole.count('"') % 2 else (skip, whole, behind[-1])
+
+
+def _fitness(header: str, first: str, delimiter: str) -> tuple[bool, int]:
+    """Best is a delimiter that makes as many fields of both lines; of several, the one that makes most."""
+    n_names = len(_fields(header, delimiter, '"', '"'))
+    try:
+        n_values = len(_fields(first, delimiter, '"', '"'))
+    except (csv.Error, StopIteration):
+        n_values = 0  # a value that is too long for Python, or no line
+    return n_names > 1 and n_names == n_values, n_names
 
 
 def _fields(header: str, delimiter: str, quote: str, escape: str) -> list[str]:
@@ -128,13 +140,18 @@ def _not_utf8(place: str) -> InputError:
     )
 
 
+def as_given(name: str, files: Sequence[str]) -> str:
+    """The file as the user calls it, by its whole name."""
+    return next((file for file in files if absolute(file) == name), name)
+
+
 def line_error(error: duckdb.Error, files: Sequence[str]) -> InputError | None:
     """The error about a line, by its number; None where DuckDB complains of something else."""
     said = str(error)
     named = re.search(r"^  file = (.*)$", said, re.MULTILINE)
     if named is None:
         return None
-    file = next((file for file in files if absolute(file) == named[1]), named[1])
+    file = as_given(named[1], files)
     if "reached an invalid state" in said:
         hint = r"write the same line break everywhere, for example with: sed 's/\r$//'"
         return InputError(f"the lines of '{file}' end in different ways: \\n, \\r\\n or \\r", hint=hint)

@@ -14,10 +14,10 @@ import duckdb
 from duckdb.sqltypes import DuckDBPyType
 
 from eventide.engines.folder_columns import FILE
-from eventide.engines.local.csv_lines import Dialect, find_dialect, line_error
+from eventide.engines.local.csv_lines import Dialect, as_given, find_dialect, line_error
 from eventide.engines.local.names import literal, quoted
 from eventide.engines.local.text_types import KINDS, NO_VALUE, NUMBER_KINDS, TEXT_KINDS, find_types, is_altered
-from eventide.engines.names import absolute, duckdb_names
+from eventide.engines.names import duckdb_names
 from eventide.errors import InputError
 
 _MOST_SHOWN = 60  # letters of a number
@@ -83,10 +83,12 @@ class TextInput:
 def csv_files(connection: duckdb.DuckDBPyConnection, files: Sequence[str]) -> TextInput | None:
     """CSV files; those with other columns, or another dialect, are read apart. None where no file has a header."""
     by_form: dict[tuple[tuple[str, ...], Dialect], list[str]] = {}
+    spelled: dict[str, str] = {}  # names that differ only in case are one column, as in Parquet files
     for file in files:
         form = find_dialect(connection, file)
         if form is not None:
-            by_form.setdefault(form, []).append(file)
+            names = tuple(spelled.setdefault(name.lower(), name) for name in form[0])
+            by_form.setdefault((names, form[1]), []).append(file)
     if not by_form:
         return None
     groups = tuple(TextFiles(tuple(mine), names, dialect) for (names, dialect), mine in by_form.items())
@@ -94,7 +96,10 @@ def csv_files(connection: duckdb.DuckDBPyConnection, files: Sequence[str]) -> Te
     try:
         found = find_types(connection, [group.as_text({}) for group in groups], kinds, with_text=True)
     except duckdb.Error as error:
-        raise line_error(error, files) or error from error
+        told = line_error(error, files)
+        if told is None:
+            raise
+        raise told from error
     for name in filter(found.altered.__contains__, found.types):
         _refuse(connection, groups, _Doubles(name, name, f"[{quoted(name)}]"), {})
     has_breaks = found.has_breaks or any("\n" in name or "\r" in name for name in kinds)
@@ -127,7 +132,7 @@ def _refuse(
             f"WHERE len({doubles.altered}) > 0 LIMIT 1"
         ).fetchall()
         for text, read in rows:
-            file = next(file for file in group.files if absolute(file) == read)
+            file = as_given(read, group.files)
             raise _altered_number(doubles.place, text.strip(), file, in_json=group.dialect is None)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
+import tempfile
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.engines.local.sources import open_source
@@ -174,6 +178,28 @@ def test_names_of_different_files_that_differ_only_in_case_are_one_column(tmp_pa
     (tmp_path / "1.csv").write_text("ts,x\n1,5\n")
     (tmp_path / "2.csv").write_text("X,TS\n6,2\n")
     assert read(tmp_path).to_pylist() == [{"ts": 1, "x": 5}, {"ts": 2, "x": 6}]
+
+
+# The last letter keeps a text from being a number or a time.
+TEXTS = st.text(alphabet="a \"',;|\t\n\r\\é", max_size=6).map(lambda text: f"{text}t")
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=4), delimiter=st.sampled_from(",;|\t"))
+def test_text_comes_back_as_it_was_written_or_is_refused(rows: list[tuple[str, str]], delimiter: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / NAME
+        with path.open("w", newline="") as out:
+            csv.writer(out, delimiter=delimiter).writerows(
+                [("n", "x", "y"), *((n, *row) for n, row in enumerate(rows))]
+            )
+        try:
+            found = read(path).to_pylist()
+        except ev.InputError as error:
+            # Apostrophes may look like quotes.
+            assert "line" in str(error) and "'" in "".join(map("".join, rows))
+            return
+    assert found == [{"n": n, "x": x, "y": y} for n, (x, y) in enumerate(rows)]
 
 
 def test_packed_files_are_read_by_their_endings(tmp_path: Path) -> None:

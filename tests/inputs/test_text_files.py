@@ -26,7 +26,7 @@ SPELLINGS: list[tuple[str, Any, bool]] = [
     ("9223372036854775807", 9223372036854775807, False),
     ("9223372036854775808", Decimal(9223372036854775808), False),
     ("12345678901234567890123", Decimal(12345678901234567890123), False),
-    ("1" * 39, float("1" * 39), False),
+    ("1" * 39, "1" * 39, False),
     ("1.5", 1.5, False),
     ("-2.", -2.0, False),
     (".5", 0.5, False),
@@ -174,6 +174,17 @@ def test_json_without_an_object_has_no_columns(tmp_path: Path, text: str) -> Non
     (tmp_path / "none.json").write_text(text)
     with pytest.raises(ev.InputError, match=r"is empty: it has no columns"):
         QUERY.run(tmp_path / "none.json")
+
+
+@pytest.mark.spark
+def test_spark_reads_an_array_of_objects_packed_or_not(spark: Any, tmp_path: Path) -> None:
+    from eventide.engines.spark.run import read_frame
+
+    for ending in ("json", "json.gz", "json.zst"):
+        with pa.output_stream(tmp_path / f"rows.{ending}", compression="detect") as out:
+            out.write(b'\n[{"ts": 1},\n {"ts": 2}]\n')
+        frame = read_frame(str(tmp_path / f"rows.{ending}"), spark)
+        assert frame.toArrow().to_pylist() == [{"ts": 1}, {"ts": 2}]
 
 
 def test_the_dialect_of_a_csv_file_is_found(tmp_path: Path) -> None:

@@ -8,6 +8,9 @@ FILES = ("tests/inputs/test_file_types.py",)
 TEXT = ("tests/inputs/test_text_files.py",)
 FILE_TYPES = "engines/file_types.py"
 TEXT_TYPES = "engines/local/text_types.py"
+CSV_LINES = "engines/local/csv_lines.py"
+LINES = ("tests/inputs/test_csv_lines.py",)
+NUMBERS = ("tests/inputs/test_exact_numbers.py",)
 
 TYPES = (
     Mutant(
@@ -34,8 +37,8 @@ TYPES = (
     Mutant(
         "types: the first rows decide about text",
         TEXT_TYPES,
-        "for these in (sampled, relations):",
-        "for these in (sampled,):",
+        '(relations, forms | {"VARCHAR"} if with_text else forms)):',
+        "):",
         TEXT,
     ),
     Mutant(
@@ -47,10 +50,66 @@ TYPES = (
     ),
     Mutant(
         "types: a quote behind the first rows is a letter",
-        "engines/local/text_files.py",
+        CSV_LINES,
         "quote = '\"' if quote == _UNSAID else quote",
         "quote = '' if quote == _UNSAID else quote",
         TEXT,
+    ),
+    Mutant(
+        "types: a whole number beside a fraction is rounded",
+        TEXT_TYPES,
+        "THEN NOT {is_exact}",
+        "THEN false",
+        NUMBERS,
+    ),
+    Mutant(
+        "types: a number beyond all doubles is infinite",
+        TEXT_TYPES,
+        "ELSE isinf(TRY_CAST({text} AS DOUBLE)) AND",
+        "ELSE false AND",
+        NUMBERS,
+    ),
+    Mutant(
+        "types: whole numbers of 39 digits are doubles",
+        TEXT_TYPES,
+        '"VARCHAR" if of_column[0] == _LONG else',
+        '"DOUBLE" if of_column[0] == _LONG else',
+        NUMBERS,
+    ),
+    Mutant(
+        "types: a number inside an array is rounded",
+        "engines/local/text_files.py",
+        "    if not inside:",
+        "    if True:",
+        NUMBERS,
+    ),
+    Mutant(
+        "types: columns of text are not read to their ends",
+        "engines/local/text_files.py",
+        "kinds, with_text=True)",
+        "kinds)",
+        LINES,
+    ),
+    Mutant(
+        "types: the delimiter is a comma",
+        CSV_LINES,
+        "delimiter = max(_DELIMITERS, key=",
+        "delimiter = max(_DELIMITERS[:1], key=",
+        LINES,
+    ),
+    Mutant(
+        "types: the delimiter that makes most names wins",
+        CSV_LINES,
+        "return n_names > 1 and",
+        "return False and",
+        LINES,
+    ),
+    Mutant(
+        "types: a blank line of one column is a row",
+        "engines/local/text_files.py",
+        "if len(self.names) > 1:",
+        "if True:",
+        LINES,
     ),
     Mutant(
         "types: a column without a value is no partition",

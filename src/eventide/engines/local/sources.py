@@ -331,7 +331,7 @@ def read_text(connection: duckdb.DuckDBPyConnection, path: str, suffix: str, fil
     if any(map(os.path.getsize, files)):
         try:
             found = csv_files(connection, files) if suffix in CSV else json_files(connection, files)
-        except duckdb.Error as error:
+        except (duckdb.Error, OSError) as error:
             raise InputError(f"cannot read '{path}': {reason(error)}") from error
     if found is None:
         raise no_columns(path)

@@ -1,41 +1,32 @@
 """CSV and JSON files as DuckDB reads them: every column has the type of all its values, see `text_types`.
 
-DuckDB finds the dialect of CSV files and the names in JSON objects. It guesses types from the first rows and rounds
-what does not fit, so that its types are not taken.
+DuckDB finds the names in JSON objects, `csv_lines` those of CSV files. DuckDB guesses types from the first rows and
+rounds what does not fit, so that its types are not taken. A number that its column's type would alter is an error.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
+from duckdb.sqltypes import DuckDBPyType
 
+from eventide.engines.folder_columns import FILE
+from eventide.engines.local.csv_lines import Dialect, as_given, find_dialect, line_error
 from eventide.engines.local.names import literal, quoted
-from eventide.engines.local.text_types import KINDS, NO_VALUE, NUMBER_KINDS, TEXT_KINDS, find_types
-from eventide.engines.names import duckdb_name, duckdb_names
+from eventide.engines.local.text_types import KINDS, NO_VALUE, NUMBER_KINDS, TEXT_KINDS, find_types, is_altered
+from eventide.engines.names import duckdb_names
 from eventide.errors import InputError
 
-_UNSAID = "(empty)"  # what DuckDB says where a file has no quote, or no escape
+_MOST_SHOWN = 60  # letters of a number
 
 
 def reading(file_column: str | None) -> str:
     """Options of DuckDB's readers: it would take folders above the path for columns, too."""
     named = "" if file_column is None else f", filename = {literal(file_column)}"
     return f"hive_partitioning = false{named}"
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How a CSV file is written."""
-
-    delimiter: str
-    quote: str
-    escape: str
-    skip: int  # lines before the header
-    has_header: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +46,13 @@ class TextFiles:
         said = self.dialect
         options += (
             f", auto_detect = false, delim = {literal(said.delimiter)}, quote = {literal(said.quote)}, "
-            f"escape = {literal(said.escape)}, skip = {said.skip}, header = {str(said.has_header).lower()}"
+            f"escape = {literal(said.escape)}, skip = {said.skip}, header = true"
         )
-        return f"read_csv({read}, {options}, columns = {{{columns}}})"
+        lines = f"read_csv({read}, {options}, columns = {{{columns}}})"
+        if len(self.names) > 1:
+            return lines
+        # A blank line is no row: where there are more columns, DuckDB passes over it itself.
+        return f"(SELECT * FROM {lines} WHERE trim({quoted(self.names[0])}) <> '')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +62,7 @@ class TextInput:
     groups: tuple[TextFiles, ...]
     types: dict[str, str]
     nested: dict[str, str]  # those that DuckDB reads itself
+    has_breaks: bool = False  # whether a value of a CSV file goes over several lines
 
     def sql(self, file_column: str | None = None) -> str:
         """What stands in FROM; a column that a file lacks is NULL, `file_column` has the name of each row's file."""
@@ -84,29 +80,70 @@ class TextInput:
         return quoted(name) if name in self.nested or kind == "VARCHAR" else f"CAST({quoted(name)} AS {kind})"
 
 
-def csv_files(connection: duckdb.DuckDBPyConnection, files: Sequence[str]) -> TextInput:
-    """CSV files; those with other columns, or another dialect, are read apart."""
-    found: dict[tuple[tuple[str, ...], Dialect], list[str]] = {}
+def csv_files(connection: duckdb.DuckDBPyConnection, files: Sequence[str]) -> TextInput | None:
+    """CSV files; those with other columns, or another dialect, are read apart. None where no file has a header."""
+    by_form: dict[tuple[tuple[str, ...], Dialect], list[str]] = {}
+    spelled: dict[str, str] = {}  # names that differ only in case are one column, as in Parquet files
     for file in files:
-        if not os.path.getsize(file):
+        form = find_dialect(connection, file)
+        if form is not None:
+            names = tuple(spelled.setdefault(name.lower(), name) for name in form[0])
+            by_form.setdefault((names, form[1]), []).append(file)
+    if not by_form:
+        return None
+    groups = tuple(TextFiles(tuple(mine), names, dialect) for (names, dialect), mine in by_form.items())
+    kinds = {name: KINDS for group in groups for name in group.names}
+    try:
+        found = find_types(connection, [group.as_text({}) for group in groups], kinds, with_text=True)
+    except duckdb.Error as error:
+        told = line_error(error, files)
+        if told is None:
+            raise
+        raise told from error
+    for name in filter(found.altered.__contains__, found.types):
+        _refuse(connection, groups, _Doubles(name, name, f"[{quoted(name)}]"), {})
+    has_breaks = found.has_breaks or any("\n" in name or "\r" in name for name in kinds)
+    return TextInput(groups, found.types, {}, has_breaks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubles:
+    """Numbers of a column, or of a place inside it, that are doubles: `texts` is the SQL of a list of their texts."""
+
+    column: str
+    place: str
+    texts: str
+
+    @property
+    def altered(self) -> str:
+        """The SQL of a list of those that a double does not hold."""
+        return f"list_filter({self.texts}, lambda text: {is_altered('text')})"
+
+
+def _refuse(
+    connection: duckdb.DuckDBPyConnection, groups: Sequence[TextFiles], doubles: _Doubles, nested: Mapping[str, str]
+) -> None:
+    """Name the first number that a double does not hold, and its file."""
+    for group in groups:
+        if doubles.column not in group.names:
             continue
-        names, dialect = _sniff_csv(connection, file)
-        found.setdefault((names, dialect), []).append(file)
-    groups = tuple(TextFiles(tuple(mine), names, dialect) for (names, dialect), mine in found.items())
-    all_names = dict.fromkeys(name for group in groups for name in group.names)
-    types = find_types(connection, [group.as_text({}) for group in groups], dict.fromkeys(all_names, KINDS))
-    return TextInput(groups, types, {})
+        rows = connection.sql(
+            f"SELECT {doubles.altered}[1], {FILE} FROM {group.as_text(nested, FILE)} "
+            f"WHERE len({doubles.altered}) > 0 LIMIT 1"
+        ).fetchall()
+        for text, read in rows:
+            file = as_given(read, group.files)
+            raise _altered_number(doubles.place, text.strip(), file, in_json=group.dialect is None)
 
 
-def _sniff_csv(connection: duckdb.DuckDBPyConnection, file: str) -> tuple[tuple[str, ...], Dialect]:
-    said = connection.sql(
-        f"SELECT Delimiter, Quote, Escape, SkipRows, HasHeader, Columns FROM sniff_csv({duckdb_name(file)})"
+def _altered_number(place: str, text: str, file: str, *, in_json: bool) -> InputError:
+    shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text)} digits)"
+    ways = ["write the numbers in quotes"] if in_json else []
+    ways += ["write Parquet with the column as DECIMAL or text", "or pass a table that has it so"]
+    return InputError(
+        f"column '{place}' is double, and no double holds the number {shown} in '{file}'",
+        hint=f"one fraction or exponent makes a column double; {', '.join(ways)}",
     )
-    delimiter, quote, escape, skip, has_header, columns = said.fetchall()[0]
-    # The first rows need not have a quote where a later one has.
-    quote = '"' if quote == _UNSAID else quote
-    dialect = Dialect(delimiter, quote, quote if escape == _UNSAID else escape, skip, has_header)
-    return tuple(column["name"] for column in columns), dialect
 
 
 def json_files(connection: duckdb.DuckDBPyConnection, files: Sequence[str]) -> TextInput | None:
@@ -122,7 +159,44 @@ def json_files(connection: duckdb.DuckDBPyConnection, files: Sequence[str]) -> T
     _check_names(connection, as_text, found)
     types = {name: nested.get(name, kind) for name, kind in found.items()}
     tried = {name: _kinds(kind) for name, kind in found.items() if _kinds(kind)}
-    return TextInput((group,), types | find_types(connection, [as_text], tried), nested)
+    of_values = find_types(connection, [as_text], tried)
+    for name in filter(of_values.altered.__contains__, found):
+        _refuse(connection, [group], _Doubles(name, name, f"[{quoted(name)}]"), nested)
+    kinds = dict(zip(relation.columns, relation.types, strict=True))
+    _check_inside(connection, group, [doubles for name in nested for doubles in _inside(name, kinds[name])], nested)
+    return TextInput((group,), types | of_values.types, nested)
+
+
+def _inside(column: str, kind: DuckDBPyType) -> Iterator[_Doubles]:
+    """The doubles inside objects and arrays."""
+
+    def find(kind: DuckDBPyType, value: str, place: str, depth: int) -> Iterator[tuple[str, str]]:
+        if kind.id == "double":
+            yield place, f"[{value}]"
+        elif kind.id == "struct":
+            for name, of_field in kind.children:
+                yield from find(of_field, f"struct_extract({value}, {literal(name)})", f"{place}.{name}", depth)
+        elif kind.id in ("list", "map"):
+            items = value if kind.id == "list" else f"map_values({value})"
+            of_item, item = kind.children[-1][1], f"item_{depth}"
+            for inner, texts in find(of_item, item, f"{place}[]", depth + 1):
+                yield inner, f"flatten(list_transform({items}, lambda {item}: {texts}))"
+
+    for place, texts in find(kind, quoted(column), column, 0):
+        yield _Doubles(column, place, texts)
+
+
+def _check_inside(
+    connection: duckdb.DuckDBPyConnection, group: TextFiles, inside: Sequence[_Doubles], nested: Mapping[str, str]
+) -> None:
+    if not inside:
+        return
+    as_text = {name: _DOUBLE.sub("VARCHAR", kind) for name, kind in nested.items()}
+    items = ", ".join(f"bool_or(len({doubles.altered}) > 0)" for doubles in inside)
+    (row,) = connection.sql(f"SELECT {items} FROM {group.as_text(as_text)}").fetchall()
+    for doubles, is_found in zip(inside, row, strict=True):
+        if is_found:
+            _refuse(connection, [group], doubles, as_text)
 
 
 def _is_nested(kind: str) -> bool:
@@ -139,6 +213,7 @@ def _kinds(kind: str) -> Sequence[str]:
 
 
 # A field's name stands before its type, with a blank between them.
+_DOUBLE = re.compile(r"\bDOUBLE(?=[,)\[]|$)")
 _READ_FROM_TEXT = re.compile(r"\b(?:DATE|TIME|TIMESTAMP|UUID)(?=[,)\[]|$)")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Sequence
 from functools import reduce
@@ -19,6 +18,8 @@ from eventide.engines.local.sources import read_text, source_schema
 from eventide.engines.local.text_files import TextFiles
 from eventide.engines.names import Named, absolute, spark_name
 from eventide.engines.spark.types import spark_schema
+
+_REST = "__eventide_rest"  # what a line has behind the last column
 
 
 def address(name: str) -> str:
@@ -42,7 +43,7 @@ def read_text_files(spark: SparkSession, suffix: str, named: Named) -> DataFrame
         fields = [
             StructField(name, types[name].dataType if name in found.nested else StringType()) for name in group.names
         ]
-        frame = _read_group(_reader(spark, named), group, StructType(fields))
+        frame = _read_group(_reader(spark, named), group, StructType(fields), found.has_breaks)
         columns = [
             _column(name if name in group.names else None, folders.get(name.lower(), types[name]))
             for name in found.types
@@ -67,7 +68,7 @@ def _reader(spark: SparkSession, named: Named) -> DataFrameReader:
 def _added(frame: DataFrame, own: Sequence[str]) -> list[Column]:
     """The columns that come from the names of folders alone."""
     names = {name.lower() for name in own}
-    return [sf.col(_quoted(name)) for name in frame.columns if name.lower() not in names]
+    return [sf.col(quoted(name)) for name in frame.columns if name.lower() not in names]
 
 
 def _with_instants(schema: pa.Schema) -> pa.Schema:
@@ -76,21 +77,46 @@ def _with_instants(schema: pa.Schema) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _read_group(reader: DataFrameReader, group: TextFiles, schema: StructType) -> DataFrame:
+def _read_group(reader: DataFrameReader, group: TextFiles, schema: StructType, has_breaks: bool) -> DataFrame:
     paths = whole_names(group.files)
     if group.dialect is None:
         # Without FAILFAST, an object that Spark cannot read would be a row of NULLs.
         return reader.json(paths, schema=schema, mode="FAILFAST", multiLine=any(map(_is_array, group.files)))
     said = group.dialect
-    return reader.csv(
-        paths, schema=schema, header=said.has_header, sep=said.delimiter, quote=said.quote, escape=said.escape
+    frame = reader.csv(
+        paths,
+        schema=StructType([*schema, StructField(_REST, StringType())]),
+        header=True,
+        sep=said.delimiter,
+        quote=said.quote,
+        escape=said.escape,
+        multiLine=has_breaks,
     )
+    return _as_embedded(frame, group.names, said.quote)
+
+
+def _as_embedded(frame: DataFrame, names: Sequence[str], quote: str) -> DataFrame:
+    """The rows that DuckDB reads, or an error: to Spark, a quote behind blanks is a letter like others."""
+    message = f"a value begins with blanks and {quote}, which Spark takes for text; write it without the blanks"
+    refused = sf.raise_error(sf.concat_ws(": ", sf.col("_metadata.file_path"), sf.lit(message)))
+    frame = frame.where(sf.col(_REST).isNull() | refused.cast("boolean"))
+    if len(names) == 1:
+        # A line of nothing but blanks is no row.
+        frame = frame.where(sf.trim(sf.col(quoted(names[0]))) != "")
+
+    def checked(name: str) -> Column:
+        text = sf.col(quoted(name))
+        is_quoted = text.startswith(" ") & sf.ltrim(text).startswith(quote)
+        return sf.when(is_quoted, refused).otherwise(text).alias(name)
+
+    own = {name: checked(name) for name in names}
+    return frame.select(*(own.get(name, sf.col(quoted(name))) for name in frame.columns if name != _REST))
 
 
 def _is_array(file: str) -> bool:
     """Whether a JSON file is one array over many lines, and not an object a line."""
-    with gzip.open(file) if file.endswith(".gz") else open(file, "rb") as data:
-        return next((line for line in map(bytes.strip, data) if line), b"").startswith(b"[")
+    with pa.input_stream(file, compression="detect") as data:
+        return bool(data.read(1 << 16).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["))
 
 
 def read_parquet_files(spark: SparkSession, named: Named) -> DataFrame | None:
@@ -117,8 +143,9 @@ def read_parquet_files(spark: SparkSession, named: Named) -> DataFrame | None:
 def _column(name: str | None, wanted: StructField) -> Column:
     if name is None or wanted.dataType == NullType():
         return sf.lit(None).alias(wanted.name)
-    return sf.col(_quoted(name)).cast(wanted.dataType).alias(wanted.name)
+    return sf.col(quoted(name)).cast(wanted.dataType).alias(wanted.name)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A column's name in an expression of Spark."""
     return "`" + name.replace("`", "``") + "`"

@@ -25,6 +25,7 @@ from eventide.engines.raw_columns import coded_for
 from eventide.engines.spark import batch, overlaps, stream
 from eventide.engines.spark.counters import INTAKE, unique
 from eventide.engines.spark.exchange import Reading, blocks_from_paths, share_out_row_groups
+from eventide.engines.spark.far_files import read_far_text
 from eventide.engines.spark.files import address, read_parquet_files, read_text_files, whole_names
 from eventide.engines.spark.following import with_lag
 from eventide.engines.spark.latest import until_latest_in_files, until_latest_row
@@ -132,7 +133,10 @@ def _open(path: str, named: Named | None, spark: SparkSession) -> DataFrame:
     """Through Spark's own readers, local files with the types that the embedded engine finds in them."""
     if named is None:
         name, table = look_remotely(spark, path)
-        return _read(spark.read, [name], _ending(path)) if table is None else read_table(spark, table)
+        if table is not None:
+            return read_table(spark, table)
+        suffix = _ending(path)
+        return read_far_text(spark, suffix, name) if suffix in (*CSV, *JSON) else _read(spark.read, [name], suffix)
     if named.table is not None and not named.files:
         return read_table(spark, TableFolder(named.table.kind, address(named.table.path)))
     suffix = file_format(path, list(named.files))
@@ -233,12 +237,7 @@ def _ending(path: str) -> str:
 
 
 def _read(reader: Any, names: Sequence[str], suffix: str) -> DataFrame:
-    """Files that Spark alone sees, or that need no look at their types."""
-    if suffix in CSV:
-        separator = "\t" if suffix == ".tsv" else ","
-        return cast(DataFrame, reader.csv(list(names), header=True, inferSchema=True, sep=separator))
-    if suffix in JSON:
-        return cast(DataFrame, reader.option("inferTimestamp", True).json(list(names)))
+    """Files that say their types themselves."""
     if suffix in ARROW:
         raise InputError(f"Spark does not read '{suffix}' files", hint="write them as Parquet, or leave out engine")
     return cast(DataFrame, reader.parquet(*names))

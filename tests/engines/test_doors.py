@@ -55,9 +55,9 @@ AROUND = [
     "SELECT * FROM t JOIN {} AS q ON true",
     "SELECT x FROM t WHERE x IN (SELECT 1 FROM {})",
     "SELECT (SELECT max(1) FROM {}) AS m FROM t",
-    "SELECT x FROM t UNION ALL SELECT * FROM {}",
-    f"SELECT * FROM (SELECT * FROM {{}}) {CLAUSE}",
-    f"SELECT * FROM {{}} {CLAUSE}",
+    "SELECT x FROM t UNION ALL SELECT 1 FROM {}",
+    "SELECT * FROM (SELECT * FROM {}) MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A+))",
+    "SELECT * FROM {} MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A+))",
     "SELECT n FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES count(*) AS n PATTERN (A)"
     " DEFINE A AS x > (SELECT count(*) FROM {}))",
 ]

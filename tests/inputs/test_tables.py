@@ -8,7 +8,7 @@ import os
 import shutil
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
 from pyroaring import BitMap
 from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
 
 import eventide as ev
 from eventide.engines.addresses import source_of
@@ -270,6 +271,16 @@ class FakeDelta(DataSource):
         assert self.options["path"].startswith("file:///") and self.options["path"].endswith("/t")
         return "ts long, kind string, x long, day long"
 
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return FakeReader()
+
+
+class FakeReader(DataSourceReader):
+    """An event that is in no file of the folder."""
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        yield 7, "A", 70, 1
+
 
 @pytest.mark.spark
 def test_spark_reads_a_table_through_its_source(spark: SparkSession, tmp_path: Path) -> None:
@@ -277,5 +288,5 @@ def test_spark_reads_a_table_through_its_source(spark: SparkSession, tmp_path: P
     with_source = spark.newSession()
     with_source.dataSource.register(FakeDelta)
     rows = QUERY.run(make_delta(tmp_path / "t"), engine="spark", spark=with_source)
-    assert rows.columns == ["a_ts", "a_x", "a_day", "detected_at"]
+    assert [row.asDict() for row in rows.collect()] == [{"a_ts": 7, "a_x": 70, "a_day": 1, "detected_at": 7}]
     assert QUERY.last_run.reason == "Spark reads the files: it is a Delta table"

@@ -473,9 +473,9 @@ def test_a_table_cannot_be_called_spark() -> None:
 @pytest.mark.parametrize(
     ("clause", "marked", "what"),
     [
-        ("ORDER BY id ASC, id DESC PATTERN (A)", "id", "ORDER BY"),
-        ("ORDER BY id, ID NULLS LAST PATTERN (A)", "ID", "ORDER BY"),
-        ("ORDER BY id, `Id` PATTERN (A)", "`Id`", "ORDER BY"),
+        ("ORDER BY id ASC, id DESC MEASURES count(*) AS n PATTERN (A)", "id", "ORDER BY"),
+        ("ORDER BY id, ID NULLS LAST MEASURES count(*) AS n PATTERN (A)", "ID", "ORDER BY"),
+        ("ORDER BY id, `Id` MEASURES count(*) AS n PATTERN (A)", "`Id`", "ORDER BY"),
         ("PARTITION BY symbol, id, Symbol PATTERN (A)", "Symbol", "PARTITION BY"),
     ],
 )

@@ -102,15 +102,13 @@ def open_source(events: Any) -> Source:
     ['ts', 'kind']
     """
     connection = connect()
-    source = attach(connection, "events", events).source(connection)
-    source.schema = held_by(source.schema, _holder(events))
-    return source
+    return attach(connection, "events", events).source(connection)
 
 
 def _holder(events: Any) -> str:
     """What holds the events, for messages."""
     if isinstance(events, str | os.PathLike):
-        return "file"
+        return f"file:{os.fspath(events)}"
     if isinstance(events, list | tuple):
         return "dicts"
     module = type(events).__module__.split(".")[0].removeprefix("_")
@@ -135,7 +133,8 @@ def open_sources(by_type: Mapping[str, Any]) -> Source:
     check_together(schemas)
     sql = f"({' UNION ALL BY NAME '.join(parts)})"
     once = any(map(_is_reader, by_type.values()))
-    return Source(connection, sql, source_schema(connection, sql, None), total, once=once, versions=versions)
+    schema = held_by(source_schema(connection, sql, None), _holder(next(iter(by_type.values()))))
+    return Source(connection, sql, schema, total, once=once, versions=versions)
 
 
 def _is_reader(events: Any) -> bool:
@@ -187,18 +186,21 @@ class Attached:
     once: bool = False
     files: tuple[str, ...] = ()
     versions: tuple[Version, ...] = ()
+    holder: str = "arrow"
 
     def source(self, connection: duckdb.DuckDBPyConnection) -> Source:
         """The input on the connection on which it is."""
-        schema = source_schema(connection, self.sql, self.given)
+        schema = held_by(source_schema(connection, self.sql, self.given), self.holder)
         return Source(connection, self.sql, schema, self.n_rows, self.given, self.once, self.files, self.versions)
 
 
 def attach(connection: duckdb.DuckDBPyConnection, name: str, events: Any) -> Attached:
     """An input under a name: what can stand in FROM, and what is known of it."""
     if isinstance(events, str | os.PathLike):
-        return _read_path(connection, name, os.fspath(events))
-    return _register(connection, name, _to_arrow(events))
+        attached = _read_path(connection, name, os.fspath(events))
+    else:
+        attached = _register(connection, name, _to_arrow(events))
+    return replace(attached, holder=_holder(events))
 
 
 def _register(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table | pa.RecordBatchReader) -> Attached:

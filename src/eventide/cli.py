@@ -26,9 +26,9 @@ from eventide.generate import generate as generate_events
 from eventide.warm import warm
 
 app = typer.Typer(
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # Rich's tables give flags a value and cut off addresses at 80 columns
     help="Complex event queries on files, embedded or on Spark.",
 )
 _STOPPED, _TERMINATED = 130, 143  # as shells have them: 128 and the number of the signal
@@ -40,23 +40,26 @@ def _show_version(is_wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _eventide(
+    context: typer.Context,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(2)
 
 
 app.command()(run)
-app.command("sql")(run_sql)
+app.command("sql", short_help="Run a SQL statement with MATCH_RECOGNIZE over files.")(run_sql)
 app.command()(stream)
-app.command()(check)
+app.command(short_help="Parse and plan a query or a statement; nothing runs.")(check)
 app.command("explain", help="The same as check.")(check)
-app.command()(diagnose)
+app.command(short_help="Say why there is no match.")(diagnose)
 app.command()(timeline)
-app.command()(warm)
+app.command(short_help="Compile ahead what queries of each kind share.")(warm)
 
 
 @app.command()
@@ -67,7 +70,9 @@ def generate(
     events: Annotated[int, typer.Option(help="How many events.")],
     output: Annotated[Path, typer.Option(help="The Parquet file to write.")],
     seed: Annotated[int, typer.Option(help="Equal seeds give equal events.")] = 0,
-    parameter: Annotated[list[str] | None, typer.Option("--set", help="A generator parameter, as name=value.")] = None,
+    parameter: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A generator parameter.")
+    ] = None,
 ) -> None:
     """Write generated events to a Parquet file."""
     parameters = dict(_parameter(text) for text in parameter or [])

@@ -29,7 +29,7 @@ InputPath = Annotated[
     str, typer.Option("--input", help="Events: a file, folder or pattern (parquet, csv, json, arrow).")
 ]
 Tables = Annotated[
-    list[str] | None, typer.Option("--table", help="A table of a SQL statement and its files, as name=path.")
+    list[str] | None, typer.Option("--table", metavar="NAME=PATH", help="A table of a SQL statement and its files.")
 ]
 Ts = Annotated[str | None, typer.Option("--ts", help="The time column.")]
 TsUnit = Annotated[str | None, typer.Option("--ts-unit", help="Unit of an integer time column: s, ms or us.")]
@@ -151,7 +151,7 @@ def diagnose(
     partition_by: PartitionBy = None,
     sequence: Sequence = None,
     close_at_end: CloseAtEnd = False,
-    partitions: Annotated[int, typer.Option(min=1, help="How many partitions to tell about.")] = 5,
+    partitions: Annotated[int, typer.Option(min=1, metavar="<int>", help="How many partitions to tell about.")] = 5,
 ) -> None:
     """Say why there is no match: per partition how far its events lead, and what failed.
 
@@ -165,7 +165,10 @@ def diagnose(
             found = recognition.diagnose_sql(given.text, input_path, ts_unit=ts_unit)
         else:
             found = api.query(given.text, **options).diagnose(input_path)
-    print(found.text(partitions))
+    print(found.text(partitions, names=False))
+    n_partitions = found.details.num_rows
+    if n_partitions > partitions:
+        print(f"\n--partitions {n_partitions} tells about all of them")
 
 
 def timeline(
@@ -175,10 +178,10 @@ def timeline(
     output: Annotated[Path, typer.Option("--output", help="The page to write (.html), or the picture (.svg).")],
     inline: Inline = None,
     partition: Annotated[
-        list[str] | None, typer.Option("--partition", help="The partition to draw, as column=value.")
+        list[str] | None, typer.Option("--partition", metavar="COLUMN=VALUE", help="The partition to draw.")
     ] = None,
     values: Annotated[
-        list[str] | None, typer.Option("--values", help="A column of the events to draw as a line.")
+        list[str] | None, typer.Option("--values", metavar="COLUMN", help="A column of the events to draw as a line.")
     ] = None,
     ts: Ts = None,
     ts_unit: TsUnit = None,

@@ -20,7 +20,15 @@ from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
 from eventide.lang import AnyQuery, SituationQuery, parse, write
 from eventide.metrics import of as metrics_of
-from eventide.plan.arguments import check_session, count_of, engine_of, not_for_spark, session_for_path, wrong_argument
+from eventide.plan.arguments import (
+    check_session,
+    count_of,
+    engine_of,
+    in_one_line,
+    not_for_spark,
+    session_for_path,
+    wrong_argument,
+)
 from eventide.plan.explain import explain, explain_situations
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
@@ -42,12 +50,13 @@ def query(text: str, **options: Any) -> Query:
     [{'L_user': 'ann', 'B_amount': 30, 'detected_at': 4}]
     """
     if not isinstance(text, str):
-        raise EventideError(f"a query is text, found {type(text).__name__}")
+        hint = "ev.query(path.read_text())" if isinstance(text, os.PathLike) else None
+        raise EventideError(f"a query is text, found {type(text).__name__}", hint=hint)
     tree = parse(text)
     return Query(text, tree, Options.for_query(tree, **options))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Query:
     """One query; `run` takes the events."""
 
@@ -231,6 +240,9 @@ class Query:
 
     def __str__(self) -> str:
         return write(self.tree)
+
+    def __repr__(self) -> str:
+        return f"<Query {in_one_line(write(self.tree))}>"
 
     def _run_on_spark(self, events: Any, inputs: dict[str, Any], spark: Any) -> Any:
         from eventide.engines.spark.run import run_frame, run_path

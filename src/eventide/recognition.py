@@ -27,6 +27,7 @@ from eventide.plan.arguments import (
     check_session,
     count_of,
     engine_of,
+    in_one_line,
     names_of,
     not_for_spark,
     session_for_path,
@@ -253,6 +254,9 @@ class Recognizer:
         self._options = options
         self._plans: dict[tuple[pa.Schema, str, bool], Physical] = {}
         self._last_run: Any = None
+
+    def __repr__(self) -> str:
+        return f"<Recognizer {in_one_line(write_clause(self.clause))}>"
 
     def __call__(self, events: Any, *, engine: str | None = None, spark: Any = None) -> Any:
         """The result: a Spark DataFrame for one, a pyarrow Table for anything else.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
 from typing import Any
 
 from eventide.errors import EventideError, InputError
@@ -90,6 +91,11 @@ def shown(given: object) -> str:
     """
     text = " ".join(repr(given).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def in_one_line(text: str) -> str:
+    """A text as part of a short line: what is long is cut off."""
+    return shorten(" ".join(text.split()), 200, placeholder=" ...")
 
 
 def kind_of(given: object) -> str:

@@ -10,8 +10,8 @@ import pyarrow as pa
 from eventide.errors import EventideError
 from eventide.operators.times import TimeType
 from eventide.plan.expressions.types import kind, type_name
+from eventide.plan.holder import holder_of
 
-_INPUT = b"eventide.input"  # in a schema's metadata: what holds the events
 _UNITS = "give ts_unit = 's', 'ms' or 'us'"
 _POSSIBLE = "it must be a timestamp, a date, or an integer with ts_unit"
 
@@ -54,11 +54,6 @@ _ORDER = "day and month in your order"
 _IN_PLACE = 'pass this in place of the file, or write it to one with .write_parquet("times.parquet")'
 
 
-def held_by(schema: pa.Schema, holder: str) -> pa.Schema:
-    """The schema with a note of what holds the events: pandas, polars, arrow, dicts, duckdb, spark or file:PATH."""
-    return schema.with_metadata({**(schema.metadata or {}), _INPUT: holder.encode()})
-
-
 def _fail(option: str, message: str, hint: str) -> EventideError:
     return EventideError(message, hint=hint)
 
@@ -66,6 +61,7 @@ def _fail(option: str, message: str, hint: str) -> EventideError:
 def time_type_of(name: str, schema: pa.Schema, ts_unit: str | None, fail: Fail = _fail) -> TimeType:
     """The type of the time column, which `ts_unit` completes where it is an integer.
 
+    >>> from eventide.plan.holder import held_by
     >>> time_type_of("ts", held_by(pa.schema({"ts": pa.string()}), "pandas"), None)
     Traceback (most recent call last):
     ...
@@ -95,8 +91,9 @@ def time_hint(name: str, schema: pa.Schema, possible: str = _POSSIBLE) -> str:
     found = kind(schema.field(name).type)
     if found not in ("string", "float", "double", "decimal"):
         return possible
-    holder, _, path = (schema.metadata or {}).get(_INPUT, b"sql").decode().partition(":")
-    written = json.dumps(name, ensure_ascii=False), _in_sql(name, holder), "'" + path.replace("'", "''") + "'"
+    holder, detail = holder_of(schema)
+    file = "'" + (detail or "").replace("'", "''") + "'"
+    written = json.dumps(name, ensure_ascii=False), _in_sql(name, holder), file
     iso, other, seconds = (
         recipes.get(holder, "").format(*written) for recipes in (_FROM_ISO, _FROM_OTHER_TEXT, _FROM_SECONDS)
     )

@@ -550,3 +550,35 @@ def test_times_that_nothing_has_a_form_for_are_numbers(folder: Path, eventide: C
     pq.write_table(far.append_column("day", pa.array([2**24], pa.date32())), "far.parquet")
     code, out, _ = eventide("sql", "-c", "SELECT at, day FROM t", "--table", "t=far.parquet", "--json")
     assert (code, json.loads(out)) == (0, {"at": 2**62, "day": 2**24})
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (
+            ["-c", "PATTERN Login l", "--input", "numbers.csv", "--type", "kind"],
+            "Hint: give --ts-unit 's', 'ms' or 'us'",
+        ),
+        (["-c", "PATTERN Login l", "--input", "untimed.csv", "--type", "kind"], "Hint: pass --ts 'column'"),
+        (["-c", "PATTERN Login l", "--input", "events.parquet"], "Hint: pass --type 'column', or DEFINE Login AS"),
+    ],
+)
+def test_hints_name_the_flags_of_the_command_line(folder: Path, eventide: Command, words: list[str], hint: str) -> None:
+    (folder / "numbers.csv").write_text("ts,kind\n1,Login\n")
+    (folder / "untimed.csv").write_text("at,kind\n1,Login\n")
+    for command in ("run", "check", "diagnose"):
+        code, _, err = eventide(command, *words)
+        assert code == 2
+        assert hint in err
+
+
+def test_a_check_without_events_says_which_flag_names_them(folder: Path, eventide: Command) -> None:
+    code, out, _ = eventide("check", "query.txt")
+    assert code == 0
+    assert "needs the events' columns: name the events with --input" in out
+
+
+def test_one_row_is_one_row(folder: Path, eventide: Command) -> None:
+    words = ("run", "-c", QUERY.replace("[user]", "[user] AND B.amount > 20"), "--input", "events.parquet")
+    assert eventide(*words)[1].splitlines()[-1].startswith("1 row (")
+    assert "1 row written to rows.csv in " in eventide(*words, "--output", "rows.csv")[2]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import signal
 import sys
 import warnings
@@ -92,7 +93,7 @@ def main() -> None:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except EventideError as error:
-        _fail(str(error), 1 if isinstance(error, StreamFailedError | OutputError) else 2)
+        _fail(_with_flags(error), 1 if isinstance(error, StreamFailedError | OutputError) else 2)
     except typer.Exit as stop:
         sys.exit(stop.exit_code)
     except (typer.Abort, KeyboardInterrupt):
@@ -115,6 +116,18 @@ def main() -> None:
     if code == _STOPPED:
         say("stopped; nothing was written")
     sys.exit(code or 0)
+
+
+_ARGUMENT = re.compile(r"\b(pass|give) (ts|ts_unit|type|partition_by|sequence) ?= ?")
+
+
+def _with_flags(error: EventideError) -> str:
+    """The message; where its hint names an argument of Python, it names the flag."""
+    told = str(error)
+    if error.hint is None:
+        return told
+    hint = _ARGUMENT.sub(lambda found: f"{found[1]} --{found[2].replace('_', '-')} ", error.hint)
+    return told.removesuffix(error.hint) + hint
 
 
 def _drop_standard_output() -> None:

@@ -17,6 +17,7 @@ from eventide import api, recognition
 from eventide.cli_texts import Inline, QueryFile, Text, read_query
 from eventide.errors import InputError
 from eventide.plan.arguments import engine_of
+from eventide.plan.explain import NO_COLUMNS
 from eventide.report import WRITERS, as_table, json_lines, write_rows
 from eventide.timeline import timeline as draw_timeline
 from eventide.whole_files import check_place
@@ -134,7 +135,8 @@ def check(
     if not given.is_sql:
         if table:
             raise InputError("--table is for SQL statements", hint="--input names the events of a query")
-        print(api.query(given.text, **options).explain(input_path, engine=engine))
+        plan = api.query(given.text, **options).explain(input_path, engine=engine)
+        print(plan.replace(NO_COLUMNS, "needs the events' columns: name the events with --input"))
         return
     tables = _tables(given, input_path, table, options)
     print(recognition.explain_sql(given.text, ts_unit=ts_unit, **tables) if tables else recognition.outline(given.text))
@@ -293,7 +295,7 @@ def _give_out(table: pa.Table, output: Path | None, as_json: bool, seconds: floa
     """Write the rows, or print them."""
     if output is not None:
         write_rows(table, output)
-        say(f"{table.num_rows:,} rows written to {output} in {seconds:.1f} s")
+        say(f"{_count(table)} written to {output} in {seconds:.1f} s")
     elif as_json:
         for line in json_lines(table):
             print(line)
@@ -307,4 +309,8 @@ def _print_table(rows: pa.Table, seconds: float) -> None:
         console.width = _WIDE  # nothing says how wide a file or a pipe is
     console.print(as_table(rows.slice(0, _SHOWN_ROWS)))
     more = f", the first {_SHOWN_ROWS} shown" if rows.num_rows > _SHOWN_ROWS else ""
-    print(f"{rows.num_rows:,} rows{more} ({seconds:.1f} s)")
+    print(f"{_count(rows)}{more} ({seconds:.1f} s)")
+
+
+def _count(rows: pa.Table) -> str:
+    return f"{rows.num_rows:,} row{'' if rows.num_rows == 1 else 's'}"

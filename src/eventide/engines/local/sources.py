@@ -149,7 +149,7 @@ def _is_reader(events: Any) -> bool:
 def plain_frame(events: Any) -> Any:
     """The Spark DataFrame of a pandas-on-Spark one, without its index, as pandas' is left out; all else as it is."""
     if not type(events).__module__.startswith("pyspark.pandas.") or not hasattr(events, "to_spark"):
-        if not is_local(events) and not hasattr(events, "isStreaming"):
+        if not is_local(events) and not hasattr(type(events), "isStreaming"):
             raise _no_events(events)
         return events
     with warnings.catch_warnings():

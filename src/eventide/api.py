@@ -197,7 +197,7 @@ class Query:
                 raise EventideError(f"{name} is a number above 0, found {value!r}")
         if max_workers is not None:
             count_of("max_workers", max_workers)
-        if isinstance(source, str | dict) or not (hasattr(source, "__iter__") or hasattr(source, "get")):
+        if isinstance(source, str | dict) or not (hasattr(type(source), "__iter__") or hasattr(type(source), "get")):
             hint = "an iterator of tables, DataFrames or lists of dicts, or a queue.Queue of them"
             raise InputError(f"live input comes in blocks, found {type(source).__name__}", hint=hint)
         tuner = Tuner(float(blocks_per_second), max_workers or default_workers(), period_seconds=float(tune_every))

@@ -112,8 +112,8 @@ def kind_of(given: object) -> str:
 
 
 def check_session(spark: Any, hint: str = "spark = SparkSession.builder.getOrCreate()") -> None:
-    """Refuse what is no Spark session."""
-    if not hasattr(spark, "readStream"):
+    """Refuse what is no Spark session; a column of Spark has every attribute, its class has not."""
+    if not hasattr(type(spark), "readStream"):
         raise EventideError(f"spark= takes a Spark session, found {kind_of(spark)}", hint=hint)
 
 

@@ -52,6 +52,13 @@ KAFKA = (
         ARGUMENTS,
     ),
     Mutant(
+        "kafka: the parts of a password are shown",
+        "engines/spark/kafka.py",
+        "if len(part) >= _N_PART",
+        "if False",
+        ARGUMENTS,
+    ),
+    Mutant(
         "kafka: rows go to several topics",
         "kafka.py",
         "if len(topics) != 1:",

@@ -42,6 +42,18 @@ class Session(Frame):
     readStream = None  # noqa: N815
 
 
+class Column:
+    """What Spark has besides DataFrames: every name is a field of it."""
+
+    __module__ = "pyspark.sql.stand_in"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+
+WRONG.append(Column())
 OPTIONS = dict.fromkeys(("sequence", "allowed_lateness", "state_ttl"), None) | {"on_bad_event": "error"}
 OF_INTERVALS = {"events": EVENTS, "ts_unit": "s", "within": None, "value": None, "close_at_end": False}
 Call = tuple[Callable[..., Any], dict[str, Any]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -22,9 +23,9 @@ from eventide.errors import EventideError, EventideWarning, InputError, OutputEr
 from eventide.stopping import CODES, SAID, stop_by_exception
 
 app = typer.Typer(
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # Rich's tables give flags a value and cut off addresses at 80 columns
     help="Complex event queries on files, embedded or on Spark.",
 )
 
@@ -37,21 +38,24 @@ def _show_version(is_wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _eventide(
+    context: typer.Context,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(2)
 
 
 app.command()(run)
-app.command("sql")(run_sql)
+app.command("sql", short_help="Run a SQL statement with MATCH_RECOGNIZE over files.")(run_sql)
 app.command()(stream)
-app.command()(check)
+app.command(short_help="Parse and plan a query or a statement; nothing runs.")(check)
 app.command("explain", help="The same as check.")(check)
-app.command()(diagnose)
+app.command(short_help="Say why there is no match.")(diagnose)
 app.command()(timeline)
 
 
@@ -63,7 +67,9 @@ def generate(
     events: Annotated[int, typer.Option(help="How many events.")],
     output: Annotated[Path, typer.Option(help="The Parquet file to write.")],
     seed: Annotated[int, typer.Option(help="Equal seeds give equal events.")] = 0,
-    parameter: Annotated[list[str] | None, typer.Option("--set", help="A generator parameter, as name=value.")] = None,
+    parameter: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A generator parameter.")
+    ] = None,
 ) -> None:
     """Write generated events to a Parquet file."""
     from eventide.generate import generate as generate_events
@@ -91,7 +97,7 @@ def main() -> None:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except EventideError as error:
-        _fail(str(error), 1 if isinstance(error, StreamFailedError | OutputError) else 2)
+        _fail(_with_flags(error), 1 if isinstance(error, StreamFailedError | OutputError) else 2)
     except typer.Exit as stop:
         sys.exit(stop.exit_code)
     except (typer.Abort, KeyboardInterrupt):
@@ -116,6 +122,18 @@ def main() -> None:
     if code in CODES:
         say(SAID)
     sys.exit(code or 0)
+
+
+_ARGUMENT = re.compile(r"\b(pass|give) (ts|ts_unit|type|partition_by|sequence) ?= ?")
+
+
+def _with_flags(error: EventideError) -> str:
+    """The message; where its hint names an argument of Python, it names the flag."""
+    told = str(error)
+    if error.hint is None:
+        return told
+    hint = _ARGUMENT.sub(lambda found: f"{found[1]} --{found[2].replace('_', '-')} ", error.hint)
+    return told.removesuffix(error.hint) + hint
 
 
 def _drop_standard_output() -> None:

@@ -32,7 +32,7 @@ InputPath = Annotated[
     str, typer.Option("--input", help="Events: a file, folder or pattern (parquet, csv, json, arrow).")
 ]
 Tables = Annotated[
-    list[str] | None, typer.Option("--table", help="A table of a SQL statement and its files, as name=path.")
+    list[str] | None, typer.Option("--table", metavar="NAME=PATH", help="A table of a SQL statement and its files.")
 ]
 Ts = Annotated[str | None, typer.Option("--ts", help="The time column.")]
 TsUnit = Annotated[str | None, typer.Option("--ts-unit", help="Unit of an integer time column: s, ms or us.")]
@@ -137,7 +137,10 @@ def check(
     if not given.is_sql:
         if table:
             raise InputError("--table is for SQL statements", hint="--input names the events of a query")
-        print(ev.query(given.text, **options).explain(input_path, engine=engine))
+        from eventide.plan.explain import NO_COLUMNS
+
+        plan = ev.query(given.text, **options).explain(input_path, engine=engine)
+        print(plan.replace(NO_COLUMNS, "needs the events' columns: name the events with --input"))
         return
     print(ev.sql(given.text, ts_unit=ts_unit).explain(**_tables(given, input_path, table, options)))
 
@@ -153,7 +156,7 @@ def diagnose(
     partition_by: PartitionBy = None,
     sequence: Sequence = None,
     close_at_end: CloseAtEnd = False,
-    partitions: Annotated[int, typer.Option(min=1, help="How many partitions to tell about.")] = 5,
+    partitions: Annotated[int, typer.Option(min=1, metavar="<int>", help="How many partitions to tell about.")] = 5,
 ) -> None:
     """Say why there is no match: per partition how far its events lead, and what failed.
 
@@ -167,7 +170,10 @@ def diagnose(
             found = ev.sql(given.text, ts_unit=ts_unit).diagnose(input_path)
         else:
             found = ev.query(given.text, **options).diagnose(input_path)
-    print(found.text(partitions))
+    print(found.text(partitions, names=False))
+    n_partitions = found.details.num_rows
+    if n_partitions > partitions:
+        print(f"\n--partitions {n_partitions} tells about all of them")
 
 
 def timeline(
@@ -177,10 +183,10 @@ def timeline(
     output: Annotated[Path, typer.Option("--output", help="The page to write (.html), or the picture (.svg).")],
     inline: Inline = None,
     partition: Annotated[
-        list[str] | None, typer.Option("--partition", help="The partition to draw, as column=value.")
+        list[str] | None, typer.Option("--partition", metavar="COLUMN=VALUE", help="The partition to draw.")
     ] = None,
     values: Annotated[
-        list[str] | None, typer.Option("--values", help="A column of the events to draw as a line.")
+        list[str] | None, typer.Option("--values", metavar="COLUMN", help="A column of the events to draw as a line.")
     ] = None,
     ts: Ts = None,
     ts_unit: TsUnit = None,
@@ -299,7 +305,7 @@ def _give_out(table: pa.Table, output: Path | None, as_json: bool, seconds: floa
 
     if output is not None:
         write_rows(table, output)
-        say(f"{table.num_rows:,} rows written to {output} in {seconds:.1f} s")
+        say(f"{_count(table)} written to {output} in {seconds:.1f} s")
     elif as_json:
         for line in json_lines(table):
             print(line)
@@ -317,4 +323,8 @@ def _print_table(rows: pa.Table, seconds: float) -> None:
         console.width = _WIDE  # nothing says how wide a file or a pipe is
     console.print(as_table(rows.slice(0, _SHOWN_ROWS)))
     more = f", the first {_SHOWN_ROWS} shown" if rows.num_rows > _SHOWN_ROWS else ""
-    print(f"{rows.num_rows:,} rows{more} ({seconds:.1f} s)")
+    print(f"{_count(rows)}{more} ({seconds:.1f} s)")
+
+
+def _count(rows: pa.Table) -> str:
+    return f"{rows.num_rows:,} row{'' if rows.num_rows == 1 else 's'}"

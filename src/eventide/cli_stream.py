@@ -63,17 +63,25 @@ def stream(
     once: Annotated[bool, typer.Option("--once", help="Process what is there, and stop.")] = False,
     starting: Annotated[str, typer.Option(help="Where a new stream begins in Kafka: earliest or latest.")] = "earliest",
     batch_events: Annotated[
-        int | None, typer.Option(min=1, help="At most so many records of Kafka in a batch.")
+        int | None, typer.Option(min=1, metavar="<int>", help="At most so many records of Kafka in a batch.")
     ] = 1_000_000,
-    batch_files: Annotated[int | None, typer.Option(min=1, help="At most so many files in a batch.")] = None,
-    retries: Annotated[int, typer.Option(min=0, help="How often in a row to try again when a broker is away.")] = 10,
-    every: Annotated[float, typer.Option(min=0.1, help="Seconds between lines when this is no terminal.")] = 10.0,
-    metrics_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Serve metrics for Prometheus.")] = None,
+    batch_files: Annotated[
+        int | None, typer.Option(min=1, metavar="<int>", help="At most so many files in a batch.")
+    ] = None,
+    retries: Annotated[
+        int, typer.Option(min=0, metavar="<int>", help="How often in a row to try again when a broker is away.")
+    ] = 10,
+    every: Annotated[
+        float, typer.Option(min=0.1, metavar="<float>", help="Seconds between lines when this is no terminal.")
+    ] = 10.0,
+    metrics_port: Annotated[
+        int | None, typer.Option(min=1, max=65535, metavar="<int>", help="Serve metrics for Prometheus.")
+    ] = None,
     metrics_address: Annotated[
         str, typer.Option(help="Who may ask for metrics: 127.0.0.1 is this machine, 0.0.0.0 everybody.")
     ] = ADDRESS,
     as_json: Annotated[bool, typer.Option("--json", help="With --to -: print the rows as JSON, one a line.")] = False,
-    conf: Annotated[list[str] | None, typer.Option("--conf", help="A setting of Spark, as name=value.")] = None,
+    conf: Annotated[list[str] | None, typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark.")] = None,
     log: Annotated[Path | None, typer.Option(help="Append what Spark prints to this file.")] = None,
 ) -> None:
     """Run a query over a stream, and show what happens.

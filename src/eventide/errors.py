@@ -32,7 +32,7 @@ class EventideError(Exception):
     """Base of every error that Eventide raises on purpose: what is wrong and, with `hint`, what to try."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        message = hide_credentials(message)
+        message, hint = hide_credentials(message), None if hint is None else hide_credentials(hint)
         super().__init__(message if hint is None else f"{message}\nHint: {hint}")
         self.message = message
         self.hint = hint

@@ -83,7 +83,7 @@ def test_one_spark_input_per_event_type(spark: Any) -> None:
         BY_TYPE.run(Order=orders.selectExpr("*", "1 AS Event_Type"), Payment=payments)
     with pytest.raises(ev.InputError, match="column 'User' is string in input Order and int in input Payment"):
         BY_TYPE.run(Order=orders, Payment=payments.selectExpr("ts", "amount", "item", "1 AS User"))
-    with pytest.raises(ev.InputError, match="engine='spark' takes Spark DataFrames or a path, found pyarrow.Table"):
+    with pytest.raises(ev.InputError, match=r"engine='spark' takes Spark DataFrames or a path, found pyarrow\.Table"):
         BY_TYPE.run(Order=orders, Payment=PAYMENTS)
     with pytest.raises(ev.InputError, match="engine='local' does not read Spark DataFrames"):
         BY_TYPE.run(Order=orders, Payment=payments, engine="local")

@@ -172,7 +172,7 @@ def test_names_of_json_that_differ_only_in_case_are_refused(tmp_path: Path) -> N
 @pytest.mark.parametrize("text", ["[]", "\n\n"])
 def test_json_without_an_object_has_no_columns(tmp_path: Path, text: str) -> None:
     (tmp_path / "none.json").write_text(text)
-    with pytest.raises(ev.InputError, match=r"is empty: it has no columns"):
+    with pytest.raises(ev.InputError, match=r"is empty: without a record it has no columns"):
         QUERY.run(tmp_path / "none.json")
 
 

@@ -169,53 +169,92 @@ def test_where_spark_reads_nanoseconds_there_is_a_recipe(spark: Any, tmp_path: P
         dropping.run(tmp_path / "events.parquet", engine="spark", spark=spark)
 
 
-TEXTS = {"at": ["2026-01-01"], "type": ["A"]}
+TEXTS = {"at": ["2026-01-01 10:00"], "type": ["A"]}
+SLASHES = {"at": ["01/02/2026 10:00"], "type": ["A"]}
 SECONDS = {"at": [1.5], "type": ["A"]}
-# What holds the events, the line that makes times of text, and the one that makes times of seconds.
-RECIPES: dict[str, tuple[Callable[[dict[str, list[Any]]], Any], str, str]] = {
-    "pandas": (pd.DataFrame, 'df["at"] = pd.to_datetime(df["at"])', 'df["at"] = pd.to_datetime(df["at"], unit="s")'),
-    "polars": (pl.DataFrame, 'df.with_columns(pl.col("at").str.to_datetime())', '(pl.col("at") * 1_000_000).round()'),
-    "arrow": (pa.table, 'table["at"].cast(pa.timestamp("us"))', 'pc.round(pc.multiply(table["at"], 1e6))'),
-    "dicts": (
-        lambda columns: pa.table(columns).to_pylist(),
-        'datetime.fromisoformat(event["at"])',
-        'round(event["at"] * 1_000_000)',
-    ),
-    "duckdb": (
-        lambda columns: duckdb.from_arrow(pa.table(columns)),
-        "SELECT * REPLACE (CAST(at AS TIMESTAMP) AS at)",
-        "make_timestamp(CAST(round(at * 1000000) AS BIGINT))",
-    ),
+# What makes events of columns, by what holds them then.
+HOLDERS: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
+    "df": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "table": pa.table,
+    "events": lambda columns: pa.table(columns).to_pylist(),
+    "relation": lambda columns: duckdb.from_arrow(pa.table(columns)),
 }
 
 
-@pytest.mark.parametrize("holder", RECIPES)
+def recipes(events: Any) -> tuple[str, str | None]:
+    """The line that makes times of a column, and the one for another form."""
+    with pytest.raises(ev.EventideError, match="the time column 'at' is") as caught:
+        ev.query("PATTERN A a RETURN a.at", ts="at").run(events)
+    _, line = str(caught.value.hint).split("with ts_unit: ", 1)
+    line, _, other = line.partition("; text like 31/01/2026 10:00 needs its format, day and month in your order: ")
+    return line.removesuffix(", if the numbers are seconds"), other or None
+
+
+def follow(line: str, holder: str, events: Any) -> Any:
+    """The events after a recipe: a statement for the name that holds them, or an expression."""
+    from pyarrow import compute as pc
+
+    line, _, unit = line.partition(' with ts_unit="')  # else nothing says the unit
+    names = {"pd": pd, "pl": pl, "pa": pa, "pc": pc, "duckdb": duckdb, "datetime": dt.datetime}
+    name = "df" if holder == "polars" else holder
+    names[name] = events
+    exec(line, names)
+    return ev.query("PATTERN A a RETURN a.at", ts="at", ts_unit=unit[:-1] or None).run(names[name])
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
 def test_a_column_that_is_no_time_is_told_with_the_line_that_makes_one(holder: str) -> None:
-    make, of_text, of_seconds = RECIPES[holder]
-    query = ev.query("PATTERN A a", ts="at")
-    with pytest.raises(ev.EventideError, match="the time column 'at' is string") as caught:
-        query.run(make(TEXTS))
-    assert of_text in str(caught.value.hint)
-    with pytest.raises(ev.EventideError, match="the time column 'at' is double") as caught:
-        query.run(make(SECONDS))
-    assert of_seconds in str(caught.value.hint) and "if the numbers are seconds" in str(caught.value.hint)
+    make = HOLDERS[holder]
+    line, other = recipes(make(TEXTS))
+    assert follow(line, holder, make(TEXTS))["a_at"].to_pylist() == [dt.datetime(2026, 1, 1, 10)]
+    line, other = recipes(make(SLASHES))
+    assert other is not None
+    assert follow(other, holder, make(SLASHES))["a_at"].to_pylist() == [dt.datetime(2026, 2, 1, 10)]
+    # The first line does not guess the order of day and month; Polars itself takes the day first.
+    if holder != "polars":
+        with pytest.raises(Exception, match=r"01/02/2026|not match|strptime|parsing"):
+            follow(line, holder, make(SLASHES))
+    line, other = recipes(make(SECONDS))
+    found = follow(line, holder, make(SECONDS))["a_at"].to_pylist()
+    assert found in ([1_500_000], [dt.datetime(1970, 1, 1, 0, 0, 1, 500_000)]) and other is None
 
 
-def test_every_family_tells_the_line(tmp_path: Path) -> None:
-    frame, line = pd.DataFrame(TEXTS), 'df["at"] = pd.to_datetime(df["at"])'
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("e.csv", "at,type\n01/02/2026 10:00,A\n"),
+        ("e.jsonl", '{"at": "01/02/2026 10:00", "type": "A"}\n'),
+    ],
+)
+def test_the_line_for_a_file_names_the_file(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    line, other = recipes(tmp_path / name)
+    assert other is None and "day and month in your order" in line
+    found = ev.query("PATTERN A a RETURN a.at", ts="at").run(eval(line[line.index("duckdb.sql") :]))
+    assert found["a_at"].to_pylist() == [dt.datetime(2026, 2, 1, 10)]
+
+
+def test_a_file_of_seconds_is_told_the_line_that_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("at,type\n1.5,A\n")
+    line, _ = recipes(tmp_path / "e.csv")
+    found = ev.query("PATTERN A a RETURN a.at", ts="at").run(eval(line[line.index("duckdb.sql") :]))
+    assert found["a_at"].to_pylist() == [dt.datetime(1970, 1, 1, 0, 0, 1, 500_000)]
+
+
+def test_every_family_tells_the_line() -> None:
+    frame, line = pd.DataFrame(TEXTS), 'df["at"] = pd.to_datetime(df["at"], format="ISO8601")'
     runs: list[Callable[[], Any]] = [
         lambda: ev.query("DEFINE A AS TRUE, B AS TRUE PATTERN A before B", ts="at").run(frame),
         lambda: ev.detect(frame, ev.Pattern.begin("a", "type = 'A'"), ts="at"),
         lambda: ev.intervals.threshold(frame, "type = 'A'", ts="at"),
+        lambda: ev.allen(frame, frame, "equals", left_times="at", right_times="at"),
+        lambda: ev.query("PATTERN SEQ(A, B)", ts="at").run(A=frame[["at"]], B=frame[["at"]]),
     ]
     for run in runs:
         with pytest.raises(ev.EventideError) as caught:
             run()
         assert line in str(caught.value.hint)
-    (tmp_path / "e.csv").write_text("at,type\n01/02/2024 10:00,A\n")
-    with pytest.raises(ev.EventideError, match="the time column 'at' is string") as caught:
-        ev.query("PATTERN A a", ts="at").run(tmp_path / "e.csv")
-    assert "strptime(at, '%d/%m/%Y %H:%M')" in str(caught.value.hint)
     with pytest.raises(ev.EventideError, match="ts_unit='ns' is not possible") as caught:
         ev.query("PATTERN A a", ts="at", ts_unit="ns")
     assert "divide nanoseconds by 1000" in str(caught.value.hint)

@@ -154,9 +154,46 @@ def test_what_spark_says_is_passed_on_without_the_passwords_of_the_options(name:
 )
 def test_addresses_are_shown_without_their_passwords(text: str, shown: str) -> None:
     assert str(InputError(text)) == shown
+    assert str(InputError("x", hint=text)) == f"x\nHint: {shown}"
 
 
 def test_hiding_passwords_takes_one_pass_over_the_text() -> None:
     started = time.process_time()
     InputError("://:" * 300_000 + " a@b")
     assert time.process_time() - started < 2
+
+
+# How a login may be written, and the parts of it that nobody may read.
+LOGINS = {
+    "a semicolon in quotes": ('required username="ann" password="hunter2;xyzzy";', ["hunter2", "xyzzy"]),
+    "a semicolon in single quotes": ("required password='hunter2;xyzzy' username=ann;", ["hunter2", "xyzzy"]),
+    "semicolons and spaces": ('required password = "hunter2; xyzzy ;quux" ;', ["hunter2", "xyzzy", "quux"]),
+    "an escaped quote": (r'required password="hunter2\";xyzzy";', ["hunter2", "xyzzy"]),
+    "the other quote inside": ("""required password="hunter2';xyzzy";""", ["hunter2", "xyzzy"]),
+    "no quotes": ("required username=ann password=hunter2;xyzzy;", ["hunter2", "xyzzy"]),
+    "a quote that is never closed": ('required password="hunter2;xyzzy', ["hunter2", "xyzzy"]),
+    "another case, a longer name": ('required keyStorePassWord="hunter2;xyzzy";', ["hunter2", "xyzzy"]),
+    "a secret": ('required clientId="ann" clientSecret="hunter2;xyzzy" scope="s";', ["hunter2", "xyzzy"]),
+    "two modules": ('required password="hunter2;a"; Other required password="xyzzy;b";', ["hunter2", "xyzzy"]),
+    "a line break": ('required\n  password="hunter2;\nxyzzy";', ["hunter2", "xyzzy"]),
+}
+
+
+@pytest.mark.parametrize("spelling", LOGINS)
+def test_a_password_with_semicolons_is_hidden_whole_and_in_parts(spelling: str) -> None:
+    import json
+
+    from pyspark.errors import IllegalArgumentException
+
+    from eventide.engines.spark.kafka import explained
+
+    login, parts = LOGINS[spelling]
+    fragments = [part for value in login.split("=")[1:] for part in value.split(";")]
+    for told in (login, json.dumps(login), login.replace("\\", ""), *fragments):
+
+        def refuse(told: str = told) -> None:
+            raise IllegalArgumentException(f"Value not specified for key '{told}' in JAAS config")
+
+        with pytest.raises(InputError) as caught:
+            explained({"kafka.sasl.jaas.config": f"org.example.Module {login}"}, refuse)
+        assert not [part for part in parts if part in str(caught.value)]

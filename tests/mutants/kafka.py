@@ -46,9 +46,16 @@ KAFKA = (
     ),
     Mutant(
         "kafka: True is a number of events",
-        "kafka.py",
-        "type(max_events_per_batch) is not int",
-        "not isinstance(max_events_per_batch, int)",
+        "plan/arguments.py",
+        "type(given) is not int or given < 1",
+        "not isinstance(given, int) or given < 1",
+        ARGUMENTS,
+    ),
+    Mutant(
+        "kafka: the parts of a password are shown",
+        "engines/spark/kafka.py",
+        "if len(part) >= _N_PART",
+        "if False",
         ARGUMENTS,
     ),
     Mutant(

@@ -125,4 +125,18 @@ TYPES = (
         "if False:",
         ("tests/inputs/test_times.py",),
     ),
+    Mutant(
+        "types: no number counts nanoseconds",
+        "engines/likely_unit.py",
+        "for other, other_ns in _UNIT_NS.items():",
+        "for other, other_ns in list(_UNIT_NS.items())[:3]:",
+        ("tests/inputs/test_times.py",),
+    ),
+    Mutant(
+        "types: a column of an index is one that nobody has",
+        "plan/holder.py",
+        'if holder == "pandas" and index is not None and name.lower()',
+        "if False and name.lower()",
+        ("tests/inputs/test_first_steps.py",),
+    ),
 )

@@ -22,7 +22,7 @@ _SKIPS = ("no_skip", "next", "past_last")
 _SKIPS_TO = ("to_first", "to_last")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Detection:
     """What a pattern found: matches, partial matches that ran out of time, and events that came too late.
 
@@ -32,6 +32,14 @@ class Detection:
     matches: Any
     timeouts: Any
     late: Any
+
+    def __repr__(self) -> str:
+        where = ".matches, .timeouts and .late"
+        if not isinstance(self.matches, pa.Table):
+            return f"<Detection: Spark DataFrames in {where}>"
+        named = zip((self.matches, self.timeouts, self.late), ("match", "timeout", "late event"), strict=True)
+        counts = [f"{table.num_rows:,} {_plural(word, table.num_rows)}" for table, word in named]
+        return f"<Detection: {', '.join(counts)}; in {where}>"
 
 
 class Detecting(Query):
@@ -136,6 +144,10 @@ def _apart(rows: pa.Table, late: Any) -> Detection:
         rows.filter(timed_out).drop_columns([TIMED_OUT]),
         late,
     )
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}es" if word.endswith("ch") else f"{word}s"
 
 
 def _skip(skip: Any) -> tuple[str, str | None]:

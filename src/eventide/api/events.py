@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from eventide.api.query import Query
@@ -23,7 +24,8 @@ def query(text: str, **options: Any) -> Query:
     [{'L_user': 'ann', 'B_amount': 30, 'detected_at': 4}]
     """
     if not isinstance(text, str):
-        raise EventideError(f"a query is text, found {type(text).__name__}")
+        hint = "ev.query(path.read_text())" if isinstance(text, os.PathLike) else None
+        raise EventideError(f"a query is text, found {type(text).__name__}", hint=hint)
     tree = parse(text)
     family = "situations" if isinstance(tree, SituationQuery) else "events"
     return Query(family, text, tree, Options.for_query(tree, **options))

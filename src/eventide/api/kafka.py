@@ -183,6 +183,6 @@ def _options(options: Mapping[str, object] | None, settings: Mapping[str, str]) 
 
 
 def _check_frame(rows: Any, function: str) -> None:
-    if not hasattr(rows, "isStreaming"):
+    if not hasattr(type(rows), "isStreaming"):
         hint = "pass what a query returns for a Spark DataFrame: ev.query(...).run(source.events)"
         raise InputError(f"{function} takes a Spark DataFrame, found {kind_of(rows)}", hint=hint)

@@ -29,7 +29,7 @@ def of(query: Any) -> dict[str, Any]:
     the shares of the largest bucket; and by rule, where there are `rules`. Spark keeps the last 100 micro-batches; with
     `listen` called before, all of them count.
     """
-    if not hasattr(query, "recentProgress"):
+    if not hasattr(type(query), "recentProgress"):
         raise EventideError(
             f"metrics are those of a StreamingQuery, found {type(query).__name__}",
             hint="pass what df.writeStream...start() or ev.write_stream(...) returned",
@@ -57,7 +57,6 @@ def serve(spark: Any, port: int = PORT, address: str = ADDRESS) -> Server:
         raise EventideError(f"there is no port {port!r}", hint="a number from 0 to 65535; 0 takes a free one")
     if not isinstance(address, str) or not address.strip():
         raise EventideError(f"there is no address {address!r}", hint='such as "127.0.0.1"; "0.0.0.0" serves everybody')
-    check_session(spark)
     from eventide.engines.spark.exposition import serve as serve_it
 
     return serve_it(listen(spark), port, address)

@@ -20,7 +20,7 @@ from eventide.engines.local.sources import Source, is_local, open_source, open_s
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
 from eventide.families.registry import family_named
-from eventide.plan.arguments import count_of, engine_of, not_for_spark, session_for_path, wrong_argument
+from eventide.plan.arguments import count_of, engine_of, in_one_line, not_for_spark, session_for_path, wrong_argument
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.places import within_the_stack
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Inputs = Mapping[str, Any]
 ROWS_PER_BATCH = 10_000  # that Spark's rows are put into
+MOST_PLANS = 16  # that a query keeps, for events of several kinds
 
 _DIAGNOSES = {
     "events": ("events", "diagnose_events"),
@@ -47,6 +48,7 @@ class Query:
         self.options = options
         self.last_run: Any = None
         self._family = family_named(family)
+        self._plans: dict[tuple[Any, pa.Schema, str, bool], Physical] = {}
 
     # --- what users call
 
@@ -188,7 +190,7 @@ class Query:
                 raise EventideError(f"{name} is a number above 0, found {value!r}")
         if max_workers is not None:
             count_of("max_workers", max_workers)
-        if isinstance(source, str | dict) or not (hasattr(source, "__iter__") or hasattr(source, "get")):
+        if isinstance(source, str | dict) or not (hasattr(type(source), "__iter__") or hasattr(type(source), "get")):
             hint = "an iterator of tables, DataFrames or lists of dicts, or a queue.Queue of them"
             raise InputError(f"live input comes in blocks, found {type(source).__name__}", hint=hint)
         tuner = Tuner(float(blocks_per_second), max_workers or default_workers(), period_seconds=float(tune_every))
@@ -233,18 +235,28 @@ class Query:
     def __str__(self) -> str:
         return self._family.write(self.tree)
 
+    def __repr__(self) -> str:
+        return f"<Query {in_one_line(str(self))}>"
+
     def altered(self, *, tree: Any = None, options: Any = None) -> Query:
         """The same query with another tree, or with other options."""
         made = copy(self)
         made.tree = self.tree if tree is None else tree
         made.options = self.options if options is None else options
         made.last_run = None
+        made._plans = {}
         return made
 
     # --- plans
 
     def _plan(self, options: Any, schema: pa.Schema, engine: str = "local", *, on_stream: bool = False) -> Physical:
-        return self._family.prepare(self.tree, options, schema, engine=engine, on_stream=on_stream)
+        """The plan for events of this kind, made once."""
+        key = options, schema, engine, on_stream
+        if key not in self._plans:
+            if len(self._plans) == MOST_PLANS:
+                self._plans.clear()
+            self._plans[key] = self._family.prepare(self.tree, options, schema, engine=engine, on_stream=on_stream)
+        return self._plans[key]
 
     def _explained(
         self,

@@ -86,6 +86,10 @@ class RuleSet:
         self._shared: Shared | None = None
         self._mirror: Any = None
 
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self._options.items())
+        return f"<RuleSet of {(self._folder or self._table)!r}{options}>"
+
     def run(self, events: Any) -> Any:
         """What the rules find: a DataFrame for a DataFrame of Spark, streaming for a stream; else a pyarrow Table.
 

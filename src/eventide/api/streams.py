@@ -87,7 +87,7 @@ def refuse_bounded(*inputs: Any) -> None:
 
 
 def _check_rows(rows: Any) -> None:
-    if is_local(rows):
+    if is_local(rows) or not hasattr(type(rows), "isStreaming"):
         hint = "pass what a query returns for a streaming DataFrame: ev.query(...).run(stream)"
         raise InputError(f"write_stream takes a streaming DataFrame, found {type(rows).__name__}", hint=hint)
     if not rows.isStreaming:

@@ -6,6 +6,7 @@ and Spark take every name for a pattern, so they get names in which nothing is o
 
 from __future__ import annotations
 
+import difflib
 import glob
 import os
 import re
@@ -38,6 +39,7 @@ def look_up(path: str) -> Named:
     Traceback (most recent call last):
     ...
     eventide.errors.InputError: there is no file 'no/such/file.parquet'
+    Hint: there is no folder 'no/such'
     """
     try:
         return _look_up(path)
@@ -81,6 +83,7 @@ def expand_path(path: str) -> list[str]:
     Traceback (most recent call last):
     ...
     eventide.errors.InputError: there is no file 'no/such/file.parquet'
+    Hint: there is no folder 'no/such'
     """
     return [absolute(file) for file in look_up(path).files]
 
@@ -128,13 +131,25 @@ def is_hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
+def _near(path: str) -> str | None:
+    """A name in the same folder that is much alike."""
+    folder, name = os.path.split(path)
+    if folder and not os.path.isdir(folder) and not glob.has_magic(folder):
+        return f"there is no folder '{folder}'"
+    try:
+        found = difflib.get_close_matches(name, os.listdir(folder or "."), n=1, cutoff=0.8)
+    except OSError:
+        return None
+    return f"did you mean '{found[0]}'?" if found else None
+
+
 def _roots(path: str) -> tuple[str, ...]:
     if os.path.exists(path):
         return (path,)
     found = sorted(glob.glob(path, recursive=True))
     found = [root for root in found if not is_hidden(os.path.basename(os.path.normpath(root)))]
     if not found:
-        raise InputError(f"there is no file '{path}'")
+        raise InputError(f"there is no file '{path}'", hint=_near(path))
     # A pattern such as a/** finds a folder and what is in it: what a folder holds is read with the folder.
     folders = {os.path.normpath(root) for root in found if os.path.isdir(root)}
     return tuple(root for root in found if not any(above in folders for above in _parents(os.path.normpath(root))))

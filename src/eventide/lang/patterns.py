@@ -242,8 +242,14 @@ def check_depth(cursor: Cursor, depth: int, span: Span) -> None:
         cursor.fail("the pattern is nested too deeply", at=span, hint=hint)
 
 
+_QUANTIFIED = re.compile(r"(\w+)\s*([+*?]|\{[\d\s,]*\})\s*\Z")
+
+
 def _fail_in_operator(cursor: Cursor, word: str) -> NoReturn:
     hint = "separate the patterns with commas; two words are an event type and its symbol"
+    swapped = _QUANTIFIED.search(cursor.text[: cursor.next.start])
+    if cursor.next.kind in (Kind.WORD, Kind.QUOTED) and swapped is not None:
+        hint = f"a symbol stands before the quantifier: {swapped[1]} {cursor.next.text}{swapped[2]}"
     if cursor.next.word in ("AND", "OR") or cursor.next.text in ("|", "&"):
         hint = f"operators stand in front: write {_INFIX[cursor.next.word or cursor.next.text]}"
     cursor.fail(f"expected ',' or ')' in {word}, found {cursor.next}", hint=hint)

@@ -270,6 +270,8 @@ def _check_tree(text: str, tree: exp.Expression, whole: Span, what: str, rules: 
             owner = node.parent.parent if isinstance(node.parent, exp.Column) else node.parent
             if not isinstance(owner, exp.Count):
                 hint = "name the columns; a product needs a value on both sides"
+                if "RETURN" in what:
+                    hint = f"RETURN * gives the whole events of an event pattern; else {hint}"
                 fail_at(text, node, whole, "'*' stands only in COUNT(*)", hint)
         doors.check_node(node, text, whole)
         rules.check_node(text, node, whole)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
 from typing import Any
 
 from eventide.errors import EventideError, InputError
@@ -102,6 +103,11 @@ def shown(given: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def in_one_line(text: str) -> str:
+    """A text as part of a short line: what is long is cut off."""
+    return shorten(" ".join(text.split()), 200, placeholder=" ...")
+
+
 def kind_of(given: object) -> str:
     """What was given, by the name of its type; a DataFrame of pandas is not one of Spark.
 
@@ -116,8 +122,8 @@ def kind_of(given: object) -> str:
 
 
 def check_session(spark: Any, hint: str = "spark = SparkSession.builder.getOrCreate()") -> None:
-    """Refuse what is no Spark session."""
-    if not hasattr(spark, "readStream"):
+    """Refuse what is no Spark session; a column of Spark has every attribute, its class has not."""
+    if not hasattr(type(spark), "readStream"):
         raise EventideError(f"spark= takes a Spark session, found {kind_of(spark)}", hint=hint)
 
 

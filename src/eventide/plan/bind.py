@@ -9,7 +9,7 @@ from functools import partial
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import EventideError, did_you_mean
+from eventide.errors import did_you_mean
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Definition, EventQuery, Length, Scalar, Span, Strategy, Window
 from eventide.operators.times import TimeType
@@ -17,6 +17,7 @@ from eventide.plan.assumed import type_of
 from eventide.plan.bind_items import bind_items
 from eventide.plan.bound import Bound, Symbol
 from eventide.plan.expressions.types import canonical, type_name
+from eventide.plan.holder import guess_time
 from eventide.plan.options import Options
 from eventide.plan.places import error_at, option_error
 from eventide.plan.references import (
@@ -76,19 +77,8 @@ def _option_column(option: str, name: str | None, query: EventQuery, schema: pa.
 
 
 def _bind_time(query: EventQuery, options: Options, schema: pa.Schema) -> tuple[str, TimeType]:
-    name = _option_column("ts", options.ts, query, schema) or _guess_time(schema)
+    name = _option_column("ts", options.ts, query, schema) or guess_time(schema)
     return name, time_type_of(name, schema, options.ts_unit, partial(option_error, query))
-
-
-def _guess_time(schema: pa.Schema) -> str:
-    """The column `ts`, or the only timestamp."""
-    if "ts" in schema.names:
-        return "ts"
-    times: list[str] = [field.name for field in schema if pa.types.is_timestamp(field.type)]
-    if len(times) == 1:
-        return times[0]
-    found = f"it could be {' or '.join(times)}" if times else "the events have no timestamp column"
-    raise EventideError(f"which column holds the time? {found}", hint="pass ts='column'")
 
 
 def _bind_sequence(query: EventQuery, options: Options, schema: pa.Schema) -> str | None:

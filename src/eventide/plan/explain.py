@@ -37,6 +37,7 @@ from eventide.plan.skew import hot_key_lines
 from eventide.plan.trends.explanation import trend_distribution, trend_lines, trend_operator_lines
 from eventide.plan.trends.lower import split_adjacent
 
+NO_COLUMNS = "needs the events' columns: pass the events to explain"
 _MEANING = {
     Strategy.ANY: "every event that fits extends a match",
     Strategy.NEXT: "only the earliest event that fits extends a match",
@@ -59,7 +60,7 @@ def explain_situations(
     if schema is None:
         assumed = assumed_schema(replace(query.events, returns=query.returns), options)
         bind_situations(query, options, assumed)
-        sections.append(_section("Plan", ["needs the events' columns: pass the events to explain"]))
+        sections.append(_section("Plan", [NO_COLUMNS]))
         return "\n".join(sections)
     plan = bind_situations(query, options, schema)
     physical = lower_situations(query, plan, "local" if engine == "local" else "spark")
@@ -104,7 +105,7 @@ def explain(
         program, growth = pattern_lines(plan)
         sections.append(_section("Program", program))
         sections += [_section("Operator", growth)] if growth else []
-        sections.append(_section("Plan", ["needs the events' columns: pass the events to explain"]))
+        sections.append(_section("Plan", [NO_COLUMNS]))
         return "\n".join(sections)
     physical = lower(plan, "local" if engine == "local" else "spark")
     if isinstance(physical.spec, TrendSpec):
@@ -127,7 +128,7 @@ def explain_plainly(query: str, physical: Physical | None, engine: str, n_rows: 
     """The sections of a query whose family says no more: what is asked, what runs, and where."""
     sections = [_section("Query", query.splitlines())]
     if physical is None:
-        return "\n".join([*sections, _section("Plan", ["needs the events' columns: pass the events to explain"])])
+        return "\n".join([*sections, _section("Plan", [NO_COLUMNS])])
     names = dict(physical.intake.names)
     keys = ", ".join(names.get(name, name) for name in physical.intake.layout.distribution)
     per_event = f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine"

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import EventideError, QueryError, did_you_mean
+from eventide.errors import EventideError, QueryError
 from eventide.lang.positions import span_of
 from eventide.lang.tree import EventQuery, Span
 from eventide.plan.bound import Reference, Symbol
+from eventide.plan.holder import column_hint
 from eventide.plan.places import error_at
 from eventide.plan.symbols import find_symbol
 
@@ -31,7 +32,7 @@ def find_column(name: str, schema: pa.Schema, fail: Fail) -> str:
     if found:
         hint = "rename one of them: the case of letters does not tell columns apart, as in Spark"
         raise fail(f"column '{name}' is ambiguous: the events have {' and '.join(found)}", hint)
-    raise fail(f"unknown column '{name}'", did_you_mean(name, schema.names))
+    raise fail(f"unknown column '{name}'", column_hint(name, schema))
 
 
 def is_orderable(kind: pa.DataType) -> bool:

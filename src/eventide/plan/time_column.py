@@ -10,41 +10,48 @@ import pyarrow as pa
 from eventide.errors import EventideError
 from eventide.operators.times import TimeType
 from eventide.plan.expressions.types import kind, type_name
+from eventide.plan.holder import holder_of
 
-_INPUT = b"eventide.input"  # in a schema's metadata: what holds the events
 _UNITS = "give ts_unit = 's', 'ms' or 'us'"
 _POSSIBLE = "it must be a timestamp, a date, or an integer with ts_unit"
 
 Fail = Callable[[str, str, str], EventideError]  # option, message, hint
 
-# By what holds the events; {0} is the column as text, {1} as a name in SQL.
-_FROM_TEXT = {
-    "pandas": "df[{0}] = pd.to_datetime(df[{0}])",
-    "polars": "df.with_columns(pl.col({0}).str.to_datetime())",
-    "arrow": 'table.set_column(table.schema.get_field_index({0}), {0}, table[{0}].cast(pa.timestamp("us")))',
-    "dicts": "datetime.fromisoformat(event[{0}]) for each event",
-    "spark": "df.withColumn({0}, F.to_timestamp({0}))",
-    "file": "not every value is written like 2024-01-31 10:30:00; with other forms pass "
-    "duckdb.sql(\"SELECT * REPLACE (strptime({1}, '%d/%m/%Y %H:%M') AS {1}) FROM 'file'\") in place of the file",
-    "duckdb": "SELECT * REPLACE (CAST({1} AS TIMESTAMP) AS {1}) FROM ...",
+# By what holds the events; {0} is the column as text, {1} as a name in SQL, {2} the file. Nothing in a text says the
+# order of day and month, so the first line is for ISO 8601 alone.
+_FROM_ISO = {
+    "pandas": 'df[{0}] = pd.to_datetime(df[{0}], format="ISO8601")',
+    "polars": "df = df.with_columns(pl.col({0}).str.to_datetime())",
+    "arrow": 'table = table.set_column(table.schema.get_field_index({0}), {0}, table[{0}].cast(pa.timestamp("us")))',
+    "dicts": "events = [{{**event, {0}: datetime.fromisoformat(event[{0}])}} for event in events]",
+    "spark": "df = df.withColumn({0}, F.to_timestamp({0}))",
+    "duckdb": 'relation = duckdb.sql("""SELECT * REPLACE (CAST({1} AS TIMESTAMP) AS {1}) FROM relation""")',
     "sql": "CAST({1} AS TIMESTAMP)",
+}
+_FROM_OTHER_TEXT = {
+    "pandas": 'df[{0}] = pd.to_datetime(df[{0}], format="%d/%m/%Y %H:%M")',
+    "polars": 'df = df.with_columns(pl.col({0}).str.to_datetime("%d/%m/%Y %H:%M"))',
+    "arrow": "table = table.set_column(table.schema.get_field_index({0}), {0}, "
+    'pc.strptime(table[{0}], format="%d/%m/%Y %H:%M", unit="us"))',
+    "dicts": 'events = [{{**event, {0}: datetime.strptime(event[{0}], "%d/%m/%Y %H:%M")}} for event in events]',
+    "spark": 'df = df.withColumn({0}, F.to_timestamp({0}, "dd/MM/yyyy HH:mm"))',
+    "duckdb": 'relation = duckdb.sql("""SELECT * REPLACE (strptime({1}, \'%d/%m/%Y %H:%M\') AS {1}) FROM relation""")',
+    "file": 'duckdb.sql("""SELECT * REPLACE (strptime({1}, \'%d/%m/%Y %H:%M\') AS {1}) FROM {2}""")',
 }
 _FROM_SECONDS = {
     "pandas": 'df[{0}] = pd.to_datetime(df[{0}], unit="s").dt.round("us")',
-    "polars": 'df.with_columns((pl.col({0}) * 1_000_000).round().cast(pl.Int64)) with ts_unit="us"',
-    "arrow": 'pc.round(pc.multiply(table[{0}], 1e6)).cast(pa.int64()) as the column, with ts_unit="us"',
-    "dicts": 'round(event[{0}] * 1_000_000) for each event, with ts_unit="us"',
-    "spark": 'df.withColumn({0}, F.col({0}).cast("timestamp"))',
-    "file": 'duckdb.sql("SELECT * REPLACE (make_timestamp(CAST(round({1} * 1000000) AS BIGINT)) AS {1}) '
-    "FROM 'file'\") in place of the file",
-    "duckdb": "SELECT * REPLACE (make_timestamp(CAST(round({1} * 1000000) AS BIGINT)) AS {1}) FROM ...",
+    "polars": 'df = df.with_columns((pl.col({0}) * 1_000_000).round().cast(pl.Int64)) with ts_unit="us"',
+    "arrow": "table = table.set_column(table.schema.get_field_index({0}), {0}, "
+    'pc.round(pc.multiply(table[{0}], 1e6)).cast(pa.int64())) with ts_unit="us"',
+    "dicts": 'events = [{{**event, {0}: round(event[{0}] * 1_000_000)}} for event in events] with ts_unit="us"',
+    "spark": 'df = df.withColumn({0}, F.col({0}).cast("timestamp"))',
+    "file": 'duckdb.sql("""SELECT * REPLACE (make_timestamp(CAST(round({1} * 1000000) AS BIGINT)) AS {1}) FROM {2}""")',
+    "duckdb": 'relation = duckdb.sql("""SELECT * REPLACE (make_timestamp(CAST(round({1} * 1000000) AS BIGINT)) AS {1}) '
+    'FROM relation""")',
     "sql": "CAST({1} * 1000000 AS BIGINT) with ts_unit='us'",
 }
-
-
-def held_by(schema: pa.Schema, holder: str) -> pa.Schema:
-    """The schema with a note of what holds the events: pandas, polars, arrow, dicts, duckdb, spark or file."""
-    return schema.with_metadata({**(schema.metadata or {}), _INPUT: holder.encode()})
+_ORDER = "day and month in your order"
+_IN_PLACE = 'pass this in place of the file, or write it to one with .write_parquet("times.parquet")'
 
 
 def _fail(option: str, message: str, hint: str) -> EventideError:
@@ -54,11 +61,14 @@ def _fail(option: str, message: str, hint: str) -> EventideError:
 def time_type_of(name: str, schema: pa.Schema, ts_unit: str | None, fail: Fail = _fail) -> TimeType:
     """The type of the time column, which `ts_unit` completes where it is an integer.
 
+    >>> from eventide.plan.holder import held_by
     >>> time_type_of("ts", held_by(pa.schema({"ts": pa.string()}), "pandas"), None)
     Traceback (most recent call last):
     ...
     eventide.errors.EventideError: the time column 'ts' is string
-    Hint: it must be a timestamp, a date, or an integer with ts_unit: df["ts"] = pd.to_datetime(df["ts"])
+    Hint: it must be a timestamp, a date, or an integer with ts_unit: df["ts"] = pd.to_datetime(df["ts"], \
+format="ISO8601"); text like 31/01/2026 10:00 needs its format, day and month in your order: df["ts"] = \
+pd.to_datetime(df["ts"], format="%d/%m/%Y %H:%M")
     """
     dtype = schema.field(name).type
     if pa.types.is_null(dtype):
@@ -79,11 +89,24 @@ def time_type_of(name: str, schema: pa.Schema, ts_unit: str | None, fail: Fail =
 def time_hint(name: str, schema: pa.Schema, possible: str = _POSSIBLE) -> str:
     """What a time column may be, and the line that makes one of this column, for what holds the events."""
     found = kind(schema.field(name).type)
-    recipes = {"string": _FROM_TEXT, "float": _FROM_SECONDS, "double": _FROM_SECONDS, "decimal": _FROM_SECONDS}
-    if found not in recipes:
+    if found not in ("string", "float", "double", "decimal"):
         return possible
-    holder = (schema.metadata or {}).get(_INPUT, b"sql").decode()
-    of_sql = name if name.isidentifier() else f'"{name}"'
-    recipe = recipes[found][holder].format(json.dumps(name, ensure_ascii=False), of_sql)
-    counted = "" if found == "string" else ", if the numbers are seconds"
-    return f"{possible}: {recipe}{counted}"
+    holder, detail = holder_of(schema)
+    file = "'" + (detail or "").replace("'", "''") + "'"
+    written = json.dumps(name, ensure_ascii=False), _in_sql(name, holder), file
+    iso, other, seconds = (
+        recipes.get(holder, "").format(*written) for recipes in (_FROM_ISO, _FROM_OTHER_TEXT, _FROM_SECONDS)
+    )
+    if found != "string":
+        place = f"{_IN_PLACE}: " if holder == "file" else ""
+        return f"{possible}: {place}{seconds}, if the numbers are seconds"
+    if holder == "file":
+        return f"{possible}: not every value is written like 2026-01-31 10:30:00; {_IN_PLACE}, {_ORDER}: {other}"
+    return f"{possible}: {iso}" + (f"; text like 31/01/2026 10:00 needs its format, {_ORDER}: {other}" if other else "")
+
+
+def _in_sql(name: str, holder: str) -> str:
+    """The column in a statement: ours, where quotes make a text, or of DuckDB, where words such as `at` need them."""
+    if holder == "sql":
+        return name if name.isidentifier() else f"`{name}`"
+    return '"' + name.replace('"', '""') + '"'

@@ -36,6 +36,7 @@ def has_columns(table: Any, names: Sequence[str]) -> bool:
 
 
 def column_names(table: Any) -> list[str]:
+    table = plain_frame(table)
     return list(open_source(table).schema.names) if is_local(table) else list(table.columns)
 
 

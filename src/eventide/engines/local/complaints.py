@@ -48,7 +48,9 @@ def complaint_of(error: duckdb.Error) -> Complaint:
         if found is not None:
             named = found.groupdict()
             if "type" in named:
-                named["type"] = {"VARCHAR": "STRING", "INTEGER": "INT"}.get(named["type"], named["type"])
+                named["type"] = {"VARCHAR": "STRING", "INTEGER": "INT", "TIMESTAMPTZ": "TIMESTAMP"}.get(
+                    named["type"], named["type"]
+                )
             return Complaint(message.format(**named), named.get("name"), hint.format(**named))
     return Complaint(f"the statement cannot run: {reason(error)}")
 

@@ -80,6 +80,10 @@ class Live:
         self._loads: list[int] = []
         self._workers: list[int] = []
 
+    def __repr__(self) -> str:
+        events, matches = self._counters.events, self._counters.matches
+        return f"<Live: {events:,} events, {matches:,} matches so far; iterate over it for the rows>"
+
     def metrics(self) -> dict[str, Any]:
         """Counters, the size of blocks and the number of workers now, late events, bytes held, and all decisions."""
         counters = self._counters

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from eventide.engines.names import Named, look_up
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError
 from eventide.plan.expressions.types import canonical
-from eventide.plan.time_column import held_by
+from eventide.plan.holder import held_by
 
 PARQUET = (".parquet",)
 CSV = (".csv", ".tsv")
@@ -102,19 +103,21 @@ def open_source(events: Any) -> Source:
     ['ts', 'kind']
     """
     connection = connect()
-    source = attach(connection, "events", events).source(connection)
-    source.schema = held_by(source.schema, _holder(events))
-    return source
+    return attach(connection, "events", events).source(connection)
 
 
-def _holder(events: Any) -> str:
+def _holder(events: Any) -> tuple[str, str | None]:
     """What holds the events, for messages."""
     if isinstance(events, str | os.PathLike):
-        return "file"
+        return "file", os.fspath(events)
     if isinstance(events, list | tuple):
-        return "dicts"
+        return "dicts", None
     module = type(events).__module__.split(".")[0].removeprefix("_")
-    return {"pandas": "pandas", "polars": "polars", "duckdb": "duckdb"}.get(module, "arrow")
+    if module == "pandas":
+        names = [str(name) for name in events.index.names if name is not None]
+        is_kept = names or type(events.index).__name__ == "DatetimeIndex"
+        return module, "\n".join(names) if is_kept else None
+    return module if module in ("polars", "duckdb") else "arrow", None
 
 
 def open_sources(by_type: Mapping[str, Any]) -> Source:
@@ -135,7 +138,8 @@ def open_sources(by_type: Mapping[str, Any]) -> Source:
     check_together(schemas)
     sql = f"({' UNION ALL BY NAME '.join(parts)})"
     once = any(map(_is_reader, by_type.values()))
-    return Source(connection, sql, source_schema(connection, sql, None), total, once=once, versions=versions)
+    schema = held_by(source_schema(connection, sql, None), *_holder(next(iter(by_type.values()))))
+    return Source(connection, sql, schema, total, once=once, versions=versions)
 
 
 def _is_reader(events: Any) -> bool:
@@ -145,7 +149,7 @@ def _is_reader(events: Any) -> bool:
 def plain_frame(events: Any) -> Any:
     """The Spark DataFrame of a pandas-on-Spark one, without its index, as pandas' is left out; all else as it is."""
     if not type(events).__module__.startswith("pyspark.pandas.") or not hasattr(events, "to_spark"):
-        if not is_local(events) and not hasattr(events, "isStreaming"):
+        if not is_local(events) and not hasattr(type(events), "isStreaming"):
             raise _no_events(events)
         return events
     with warnings.catch_warnings():
@@ -187,21 +191,26 @@ class Attached:
     once: bool = False
     files: tuple[str, ...] = ()
     versions: tuple[Version, ...] = ()
+    holder: tuple[str, str | None] = ("arrow", None)
 
     def source(self, connection: duckdb.DuckDBPyConnection) -> Source:
         """The input on the connection on which it is."""
-        schema = source_schema(connection, self.sql, self.given)
+        schema = held_by(source_schema(connection, self.sql, self.given), *self.holder)
         return Source(connection, self.sql, schema, self.n_rows, self.given, self.once, self.files, self.versions)
 
 
 def attach(connection: duckdb.DuckDBPyConnection, name: str, events: Any) -> Attached:
     """An input under a name: what can stand in FROM, and what is known of it."""
     if isinstance(events, str | os.PathLike):
-        return _read_path(connection, name, os.fspath(events))
-    return _register(connection, name, _to_arrow(events))
+        attached = _read_path(connection, name, os.fspath(events))
+    else:
+        attached = _register(connection, name, _to_arrow(events))
+    return replace(attached, holder=_holder(events))
 
 
 def _register(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table | pa.RecordBatchReader) -> Attached:
+    if not table.schema.names:
+        raise InputError("the events have no columns")
     try:
         connection.register(name, readable(table))
     except duckdb.Error as error:
@@ -216,6 +225,8 @@ def _to_arrow(events: Any) -> pa.Table | pa.RecordBatchReader:
         return pa.Table.from_batches([events])
     module = type(events).__module__.split(".")[0]
     try:
+        if module in ("pandas", "polars", "duckdb", "_duckdb") and not hasattr(type(events), "columns"):
+            raise _no_events(events)  # a single column, a connection
         if module == "pandas":
             return _from_pandas(events)
         if module == "polars":
@@ -234,6 +245,10 @@ def _to_arrow(events: Any) -> pa.Table | pa.RecordBatchReader:
 
 def _no_events(given: Any) -> InputError:
     hint = "pass a Spark or pandas or Polars DataFrame, a pyarrow Table, a path, or a list of dicts"
+    if isinstance(given, dict):
+        hint = "pass pa.table(events) where it holds columns, [events] where it is one event"
+    elif isinstance(given, Iterator):
+        hint = "pass list(events); q.live(...) takes events that are still coming"
     return InputError(f"cannot read events from {type(given).__name__}", hint=hint)
 
 
@@ -249,7 +264,9 @@ def _from_pandas(frame: Any) -> pa.Table:
 def _from_dicts(events: list[Any]) -> pa.Table:
     for i, event in enumerate(events):
         if not isinstance(event, Mapping):
-            raise InputError(f"event {i} of the list is {type(event).__name__}, not a dict")
+            maker = next((name for name in ("_asdict", "asDict") if hasattr(event, name)), None)
+            hint = None if maker is None else f"pass [event.{maker}() for event in events]"
+            raise InputError(f"event {i} of the list is {type(event).__name__}, not a dict", hint=hint)
         for name in event:
             if not isinstance(name, str):
                 raise InputError(f"the key {name!r} of event {i} is {type(name).__name__}, not text")
@@ -265,6 +282,10 @@ def _from_dicts(events: list[Any]) -> pa.Table:
             raise InputError(
                 f"a time in '{name}' is no whole number of microseconds", hint="round it: value.round('us')"
             )
+        if len({value.tzinfo is None for value in values if isinstance(value, datetime)}) > 1:
+            # Arrow would take those without for UTC.
+            message = f"column '{name}' mixes times with and without a time zone"
+            raise InputError(message, hint="say which one is meant: value.replace(tzinfo=timezone.utc)")
         try:
             columns[name] = pa.array(values)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -361,6 +382,8 @@ def file_format(path: str, files: list[str]) -> str:
 
 def no_columns(path: str) -> InputError:
     """The error about files in which nothing stands, not even the names of columns."""
+    if Path(path.removesuffix(".gz").removesuffix(".zst")).suffix.lower() in JSON:
+        return InputError(f"'{path}' is empty: without a record it has no columns")
     return InputError(f"'{path}' is empty: it has no columns", hint="write at least a line with the columns' names")
 
 

@@ -5,6 +5,7 @@ topic -> key, value, place -> payloads: columns and a reason -> events where the
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -25,8 +26,15 @@ REASON = "__eventide_reason"
 MATCH_ID = "match_id"
 METADATA = {"topic": "topic", "partition": "partition", "offset": "offset", "kafka_timestamp": "timestamp"}
 _SCALA = "2.13"
-_SECRET = re.compile(r"password|secret|jaas|token|credential|keystore\.key|user\.info", re.IGNORECASE)
-_INSIDE = re.compile(r"""(?:password|secret)\s*=\s*["']?([^"';\s]+)""", re.IGNORECASE)
+_SECRET = re.compile(
+    r"password|passphrase|secret|jaas|token|credential|keystore\.key|user\.info|api\.?key|access\.?key", re.IGNORECASE
+)
+# In a login: what stands in quotes, which may hold anything; else all the rest, as nobody knows where the value ends.
+_INSIDE = re.compile(
+    r"""(?:password|passphrase|secret|token)\w*\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|(.*))""",
+    re.IGNORECASE | re.DOTALL,
+)
+_N_PART = 3  # letters; what is shorter is in many words
 _T = TypeVar("_T")
 
 # A broker may be away for some minutes: Spark's own limits, and those of Kafka's clients, are one to two.
@@ -151,19 +159,22 @@ def without_secrets(text: str, settings: Mapping[str, str]) -> str:
     >>> without_secrets("no key in 'xyzzy'", {"kafka.sasl.jaas.config": login})
     "no key in '***'"
     """
-    secrets = [value for name, value in settings.items() if _SECRET.search(name)]
-    secrets += [part for value in secrets for part in _INSIDE.findall(value)]
+    values = [value for name, value in settings.items() if _SECRET.search(name)]
+    inside = ["".join(found) for value in values for found in _INSIDE.findall(value)]
+    secrets = {written for value in (*values, *inside) for written in (value, json.dumps(value)[1:-1])}
+    # Kafka's reader of logins may take a password apart, and complain of a part.
+    secrets |= {part for value in inside for part in re.split(r"\W+", value) if len(part) >= _N_PART}
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         text = text.replace(secret, "***")
     return text
 
 
 def _in_plain_words(error: Any, settings: Mapping[str, str]) -> Any:
-    text = without_secrets(str(error), settings)
+    said, text = str(error), without_secrets(str(error), settings)
     condition = error.getCondition() or ""
-    if "find data source: kafka" in text.lower() or condition == "DATA_SOURCE_NOT_FOUND":
+    if "find data source: kafka" in said.lower() or condition == "DATA_SOURCE_NOT_FOUND":
         return _missing("Kafka connector", "spark-sql-kafka-0-10")
-    if "AVRO_NOT_LOADED" in condition or "AVRO_NOT_LOADED" in text:
+    if "AVRO_NOT_LOADED" in condition or "AVRO_NOT_LOADED" in said:
         return _missing("Avro support", "spark-avro")
     if isinstance(error, ParseException):
         hint = 'columns as in SQL: "user string, ts timestamp NOT NULL, amount double"'

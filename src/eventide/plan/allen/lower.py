@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from eventide.errors import InputError, UnsupportedError, did_you_mean
+from eventide.errors import InputError, UnsupportedError
 from eventide.lang.durations import write_length
 from eventide.lang.relations import RELATIONS, names_of
 from eventide.lang.tree import Length
@@ -19,6 +19,7 @@ from eventide.operators.allen.spec import COMPOSITE_END, COMPOSITE_START, LEFT, 
 from eventide.operators.block import MASK, MAX_US, TS, Layout
 from eventide.plan.expressions.types import canonical, duckdb_type, kind, type_name
 from eventide.plan.facts import with_facts
+from eventide.plan.holder import column_hint
 from eventide.plan.physical import Intake, IntervalIntake, IntervalSide, Physical, SqlColumn
 from eventide.plan.references import is_orderable
 from eventide.plan.rows.columns import plain
@@ -107,7 +108,7 @@ def find_column(option: str, name: str, schema: pa.Schema, side: str | None = No
     known = {column.lower(): column for column in schema.names}
     if name.lower() not in known:
         where = f" in {side}" if side else ""
-        raise InputError(f"{option}: there is no column '{name}'{where}", hint=did_you_mean(name, schema.names))
+        raise InputError(f"{option}: there is no column '{name}'{where}", hint=column_hint(name, schema))
     column: str = known[name.lower()]
     return column
 

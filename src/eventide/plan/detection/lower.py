@@ -28,6 +28,7 @@ from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import type_name
 from eventide.plan.expressions.write_sql import write_spark, write_typed
 from eventide.plan.facts import read_columns, with_facts
+from eventide.plan.holder import column_hint, guess_time
 from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.places import within_the_stack
 from eventide.plan.references import is_orderable
@@ -91,12 +92,7 @@ def _find_time(schema: pa.Schema, options: DetectionOptions) -> tuple[str, TimeT
     if name is None and options.sequence is not None:
         return None
     if name is None:
-        times = [field.name for field in schema if pa.types.is_timestamp(field.type)]
-        if "ts" not in schema.names and len(times) != 1:
-            found = f"it could be {' or '.join(times)}" if times else "the events have no timestamp column"
-            hint = "pass ts='column', or sequence='column' for an order without times"
-            raise EventideError(f"which column holds the time? {found}", hint=hint)
-        name = "ts" if "ts" in schema.names else times[0]
+        name = guess_time(schema, "pass ts='column', or sequence='column' for an order without times")
     name = _find("ts", name, schema)
     return name, time_type_of(name, schema, options.ts_unit)
 
@@ -104,7 +100,7 @@ def _find_time(schema: pa.Schema, options: DetectionOptions) -> tuple[str, TimeT
 def _find(option: str, name: str, schema: pa.Schema) -> str:
     known = {column.lower(): column for column in schema.names}
     if name.lower() not in known:
-        raise InputError(f"{option}: there is no column '{name}'", hint=did_you_mean(name, schema.names))
+        raise InputError(f"{option}: there is no column '{name}'", hint=column_hint(name, schema))
     column: str = known[name.lower()]
     return column
 

@@ -12,11 +12,12 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from eventide.errors import QueryError, did_you_mean
+from eventide.errors import QueryError
 from eventide.lang.rows.expressions import read_expression
 from eventide.lang.tokens import match_brackets, tokenize
 from eventide.lang.tree import Scalar
 from eventide.plan.expressions.typed import Source
+from eventide.plan.holder import column_hint
 from eventide.plan.rows.aggregates import known_aggregate
 from eventide.plan.rows.calls import Call, read_call
 from eventide.plan.rows.leaves import AggregateLeaf, FoldLeaf, Leaf, Resolved, Slot, ValueLeaf
@@ -86,7 +87,7 @@ def _check(tree: exp.Expression, whole: Scalar, schema: pa.Schema, text: str) ->
             raise source.error(message, source.span_of(node), hint)
         if isinstance(node, exp.Column) and len(node.parts) > 1 and node.parts[0].name.lower() not in columns:
             first = node.parts[0].name
-            raise source.error(f"unknown column '{first}'", source.span_of(node), did_you_mean(first, schema.names))
+            raise source.error(f"unknown column '{first}'", source.span_of(node), column_hint(first, schema))
         call = read_call(node) if isinstance(node, exp.Expression) else None
         if call is not None:
             _check_call(call, node, source)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import EventideError, InputError, QueryError, did_you_mean
+from eventide.errors import EventideError, InputError, QueryError
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
 from eventide.operators.block import MAX_US, TS
@@ -20,6 +20,7 @@ from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import is_number, type_name
 from eventide.plan.facts import read_columns, with_facts
+from eventide.plan.holder import column_hint, guess_time
 from eventide.plan.intervals.code import IntervalCode, Relation, check_boolean
 from eventide.plan.intervals.expressions import parse_expression, resolve_part
 from eventide.plan.intervals.values import Values
@@ -135,7 +136,7 @@ class _Lowering:
     def _find(self, option: str, name: str) -> str:
         found: list[str] = [column for column in self.schema.names if column.lower() == name.lower()]
         if not found:
-            raise InputError(f"{option}: there is no column '{name}'", hint=did_you_mean(name, self.schema.names))
+            raise InputError(f"{option}: there is no column '{name}'", hint=column_hint(name, self.schema))
         if len(found) > 1:
             hint = "rename one of them: the case of letters does not tell columns apart, as in Spark"
             raise InputError(f"{option}: column '{name}' is ambiguous: {', '.join(found)}", hint=hint)
@@ -151,11 +152,7 @@ class _Lowering:
     def _time(self) -> tuple[str, TimeType]:
         name, schema, unit = self.options.ts, self.schema, self.options.ts_unit
         if name is None:
-            times = [field.name for field in schema if pa.types.is_timestamp(field.type)]
-            if "ts" not in schema.names and len(times) != 1:
-                found = f"it could be {' or '.join(times)}" if times else "the events have no timestamp column"
-                raise EventideError(f"which column holds the time? {found}", hint="pass ts='column'")
-            name = "ts" if "ts" in schema.names else times[0]
+            name = guess_time(schema)
         name = self._find("ts", name)
         return name, time_type_of(name, schema, unit)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import QueryError, did_you_mean
+from eventide.errors import QueryError
 from eventide.lang.durations import write_length
 from eventide.lang.rows import parse_clause
 from eventide.lang.rows.tree import LabelDefinition, Measure, RowQuery, Rows, SkipTo
@@ -24,6 +24,7 @@ from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import MONTHS, column_type, kind, type_name
 from eventide.plan.expressions.write_sql import write_spark, write_typed
 from eventide.plan.facts import read_columns, with_facts
+from eventide.plan.holder import column_hint
 from eventide.plan.options import Options
 from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.places import within_the_stack
@@ -91,7 +92,7 @@ class _Lowering:
     def _find(self, name: Name) -> str:
         found: list[str] = [column for column in self.schema.names if column.lower() == name.text.lower()]
         if not found:
-            hint = did_you_mean(name.text, self.schema.names)
+            hint = column_hint(name.text, self.schema)
             raise self.error(f"unknown column '{name.text}'", name.span, hint)
         if len(found) > 1:
             hint = "names match in any case, as in Spark: rename one before MATCH_RECOGNIZE"

@@ -73,15 +73,19 @@ class Diagnosis:
         columns = {name: pa.array([cause[i] for cause in counts], pa.string()) for i, name in enumerate(names)}
         return pa.table(columns | {"partitions": pa.array(list(counts.values()), pa.int64())})
 
-    def text(self, partitions: int = 5) -> str:
-        """The summary, and a paragraph for each of the first partitions."""
+    def text(self, partitions: int = 5, *, names: bool = True) -> str:
+        """The summary, and a paragraph for each of the first partitions.
+
+        With `names` it says which attribute has what is left out.
+        """
         rows = self.details.slice(0, partitions).to_pylist()
         keys = self.partitions.slice(0, partitions).to_pylist() if self.partitions.num_columns else [{}] * len(rows)
         told = zip(keys, rows, strict=True)
-        paragraphs = ["\n".join(self._head()), *("\n".join(_paragraph(key, row)) for key, row in told)]
+        paragraphs = ["\n".join(self._head(names)), *("\n".join(_paragraph(key, row)) for key, row in told)]
         left = self.details.num_rows - len(rows)
         if left:
-            paragraphs.append(f"... and {left:,} more partition{'s' if left > 1 else ''} in .table")
+            where = " in .table" if names else ""
+            paragraphs.append(f"... and {left:,} more partition{'s' if left > 1 else ''}{where}")
         return "\n\n".join(paragraphs)
 
     def __str__(self) -> str:
@@ -97,7 +101,7 @@ class Diagnosis:
         rows = zip(*(self.details.column(name).to_pylist() for name in names), strict=True)
         return dict(Counter(row[1:] for row in rows if not row[0] and row[2]).most_common())
 
-    def _head(self) -> list[str]:
+    def _head(self, names: bool) -> list[str]:
         total = self.details.num_rows
         n_matched = sum(self.details.column("matched").to_pylist())
         n_unmatched = total - n_matched
@@ -118,7 +122,7 @@ class Diagnosis:
                 f"  {count:>{width},} stop{'s' if count == 1 else ''} at {symbol}: {_named(reason, predicate)}"
             )
         if len(causes) > _SHOWN_CAUSES:
-            lines.append(f"  and {len(causes) - _SHOWN_CAUSES:,} more kinds in .summary")
+            lines.append(f"  and {len(causes) - _SHOWN_CAUSES:,} more kinds{' in .summary' if names else ''}")
         return [*lines, *(f"  note: {text}" for text in self.absent)]
 
 

@@ -126,7 +126,7 @@ def test_a_named_type_makes_an_unknown_function_known() -> None:
         (
             "day > DATE '2020-02-30'",
             "cannot read '2020-02-30' as a date",
-            "'2020-02-30'",
+            "DATE '2020-02-30'",
             "write it as DATE '2024-01-31'",
         ),
     ],

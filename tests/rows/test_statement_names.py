@@ -30,8 +30,8 @@ FORMS = {
     "CARDINALITY": "cardinality(array(x))",
     "CASE": "CASE WHEN b THEN 1 END ; CASE x WHEN 3 THEN 's' WHEN 4 THEN s ELSE 't' END"
     " ; CASE WHEN x > 1 THEN CASE WHEN b THEN 1 END ELSE 2 END",
-    "CAST": "CAST(x AS INT) ; CAST(x + 1 AS INT) ; CAST(x AS INT) + 1 ; x::INT ; (x + 1)::INT ; INT(x) ; CAST((x) AS INT)"
-    " ; CAST(x + 1 AS DECIMAL(10, 2)) ; CAST(id AS STRING) || 'a' ; CAST('1' AS INT)",
+    "CAST": "CAST(x AS INT) ; CAST(x + 1 AS INT) ; CAST(x AS INT) + 1 ; x::INT ; (x + 1)::INT ; INT(x)"
+    " ; CAST((x) AS INT) ; CAST(x + 1 AS DECIMAL(10, 2)) ; CAST(id AS STRING) || 'a' ; CAST('1' AS INT)",
     "CEIL": "ceil(d) ; ceiling(d)",
     "COALESCE": "coalesce(x, id)",
     "CONCAT": "concat(s, 'a') ; s || 'a' ; s || 'a' || s ; s || ('a' || s)",
@@ -67,8 +67,8 @@ OTHERS = """
     NOT (x IS NULL) ; b IS TRUE ; b IS NOT TRUE ; NOT b IS TRUE ; x IS DISTINCT FROM 1 ; x IS NOT DISTINCT FROM 1
     x IN (1, 2) ; x IN (1, NULL) ; x NOT IN (1, 2) ; x BETWEEN 1 AND 3 ; x NOT BETWEEN 1 AND 3 ; s LIKE 'a%'
     s NOT LIKE 'a%' ; NOT s LIKE 'a' ; s ILIKE 'a' ; s LIKE 'a\\\\%' ; count(*) ; count(1) ; COUNT(ALL x)
-    count(DISTINCT x) ; sum(DISTINCT x) ; avg(DISTINCT  x) ; count(*) FILTER (WHERE x > 1) ; sum(x + 1) ; sum(x) / count(*)
-    sum(CASE WHEN b THEN 1 ELSE 0 END) ; lower(UPPER(s)) ; upper( s ) ; upper /* a */ (s) ; x /* a */ + 1
+    count(DISTINCT x) ; sum(DISTINCT x) ; avg(DISTINCT  x) ; count(*) FILTER (WHERE x > 1) ; sum(x + 1)
+    sum(x) / count(*) ; sum(CASE WHEN b THEN 1 ELSE 0 END) ; lower(UPPER(s)) ; upper( s ) ; upper /* a */ (s) ; x /* a */ + 1
     sum(x) OVER () ; (SELECT 1) ; EXISTS (SELECT 1) ; x IN (SELECT 1) ; trim('a' FROM s) ; ucase(s) ; len(s)
     char_length(s) ; character_length(s) ; signum(d) ; date(ts) ; to_date(ts) ; length(s) + length(s) ; hour(ts) + 1
 """

@@ -26,7 +26,7 @@ from eventide.plan.detection.write import write_pattern
 from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import type_name
-from eventide.plan.expressions.write_sql import write_spark, write_typed
+from eventide.plan.expressions.write_sql import FROM_RESULT, write_spark, write_typed
 from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.places import within_the_stack
@@ -274,7 +274,7 @@ class _Lowering:
             if isinstance(tree, exp.Column):
                 return SqlColumn(name, f"`{tree.name}`", f'"{tree.name}"', dtype=typed.value[1])
             try:
-                duckdb = write_typed(typed, Source(text, scalar.span))
+                duckdb = write_typed(typed, Source(text, scalar.span), FROM_RESULT)
             except QueryError:
                 if self.columns.engine == "local":
                     raise

@@ -45,7 +45,7 @@ class Function:
 
 
 # Units in the last place by which an inexact function may differ: Java's own definition leaves its results open by one
-# to two and a half, and so do libraries of C. CBRT is not on the list: there DuckDB and Java differ on every second value.
+# to two and a half, and so do libraries of C. CBRT is off the list: DuckDB and Java differ on every second value.
 MOST_ULPS = 4
 
 _INT, _LONG, _DOUBLE, _STRING, _BOOL = pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.bool_()

@@ -22,7 +22,7 @@ from eventide.operators.times import TimeType
 from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import MONTHS, column_type, kind, type_name
-from eventide.plan.expressions.write_sql import write_spark, write_typed
+from eventide.plan.expressions.write_sql import FROM_RESULT, write_spark, write_typed
 from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.options import Options
 from eventide.plan.physical import Intake, Physical, SqlColumn
@@ -367,7 +367,7 @@ class _Lowering:
         duckdb: str | None = f'"{tree.name}"'
         if not isinstance(tree, exp.Column):
             try:
-                duckdb = write_typed(typed, Source(self.query.text, span))
+                duckdb = write_typed(typed, Source(self.query.text, span), FROM_RESULT)
             except QueryError:
                 if self.columns.engine == "local":
                     raise

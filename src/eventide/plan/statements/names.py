@@ -1,6 +1,6 @@
 """The names that Spark gives to columns without one: `count(1)`, `max(x)`, `(a + b)`.
 
-Only spellings whose name is known to be Spark's have one here; tests/rows/test_statement_names.py asks Spark about every
+Only spellings whose name is known to be Spark's have one here: tests/rows/test_statement_names.py asks Spark for every
 function of the lists. Everything else needs AS. A name follows the text, because sqlglot's tree forgets how a function
 was called: POW and POWER are one node there.
 """
@@ -51,7 +51,7 @@ _NUMBER = re.compile(r"(0|[1-9]\d*)(\.\d{1,6})?")
 _DATE = re.compile(r"DATE\s*'(\d{4}-\d\d-\d\d)'", re.IGNORECASE)
 _CALL = re.compile(r"(\w+)\s*\(")
 
-TypeOf = Callable[[exp.Expr], pa.DataType]
+TypeOf = Callable[[exp.Expr], pa.DataType | None]
 
 
 def needs_name(item: exp.Expr, text: str) -> QueryError:
@@ -90,7 +90,7 @@ def is_shown(query: exp.Expr) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of one SELECT's results: `text` is what it was read from, `type_of` types a part of it."""
+    """The names of one SELECT's results: `text` is what it was read from, `type_of` types a part of it that stands alone."""
 
     text: str
     scope: Scope
@@ -208,7 +208,10 @@ class Names:
             return True
         sides = [side for side in (node.this, node.args.get("expression")) if side is not None]
         # Arithmetic of numbers gives numbers: those sides are looked at when they are shown.
-        types = [column_type(self.type_of(side)) for side in sides if not isinstance(side.unnest(), _ARITHMETIC)]
+        found = [self.type_of(side) for side in sides if not isinstance(side.unnest(), _ARITHMETIC)]
+        if None in found:
+            return False
+        types = [column_type(dtype) for dtype in found]
         if isinstance(node, exp.Sub) and len(types) == 2 and all(is_time(dtype) for dtype in types):
             return True
         return all(is_number(dtype) or kind(dtype) == "null" for dtype in types)

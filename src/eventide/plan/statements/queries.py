@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from eventide.errors import QueryError
 from eventide.lang.tree import Span
+from eventide.plan.expressions.known_functions import check_spelt
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import column_type, common_type, kind, type_name
 from eventide.plan.expressions.write_sql import quote_duckdb
@@ -46,6 +47,7 @@ def write_statement(tree: exp.Query, tables: Mapping[str, Table], text: str) -> 
     >>> write_statement(sqlglot.parse_one(text, read="spark"), {"t": table}, text).sql
     'SELECT max("t"."x") AS "max(x)" FROM table_0 AS "t" WHERE ("t"."x" > 1::INTEGER)'
     """
+    check_spelt(tree, text)
     return _Writer(text, tables).query(tree, {}, None)
 
 
@@ -187,7 +189,7 @@ class _Writer:
         return items
 
     def _name(self, item: exp.Expr, scope: Scope, scalars: Scalars) -> str:
-        name = Names(self.text, scope, lambda part: scalars.write(part, scope).dtype).of(item)
+        name = Names(self.text, scope, lambda part: scalars.type_of(part, scope)).of(item)
         if name is None and is_shown(item.parent):
             raise needs_name(item, self.text)
         return _NOBODYS if name is None else name

@@ -223,13 +223,9 @@ def _check_single_values(
         shown = f"{column.table}.{column.name}"
         if symbols[column.table].repeated:
             message = f"in WHERE {shown} is the value of each event of '{column.table}', not an array"
-            instead = _INSTEAD.get(name)
-            hint = (
-                f"write {instead}({shown})"
-                if instead
-                else f"COUNT, SUM, MIN, MAX and AVG of {shown} look at all of them"
-            )
-            hint += f"; in RETURN {shown} is an array"
+            hint = f"COUNT, SUM, MIN, MAX and AVG of {shown} look at all of them; in RETURN {shown} is an array"
+            if name in _INSTEAD:
+                hint = f"write {_INSTEAD[name]}({shown}); in RETURN {shown} is an array"
             raise error_at(query, span_of(node, conjunct.span), message, hint)
 
 

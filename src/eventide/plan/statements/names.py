@@ -27,6 +27,7 @@ _SIGNS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.EQ: ("=", "=="), exp.LT: ("<",), exp.LTE: ("<=",), exp.GT: (">",), exp.GTE: (">=",), exp.NullSafeEQ: ("<=>",),
     exp.And: ("AND",), exp.Or: ("OR",),
 }  # fmt: skip
+_ORDERS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg)
 # Spark shows these functions in capitals, the next ones as they are written, in small letters.
 _SHOUTED = """
@@ -90,7 +91,7 @@ def is_shown(query: exp.Expr) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of one SELECT's results: `text` is what it was read from, `type_of` types a part of it that stands alone."""
+    """The names of one SELECT's results; `text` is what it was read from, `type_of` types what can stand alone."""
 
     text: str
     scope: Scope
@@ -103,7 +104,16 @@ class Names:
         plain = item.unnest()
         if isinstance(plain, exp.Cast) and isinstance(plain.this.unnest(), exp.Column):
             plain = plain.this.unnest()
+        if self._has_plus(item):
+            return None
         return plain.name if isinstance(plain, exp.Column) else self._shown(plain)
+
+    def _has_plus(self, item: exp.Expr) -> bool:
+        """Whether a sign + stands before a value: Spark shows it, sqlglot forgets it."""
+        span = span_of(item, Span(0, 0))
+        signs = [token for token in tokenize(self.text[span.start : span.end], any_character=True) if token.text == "+"]
+        n_written = len(signs) + self.text[: span.start].rstrip().endswith("+")
+        return n_written != sum(1 for _ in item.find_all(exp.Add))
 
     def _shown(self, node: exp.Expr) -> str | None:
         match node:
@@ -198,7 +208,9 @@ class Names:
         before, behind = (span_of(side, Span(0, 0)) for side in sides)
         # Spark makes a balanced tree of long chains.
         is_long = isinstance(node, exp.Connector) and any(isinstance(side, type(node)) for side in sides)
-        if is_long or self.text[before.end : behind.start].strip().upper() not in map(str.upper, signs):
+        # Of a whole number and 1.5 it compares the number with 1.
+        is_cut = isinstance(node, _ORDERS) and any(isinstance(side, exp.Literal) and "." in side.this for side in sides)
+        if is_long or is_cut or self.text[before.end : behind.start].strip().upper() not in map(str.upper, signs):
             return None
         return self._put(f"({{}} {signs[0]} {{}})", *sides)
 

@@ -69,7 +69,8 @@ OTHERS = """
     s NOT LIKE 'a%' ; NOT s LIKE 'a' ; s ILIKE 'a' ; s LIKE 'a\\\\%' ; count(*) ; count(1) ; COUNT(ALL x)
     count(DISTINCT x) ; sum(DISTINCT x) ; avg(DISTINCT  x) ; count(*) FILTER (WHERE x > 1) ; sum(x + 1)
     sum(x) / count(*) ; sum(CASE WHEN b THEN 1 ELSE 0 END) ; lower(UPPER(s)) ; upper( s ) ; upper /* a */ (s)
-    x /* a */ + 1 ; abs(+x) ; 1 + +x ; x > 1.5 ; 1.5 < x ; x = 1.5 ; x >= 0.5 ; sum(x) OVER () ; (SELECT 1) ; EXISTS (SELECT 1) ; x IN (SELECT 1) ; trim('a' FROM s) ; ucase(s) ; len(s)
+    x /* a */ + 1 ; abs(+x) ; 1 + +x ; x > 1.5 ; 1.5 < x ; x = 1.5 ; x >= 0.5
+    sum(x) OVER () ; (SELECT 1) ; EXISTS (SELECT 1) ; x IN (SELECT 1) ; trim('a' FROM s) ; ucase(s) ; len(s)
     char_length(s) ; character_length(s) ; signum(d) ; date(ts) ; to_date(ts) ; length(s) + length(s) ; hour(ts) + 1
 """
 QUERIES = [

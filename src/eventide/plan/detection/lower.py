@@ -23,6 +23,7 @@ from eventide.plan.detection.automaton import compile_pattern, pattern_condition
 from eventide.plan.detection.conditions import Names, Test, TestCode, about_step, refuse_rows, split_condition
 from eventide.plan.detection.tree import EventPattern, not_before, walk_steps
 from eventide.plan.detection.write import write_pattern
+from eventide.plan.expressions.known_functions import for_engine
 from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import type_name
@@ -61,7 +62,7 @@ def prepare_detection(
     pattern: EventPattern, schema: pa.Schema, options: DetectionOptions, *, engine: str = "local", whole: bool = True
 ) -> Physical:
     """The executable form of a pattern over events of a schema; of a part of one if it is not `whole`."""
-    with within_the_stack(write_pattern(pattern)):
+    with within_the_stack(write_pattern(pattern)), for_engine(engine):
         made = _Lowering(bounded(pattern, options), schema, options, engine, whole).physical()
     told = {name: getattr(options, name) for name in ("partition_by", "ts_unit", "sequence", "select")}
     return with_facts(made, read_columns(made, schema), {"ts": made.intake.ts_column or None, **told})

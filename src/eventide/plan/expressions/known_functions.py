@@ -1,6 +1,7 @@
 """Functions that nobody has: Spark SQL's are known by name, those that a Spark session has registered it is asked for.
 
-While a query is planned for a session, `asking` has its answer; in this process no session is there to ask.
+While a query is planned for a session, `asking` has its answer. In this process nobody has functions of their own. What
+is planned for Spark without a session, such as an explanation, may call any.
 """
 
 from __future__ import annotations
@@ -45,6 +46,20 @@ def asking(is_registered: Callable[[str], bool]) -> Iterator[None]:
         _registered.reset(token)
 
 
+@contextmanager
+def for_engine(engine: str) -> Iterator[None]:
+    """Planning inside this block is for this process, if it is not for Spark."""
+    if engine != "local":
+        yield
+        return
+    with asking(_nobody):
+        yield
+
+
+def _nobody(name: str) -> bool:
+    return False
+
+
 def is_known(name: str) -> bool:
     """Whether Spark SQL has a function of that name."""
     return name.lower() in _KNOWN
@@ -55,8 +70,11 @@ def check_known(node: exp.Expr, source: Source, span: Span) -> None:
     is_registered = _registered.get()
     if is_registered is None or not isinstance(node, exp.Anonymous) or isinstance(node.parent, exp.Dot):
         return
-    if not is_known(node.name) and not is_registered(node.name):
-        raise source.error(f"unknown function '{node.name}'", span, not_registered(node.name))
+    if is_known(node.name) or is_registered(node.name):
+        return
+    if is_registered is _nobody:
+        raise not_here(node.name, source, span)
+    raise source.error(f"unknown function '{node.name}'", span, not_registered(node.name))
 
 
 def check_spelt(tree: exp.Expr, text: str) -> None:

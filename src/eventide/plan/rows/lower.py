@@ -19,6 +19,7 @@ from eventide.operators.rows.measures import MATCH_ID, NUMBER
 from eventide.operators.rows.program import LABEL, Program
 from eventide.operators.rows.spec import Interpreted, RowOrder, RowsSpec
 from eventide.operators.times import TimeType
+from eventide.plan.expressions.known_functions import for_engine
 from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import MONTHS, column_type, kind, type_name
@@ -57,7 +58,7 @@ def prepare_rows(
     on_stream: bool = False,
 ) -> Physical:
     """The executable form of a clause over rows of a schema."""
-    with within_the_stack(query.text):
+    with within_the_stack(query.text), for_engine(engine):
         made = _Lowering(_with_column(query, options), schema, engine, options, on_stream).physical()
     return with_facts(made, read_columns(made, schema), {"ts_unit": options.ts_unit})
 

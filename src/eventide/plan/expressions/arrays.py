@@ -57,7 +57,9 @@ def check_array(node: exp.Expr, args: Sequence[Typed], source: Source, span: Spa
     if name is None or dtype is None or pa.types.is_nested(dtype) or kind(dtype) == "null":
         return
     written = re.match(r"(\w+)\s*\(", source.text[span.start : span.end])
-    raise source.error(f"{written[1] if written else name} needs an array, but this is {type_name(dtype)}", args[0].span)
+    raise source.error(
+        f"{written[1] if written else name} needs an array, but this is {type_name(dtype)}", args[0].span
+    )
 
 
 def bind_array(

@@ -23,7 +23,7 @@ STATEMENTS = (
     Mutant(
         "statements: a column whose name is not known has a name of ours",
         "plan/statements/queries.py",
-        "if name is None and is_shown(item.parent):",
+        "if name is None and is_shown(tree):",
         "if name is None and False:",
         NAMES,
     ),

@@ -218,7 +218,7 @@ def _check_single_values(
         while isinstance(node, exp.Paren):
             node = node.parent
         name = array_call(node)
-        if name is None or not column.table or pa.types.is_nested(schema.field(column.name).type):
+        if node is None or name is None or not column.table or pa.types.is_nested(schema.field(column.name).type):
             continue
         shown = f"{column.table}.{column.name}"
         if symbols[column.table].repeated:

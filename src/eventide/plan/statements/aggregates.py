@@ -59,7 +59,8 @@ _EDGES = (exp.FirstValue, exp.LastValue, exp.First, exp.Last)
 
 def _spelt(nodes: Iterable[type[exp.Expr]]) -> list[tuple[str, type[exp.Expr]]]:
     """The names of Spark SQL for functions that sqlglot knows."""
-    return [(name.lower(), node) for node in nodes for name in node.sql_names() if name.lower() in SPARK_FUNCTIONS]
+    names = [(name.lower(), node) for node in nodes if issubclass(node, exp.Func) for name in node.sql_names()]
+    return [(name, node) for name, node in names if name in SPARK_FUNCTIONS]
 
 
 # Each name of an aggregate on the list, and what computes it; the names of functions that need OVER.

@@ -248,7 +248,7 @@ class Names:
 
     def _arguments(self, node: exp.Expr, inside: str, start: int) -> list[exp.Expr] | None:
         """The nodes of the arguments as they are written; None where the tree has others."""
-        nodes = {}
+        nodes: dict[Span, exp.Expr] = {}
         for part in node.walk():
             if part is not node and not isinstance(part, exp.Distinct | exp.TsOrDsToDate):
                 nodes.setdefault(span_of(part, Span(0, 0)), part)

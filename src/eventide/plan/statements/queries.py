@@ -185,12 +185,12 @@ class _Writer:
             # A name of Spark's may stand for a result before it in the same list.
             seeing = scope.seeing(items, first=False)
             value = scalars.write(item.unalias(), seeing)
-            items.append(Named(self._name(item, seeing, scalars), value))
+            items.append(Named(self._name(tree, item, seeing, scalars), value))
         return items
 
-    def _name(self, item: exp.Expr, scope: Scope, scalars: Scalars) -> str:
+    def _name(self, tree: exp.Select, item: exp.Expr, scope: Scope, scalars: Scalars) -> str:
         name = Names(self.text, scope, lambda part: scalars.type_of(part, scope)).of(item)
-        if name is None and is_shown(item.parent):
+        if name is None and is_shown(tree):
             raise needs_name(item, self.text)
         return _NOBODYS if name is None else name
 

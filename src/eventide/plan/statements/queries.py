@@ -43,9 +43,9 @@ def write_statement(tree: exp.Query, tables: Mapping[str, Table], text: str) -> 
 
     >>> import sqlglot
     >>> table = Table("table_0", pa.schema([("x", pa.int32())]), ("x",))
-    >>> text = "SELECT max(x) FROM t WHERE x > 1"
+    >>> text = "SELECT max(x) AS m FROM t WHERE x > 1"
     >>> write_statement(sqlglot.parse_one(text, read="spark"), {"t": table}, text).sql
-    'SELECT max("t"."x") AS "max(x)" FROM table_0 AS "t" WHERE ("t"."x" > 1::INTEGER)'
+    'SELECT max("t"."x") AS "m" FROM table_0 AS "t" WHERE ("t"."x" > 1::INTEGER)'
     """
     check_spelt(tree, text)
     return _Writer(text, tables).query(tree, {}, None)

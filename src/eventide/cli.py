@@ -80,7 +80,7 @@ def generate(
     say(f"{events:,} events written to {path}")
 
 
-@app.command()
+@app.command(short_help="Compile ahead what queries of each kind share.")
 def warm() -> None:
     """Compile ahead what queries of each kind share, and keep it: for container images and new machines."""
     from eventide.warm import warm as compile_ahead

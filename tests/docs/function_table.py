@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from eventide.plan.expressions.functions import FUNCTIONS, SPECIAL_FORMS, TRUNC_UNITS, Function
+from eventide.plan.expressions.functions import FUNCTIONS, MOST_ULPS, SPECIAL_FORMS, TRUNC_UNITS, Function
 from eventide.plan.expressions.types import type_name
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "expressions.md"
@@ -46,7 +46,7 @@ def _call(row: Function) -> str:
 
 
 def _equality(row: Function) -> str:
-    return "yes" if row.exact else "up to the last binary digits"
+    return "yes" if row.exact else f"up to {MOST_ULPS} units in the last place"
 
 
 if __name__ == "__main__":

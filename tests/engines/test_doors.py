@@ -109,7 +109,7 @@ def test_a_statement_in_this_process_reads_only_the_tables_that_it_was_given(sec
 @pytest.mark.parametrize("scalar", SCALARS)
 def test_a_statement_in_this_process_calls_only_functions_of_the_list(secret: str, scalar: str) -> None:
     for around in ("SELECT {} AS v FROM t", "SELECT x FROM t WHERE {} IS NULL", "SELECT max(x) FROM t GROUP BY {}"):
-        with pytest.raises(ev.QueryError, match="cannot compute"):
+        with pytest.raises(ev.QueryError, match=r"cannot compute|unknown function"):
             ev.sql(around.replace("{}", scalar.replace("{}", secret)), t=EVENTS)
 
 

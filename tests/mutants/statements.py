@@ -14,8 +14,54 @@ _ROWS = "tests/rows/test_statement_rows.py::test_"
 MEANING = (f"{_ROWS}the_meaning_is_sparks_in_this_process",)
 DIVISORS = (f"{_ROWS}what_makes_a_division_by_zero_null_is_put_around_whole_divisors",)
 SQL = ("tests/rows/test_sql.py::test_a_column_is_named_once_in_any_case",)
+NAMES = ("tests/rows/test_statement_names.py::test_a_column_whose_name_is_not_known_needs_as",)
+FUNCTIONS = ("tests/plan/test_function_messages.py::test_what_cannot_stand_there_is_named_as_it_is_written",)
+UNKNOWN = ("tests/engines/test_unknown_functions.py::test_an_unknown_function_is_named_in_this_process",)
+DIALECTS = ("tests/engines/test_unknown_functions.py::test_a_statement_knows_no_function_of_another_dialect",)
 
 STATEMENTS = (
+    Mutant(
+        "statements: a column whose name is not known has a name of ours",
+        "plan/statements/queries.py",
+        "if name is None and is_shown(tree):",
+        "if name is None and False:",
+        NAMES,
+    ),
+    Mutant(
+        "statements: a number with an exponent is its own name",
+        "plan/statements/names.py",
+        "if written == node.this and _NUMBER.fullmatch(written) else None",
+        "if written == node.this else None",
+        NAMES,
+    ),
+    Mutant(
+        "statements: functions of other dialects are known",
+        "plan/statements/queries.py",
+        "    check_spelt(tree, text)\n",
+        "",
+        DIALECTS,
+    ),
+    Mutant(
+        "functions: in this process nobody asks who has a function",
+        "plan/expressions/known_functions.py",
+        "with asking(_nobody):",
+        "with asking(lambda name: True):",
+        UNKNOWN,
+    ),
+    Mutant(
+        "functions: a repeated symbol's column is an array in WHERE",
+        "plan/bind.py",
+        "if symbols[column.table].repeated:",
+        "if symbols[column.table].negated:",
+        FUNCTIONS,
+    ),
+    Mutant(
+        "functions: a call of two values is underlined without its bracket",
+        "lang/positions.py",
+        "isinstance(node, exp.Binary) and not is_named and not _is_call(node)",
+        "isinstance(node, exp.Binary) and not _is_call(node)",
+        FUNCTIONS,
+    ),
     Mutant(
         "statements: the confined connection reads files",
         DATABASE,

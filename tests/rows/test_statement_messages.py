@@ -75,7 +75,7 @@ STATEMENTS = [
     ),
     (
         f"SELECT nosuch(n) FROM trades {FALLS}",
-        "the local engine cannot compute nosuch(n) (line 1, column 8)",
+        "unknown function 'nosuch' (line 1, column 8)",
         "nosuch(n)",
         "did you mean 'COSH'? Spark SQL has no function 'nosuch'; one that a Spark session defines works there",
     ),

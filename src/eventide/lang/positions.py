@@ -47,21 +47,24 @@ def place(tree: exp.Expr, tokens: Sequence[Token], offset: int | None = None) ->
     starts = [token.start for token in tokens]
     ends = [token.end for token in tokens]
     shifted: set[int] = set()
-    covers: dict[int, tuple[int, int]] = {}
+    covers = _constants(tree, tokens)
     for node in reversed(list(tree.walk(bfs=True))):
         inside = [covers[id(child)] for child in node.iter_expressions() if id(child) in covers]
         meta = node.meta
-        if "start" in meta:
+        is_named = "start" in meta
+        if is_named:
             if id(meta) not in shifted:  # some nodes of sqlglot share one meta
                 shifted.add(id(meta))
                 meta["start"] += offset
                 meta["end"] += offset
             inside.append((bisect_right(starts, meta["start"]) - 1, bisect_left(ends, meta["end"] + 1)))
+        elif id(node) in covers:
+            inside.append(covers[id(node)])
         if not inside:
             continue
         first, last = min(cover[0] for cover in inside), max(cover[1] for cover in inside)
         # The sides of a binary operator are balanced already, and chains of them are long.
-        is_operator = isinstance(node, exp.Binary) and not _is_call(node)
+        is_operator = isinstance(node, exp.Binary) and not is_named and not _is_call(node)
         if not is_operator:
             first, last = _stretch(node, tokens, first, last)
         if not isinstance(node, (exp.Identifier, exp.Column, exp.Literal)):
@@ -69,16 +72,50 @@ def place(tree: exp.Expr, tokens: Sequence[Token], offset: int | None = None) ->
         covers[id(node)] = (first, last)
 
 
+def _constants(tree: exp.Expr, tokens: Sequence[Token]) -> dict[int, tuple[int, int]]:
+    """The places of NULL, TRUE and FALSE, of which sqlglot keeps none: they come in the order of the text.
+
+    Where sqlglot has put in some of its own, nobody knows which are which.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    for kind, words in ((exp.Null, ("NULL",)), (exp.Boolean, ("TRUE", "FALSE"))):
+        nodes = [node for node in tree.walk(bfs=False) if isinstance(node, kind)]
+        places = [i for i, token in enumerate(tokens) if token.word in words]
+        if len(nodes) == len(places):
+            found |= {id(node): (at, at) for node, at in zip(nodes, places, strict=True)}
+    return found
+
+
 def _is_call(node: exp.Expr) -> bool:
     """Whether a node with two sides is written with brackets: get_json_object(text, path)."""
     return isinstance(node, exp.Func) and not isinstance(node, exp.Connector)
 
 
-def _stands_before(node: exp.Expr, tokens: Sequence[Token], first: int) -> bool:
-    """Whether the name of a function, whose place sqlglot does not keep, and a bracket stand before its argument."""
-    if not isinstance(node, exp.Func) or first < 2 or tokens[first - 1].text != "(":
-        return False
-    return tokens[first - 2].word in node.sql_names()
+# Functions with words between their arguments, whose names sqlglot's nodes do not have.
+_APART: dict[type[exp.Expr], tuple[str, ...]] = {
+    exp.Extract: ("EXTRACT",),
+    exp.GroupConcat: ("STRING_AGG", "LISTAGG"),
+    exp.StrPosition: ("POSITION",),
+}
+_BEFORE: dict[type[exp.Expr], tuple[str, ...]] = {
+    exp.BitwiseNot: ("~",),
+    exp.Neg: ("-",),
+    exp.Any: ("ANY",),
+    exp.Cast: ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"),
+}
+
+
+def _called_at(node: exp.Expr, tokens: Sequence[Token], first: int) -> int | None:
+    """Where the name of a function stands, and a bracket, before its argument: sqlglot keeps some places not."""
+    names = _APART.get(type(node)) or (node.sql_names() if isinstance(node, exp.Func) else ())
+    at = first - 1
+    if type(node) in _APART:
+        depth = 0
+        while at > 0 and (depth > 0 or tokens[at].text not in _OPENING):
+            depth += (tokens[at].text in _CLOSING) - (tokens[at].text in _OPENING)
+            at -= 1
+    is_called = at >= 1 and tokens[at].text == "(" and tokens[at - 1].word in names
+    return at - 1 if is_called else None
 
 
 def _own(node: exp.Expr) -> Span | None:
@@ -87,10 +124,14 @@ def _own(node: exp.Expr) -> Span | None:
 
 
 def _stretch(node: exp.Expr, tokens: Sequence[Token], first: int, last: int) -> tuple[int, int]:
-    if _stands_before(node, tokens, first):
-        first, last = first - 2, max(last, first)
-    elif isinstance(node, exp.BitwiseNot) and first > 0 and tokens[first - 1].text == "~":
+    name_at = _called_at(node, tokens, first)
+    before = _BEFORE.get(exp.Cast if isinstance(node, exp.Cast) else type(node), ())
+    if name_at is not None:
+        first, last = name_at, max(last, first)
+    elif first > 0 and (tokens[first - 1].word or tokens[first - 1].text) in before:
         first -= 1
+    elif isinstance(node, exp.Case):
+        first = next((at for at in range(first - 1, -1, -1) if tokens[at].word == "CASE"), first)
     called = isinstance(node, exp.Func) and tokens[first].word and last + 1 < len(tokens)
     if called and first == last and tokens[last + 1].text == "(":
         last += 1
@@ -104,4 +145,15 @@ def _stretch(node: exp.Expr, tokens: Sequence[Token], first: int, last: int) -> 
     while depth > 0 and last + 1 < len(tokens):
         last += 1
         depth += (tokens[last].text in _OPENING) - (tokens[last].text in _CLOSING)
-    return first, last
+    return first, _end(node, tokens, last)
+
+
+def _end(node: exp.Expr, tokens: Sequence[Token], last: int) -> int:
+    """The last token of a node, behind the END of a CASE, the type of `x::INT` and an empty OVER ()."""
+    following = [token.text.upper() for token in tokens[last + 1 : last + 4]]
+    if isinstance(node, exp.Case) and following[:1] == ["END"]:
+        return last + 1
+    if isinstance(node, exp.Window) and following == ["OVER", "(", ")"]:
+        return last + 3
+    is_cast = isinstance(node, exp.Cast) and following[:2] == [":", ":"] and len(following) == 3
+    return last + 3 if is_cast else last

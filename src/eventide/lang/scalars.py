@@ -269,12 +269,19 @@ def _check_tree(text: str, tree: exp.Expression, whole: Span, what: str, rules: 
         if isinstance(node, exp.Star):
             owner = node.parent.parent if isinstance(node.parent, exp.Column) else node.parent
             if not isinstance(owner, exp.Count):
-                hint = "name the columns; a product needs a value on both sides"
-                if "RETURN" in what:
-                    hint = f"RETURN * gives the whole events of an event pattern; else {hint}"
-                fail_at(text, node, whole, "'*' stands only in COUNT(*)", hint)
+                _fail_star(text, tree, node, whole, what)
         doors.check_node(node, text, whole)
         rules.check_node(text, node, whole)
+
+
+def _fail_star(text: str, tree: exp.Expr, node: exp.Expr, whole: Span, what: str) -> NoReturn:
+    is_item = tree is node or (isinstance(tree, exp.Column) and tree.this is node)
+    if "RETURN" in what and is_item:
+        message = "in RETURN '*' stands alone or in COUNT(*)"
+        hint = "RETURN * has the partition columns and all events of every symbol; or name the columns: RETURN a.x"
+        fail_at(text, tree, whole, message, hint)
+    hint = "name the columns; a product needs a value on both sides"
+    fail_at(text, node, whole, "'*' stands only in COUNT(*)", hint)
 
 
 def _check_event_node(text: str, node: exp.Expr, whole: Span) -> None:

@@ -16,6 +16,7 @@ from eventide.operators.times import TimeType
 from eventide.plan.assumed import type_of
 from eventide.plan.bind_items import bind_items
 from eventide.plan.bound import Bound, Symbol
+from eventide.plan.expressions.arrays import array_call
 from eventide.plan.expressions.types import canonical, type_name
 from eventide.plan.holder import guess_time
 from eventide.plan.options import Options
@@ -176,6 +177,7 @@ def _bind_conjunct(
 
     tree = hold_counted_symbols(conjunct.tree, conjunct.span, query, symbols)
     tree = qualify(tree, conjunct.span, query, schema, symbols, unqualified)
+    _check_single_values(tree, conjunct, query, schema, symbols)
     nexts = [node for node in tree.walk() if is_next(node)]
     reads = {str(reference.symbol) for reference in references(tree)}
     if nexts:
@@ -192,6 +194,29 @@ def _bind_conjunct(
                 raise error_at(query, span_of(node, conjunct.span), message, hint)
     _need_boolean(tree, conjunct, query, schema)
     return Scalar(tree, conjunct.text, conjunct.span)
+
+
+_INSTEAD = {"size": "COUNT", "cardinality": "COUNT", "array_size": "COUNT", "array_max": "MAX", "array_min": "MIN"}
+
+
+def _check_single_values(
+    tree: exp.Expression, conjunct: Scalar, query: EventQuery, schema: pa.Schema, symbols: Mapping[str, Symbol]
+) -> None:
+    """A condition is about each event of a repeated symbol: its columns are arrays in RETURN alone."""
+    for column in tree.find_all(exp.Column):
+        node = column.parent
+        while isinstance(node, exp.Paren):
+            node = node.parent
+        name = array_call(node)
+        if node is None or name is None or not column.table or pa.types.is_nested(schema.field(column.name).type):
+            continue
+        shown = f"{column.table}.{column.name}"
+        if symbols[column.table].repeated:
+            message = f"in WHERE {shown} is the value of each event of '{column.table}', not an array"
+            hint = f"COUNT, SUM, MIN, MAX and AVG of {shown} look at all of them; in RETURN {shown} is an array"
+            if name in _INSTEAD:
+                hint = f"write {_INSTEAD[name]}({shown}); in RETURN {shown} is an array"
+            raise error_at(query, span_of(node, conjunct.span), message, hint)
 
 
 def _check_next(tree: exp.Expression, nexts: list[exp.Expr], conjunct: Scalar, query: EventQuery) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -145,9 +146,10 @@ def _check_aggregate(
     """COUNT(*), COUNT(E), and COUNT, SUM, MIN, MAX, AVG over the events of one symbol."""
     span = span_of(node, source.span)
     word = node.sql_name()
+    called = re.match(r"\w+", query.text[span.start : span.end])
     if not isinstance(node, AGGREGATES):
         hint = "COUNT, SUM, MIN, MAX and AVG are"
-        raise error_at(query, span, f"{word} is not an aggregate over trends", hint)
+        raise error_at(query, span, f"{called[0] if called else word} is not an aggregate over trends", hint)
     ends = node.find(*ENDS)
     if ends is not None:
         message = f"{ends.sql_name()} is about one match, {word} about all trends of a group"

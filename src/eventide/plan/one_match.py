@@ -82,6 +82,8 @@ def _end(node: exp.Expr, column: exp.Column, query: EventQuery) -> exp.Expr:
 
 def _check_end(node: exp.AggFunc, source: Scalar, query: EventQuery) -> None:
     word, span = node.sql_name(), span_of(node, source.span)
+    if isinstance(node.this, exp.Distinct):
+        raise error_at(query, span, f"{word} takes the value of one event", "leave out DISTINCT")
     # A partition column has the same value in every event.
     names = {column.table for column in node.find_all(exp.Column)} - {""}
     if len(names) != 1:

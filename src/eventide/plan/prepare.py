@@ -10,6 +10,7 @@ from eventide.lang.deadline import check_deadline
 from eventide.lang.tree import AnyQuery, EventQuery, SituationQuery, Span
 from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
+from eventide.plan.expressions.known_functions import for_engine
 from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.options import Options
 from eventide.plan.patterns.lengths import most_events
@@ -21,7 +22,7 @@ from eventide.plan.sequence import lower_sequence, sequence_steps
 
 def prepare(query: AnyQuery, options: Options, schema: pa.Schema, *, engine: str = "local") -> Physical:
     """The executable form of a query over events of a schema."""
-    with within_the_stack(query.text):
+    with within_the_stack(query.text), for_engine(engine):
         if isinstance(query, SituationQuery):
             from eventide.plan.situations.lower import prepare_situations
 

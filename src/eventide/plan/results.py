@@ -11,7 +11,7 @@ from eventide.errors import QueryError
 from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import Columns
 from eventide.plan.expressions.typecheck import columns_of, typecheck
-from eventide.plan.expressions.write_sql import write_duckdb, write_spark
+from eventide.plan.expressions.write_sql import FROM_RESULT, write_duckdb, write_spark
 from eventide.plan.physical import SqlColumn
 
 
@@ -50,7 +50,7 @@ def project_item(item: Item, tree: exp.Expr, schema: pa.Schema, plan: Bound, col
     text, span = plan.query.text, item.span
     resolve = columns_of(schema, text, span)
     try:
-        duckdb = write_duckdb(tree, resolve, text, span)
+        duckdb = write_duckdb(tree, resolve, text, span, FROM_RESULT)
     except QueryError:
         if columns.engine == "local":
             raise

@@ -9,12 +9,13 @@ from decimal import Decimal
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tree import Span
-from eventide.plan.expressions.functions import FUNCTIONS
+from eventide.plan.expressions.functions import FUNCTIONS, MOST_ULPS
 from eventide.plan.expressions.regular import as_re2
 from eventide.plan.expressions.split import split
 from eventide.plan.expressions.typecheck import bind, columns_of
@@ -280,7 +281,7 @@ def plain_values(column: pa.ChunkedArray) -> list[Any]:
 
 def equal(one: Any, two: Any, inexact: bool) -> bool:
     if inexact and isinstance(one, float) and isinstance(two, float) and math.isfinite(one):
-        return math.isclose(one, two, rel_tol=4 * 2.0**-52, abs_tol=5e-324)
+        return abs(one - two) <= MOST_ULPS * math.ulp(one)
     return bool(one == two)
 
 
@@ -315,6 +316,31 @@ def test_every_function_of_the_list_has_expressions() -> None:
 
 def test_functions_are_equal_on_both_engines(table: pa.Table, spark: Any) -> None:
     assert differences(table, spark, [text for texts in calls().values() for text in texts]) == []
+
+
+def test_functions_of_doubles_are_equal_bit_for_bit_or_within_the_stated_units(spark: Any) -> None:
+    random = np.random.default_rng(20)
+    small, wide = random.uniform(-1, 1, 1000), random.normal(0, 1, 2000) * 10.0 ** random.integers(-9, 9, 2000)
+    values = np.concatenate([small, wide, np.abs(random.normal(0, 40, 1000))])
+    powers = np.concatenate([random.normal(0, 3, 2000), random.integers(-6, 7, 2000)])
+    numbers = pa.table({"row": range(len(values)), "x": values, "y": random.permutation(powers)})
+    rows = [row for row in FUNCTIONS.values() if set(row.params) == {"double"} and row.result == pa.float64()]
+    texts = [f"{row.name}({', '.join('xy'[: len(row.params)])})" for row in rows]
+    trees = [parse_scalar(text).tree for text in texts]
+    made = [write_duckdb(tree, columns_of(numbers.schema), "", Span(0, 0)) for tree in trees]
+    selected = [f"{write_spark(tree)} AS r{i}" for i, tree in enumerate(trees)]
+    left = spark.createDataFrame(numbers).selectExpr("row", *selected).toArrow().sort_by("row")
+    connection = duckdb.connect()
+    connection.register("numbers", numbers)
+    items = ", ".join(f"{text} AS r{i}" for i, text in enumerate(made))
+    right = connection.sql(f"SELECT row, {items} FROM numbers ORDER BY row").to_arrow_table()
+    wrong = {}
+    for i, row in enumerate(rows):
+        pairs = zip(plain_values(left[f"r{i}"]), plain_values(right[f"r{i}"]), strict=True)
+        found = [pair for pair in pairs if not equal(*pair, inexact=not row.exact)]
+        if found:
+            wrong[texts[i]] = len(found), found[0]
+    assert wrong == {}
 
 
 def test_operators_and_literals_are_equal_on_both_engines(table: pa.Table, spark: Any) -> None:

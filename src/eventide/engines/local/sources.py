@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -391,4 +392,6 @@ def reason(error: BaseException) -> str:
     """What DuckDB or Arrow says in the first paragraph of its message, as one line."""
     lines = str(error).strip().split("\n\n")[0].splitlines()
     text = "; ".join(line.strip() for line in lines) or type(error).__name__
+    # DuckDB names the class of its error first.
+    text = re.sub(r"^(?:[A-Z]\w+ )+Error: ", "", text)
     return text if len(text) <= 300 else f"{text[:297]}..."

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from eventide.engines.spark.following import follows_operator, holds_state, lag_of_column
+from eventide.engines.spark.functions import planning_for
 from eventide.engines.spark.run import Run, run_frame
 from eventide.engines.spark.stream import TIME, WATERMARK_KEY, timestamp_text
 from eventide.engines.spark.time_zone import in_utc
@@ -47,7 +48,8 @@ def _as_one(left: DataFrame, right: DataFrame, plan: Plan) -> tuple[DataFrame, A
     if left.isStreaming != right.isStreaming:
         which = "left" if left.isStreaming else "right"
         raise InputError(f"only {which} is a stream", hint="pass two streams, or two batch DataFrames")
-    made = plan(input_schema(left), input_schema(right))
+    with planning_for(left.sparkSession):
+        made = plan(input_schema(left), input_schema(right))
     if not left.isStreaming:
         made = in_slices(made)
     frames = [_select(left, made.left), _select(right, made.right)]

@@ -11,13 +11,15 @@ from eventide.engines.complaints import Complaint
 from eventide.engines.filled import Filled
 from eventide.errors import did_you_mean
 from eventide.lang.tree import Span
+from eventide.plan.expressions.known_functions import not_registered
 
+_REGISTERED = "!"  # the hint is about functions
 _MEANT = "?"  # the hint is the name that was meant, of those that Spark proposes
 # The beginning of an error condition, what we say, and what to try.
 _SAID = (
     ("UNRESOLVED_COLUMN", "unknown column '{objectName}'", _MEANT),
     ("TABLE_OR_VIEW_NOT_FOUND", "unknown table '{relationName}'", None),
-    ("UNRESOLVED_ROUTINE", "unknown function '{routineName}'", "is it spelt as in Spark SQL?"),
+    ("UNRESOLVED_ROUTINE", "unknown function '{routineName}'", _REGISTERED),
     ("AMBIGUOUS_REFERENCE", "column '{name}' is ambiguous", "write one of {referenceNames}"),
     (
         "MISSING_GROUP_BY",
@@ -52,6 +54,8 @@ def complaint_of(error: Any) -> Complaint:
         if hint == _MEANT:
             proposed = [name.split(".")[-1] for name in named["proposal"].split(", ") if name]
             hint = did_you_mean(named["objectName"].split(".")[-1], proposed)
+        if hint == _REGISTERED:
+            return Complaint(message.format_map(named), hint=not_registered(named["routineName"]))
         return Complaint(message.format_map(named), hint=hint and hint.format_map(named))
     said = re.sub(r"\s*SQLSTATE: .*|^\s*\[[A-Z_.]+\] ", "", str(error).strip().splitlines()[0])
     return Complaint(f"the statement cannot run: {said}")

@@ -28,6 +28,7 @@ from eventide.engines.spark.exchange import Reading, blocks_from_paths, share_ou
 from eventide.engines.spark.far_files import read_far_text
 from eventide.engines.spark.files import address, read_parquet_files, read_text_files, whole_names
 from eventide.engines.spark.following import with_lag
+from eventide.engines.spark.functions import planning_for
 from eventide.engines.spark.latest import until_latest_in_files, until_latest_row
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.ship import ensure_shipped
@@ -74,7 +75,8 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
     versions, reason = versions_of(files), can_read_directly(named)
     if reason is None:
         # The footer tells what `spark.read` would, without a job.
-        physical = plan(arrow_schema(spark_schema(in_microseconds(pq.read_schema(files[0])))))
+        with planning_for(spark):
+            physical = plan(arrow_schema(spark_schema(in_microseconds(pq.read_schema(files[0])))))
         reason = _needs_catalyst(physical)
         if reason is None:
             _warm(physical, spark)
@@ -154,7 +156,8 @@ def _open(path: str, named: Named | None, spark: SparkSession) -> DataFrame:
 
 def run_frame(frame: DataFrame, plan: Plan) -> Run:
     """A batch or streaming DataFrame."""
-    physical = plan(input_schema(frame))
+    with planning_for(frame.sparkSession):
+        physical = plan(input_schema(frame))
     ensure_shipped(frame.sparkSession)
     if physical.align_to_first:
         physical = _aligned(frame, physical)

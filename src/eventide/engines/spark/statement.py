@@ -32,7 +32,6 @@ from eventide.lang.tree import Span
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.rows.lower import prepare_rows
-from eventide.plan.statements.names import names_of
 from eventide.plan.statements.spark_text import check_paths, null_by_zero
 
 
@@ -101,7 +100,12 @@ class _Statement(Filling):
             with in_utc(self.spark, [text]):
                 # Without tables Spark does not take braces for places of some.
                 done = replace_spans(text, edits if used else divisions)
-                return _named(self.spark.sql(done, **used), tree)
+                rows = self.spark.sql(done, **used)
+                if not divisions:
+                    return rows
+                # Columns without a name are called after the text: after the one that the user wrote.
+                plain = replace_spans(text, [edit for edit in edits if edit not in divisions] if used else [])
+                return rows.toDF(*self.spark.sql(plain, **used).columns)
         except Exception as error:
             if not type(error).__module__.startswith(("pyspark.", "py4j.")):
                 raise
@@ -117,9 +121,3 @@ class _Statement(Filling):
                 if table.name.lower() == name and name not in {known_name.lower() for known_name in known}:
                     return unknown_table(table, filled, self.statement.text, self.given, usage)
         return complain(complaint, filled, self.statement.text, place)
-
-
-def _named(rows: DataFrame, tree: exp.Query) -> DataFrame:
-    """The rows under the names that they have on every engine."""
-    names = names_of(tree)
-    return rows if names is None or names == rows.columns else rows.toDF(*names)

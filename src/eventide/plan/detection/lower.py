@@ -23,10 +23,11 @@ from eventide.plan.detection.automaton import compile_pattern, pattern_condition
 from eventide.plan.detection.conditions import Names, Test, TestCode, about_step, refuse_rows, split_condition
 from eventide.plan.detection.tree import EventPattern, not_before, walk_steps
 from eventide.plan.detection.write import write_pattern
+from eventide.plan.expressions.known_functions import for_engine
 from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import type_name
-from eventide.plan.expressions.write_sql import write_spark, write_typed
+from eventide.plan.expressions.write_sql import FROM_RESULT, write_spark, write_typed
 from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.holder import column_hint, guess_time
 from eventide.plan.physical import Intake, Physical, SqlColumn
@@ -62,7 +63,7 @@ def prepare_detection(
     pattern: EventPattern, schema: pa.Schema, options: DetectionOptions, *, engine: str = "local", whole: bool = True
 ) -> Physical:
     """The executable form of a pattern over events of a schema; of a part of one if it is not `whole`."""
-    with within_the_stack(write_pattern(pattern)):
+    with within_the_stack(write_pattern(pattern)), for_engine(engine):
         made = _Lowering(bounded(pattern, options), schema, options, engine, whole).physical()
     told = {name: getattr(options, name) for name in ("partition_by", "ts_unit", "sequence", "select")}
     return with_facts(made, read_columns(made, schema), {"ts": made.intake.ts_column or None, **told})
@@ -270,7 +271,7 @@ class _Lowering:
             if isinstance(tree, exp.Column):
                 return SqlColumn(name, f"`{tree.name}`", f'"{tree.name}"', dtype=typed.value[1])
             try:
-                duckdb = write_typed(typed, Source(text, scalar.span))
+                duckdb = write_typed(typed, Source(text, scalar.span), FROM_RESULT)
             except QueryError:
                 if self.columns.engine == "local":
                     raise

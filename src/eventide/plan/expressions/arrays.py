@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
@@ -24,6 +25,41 @@ _CONTAINS = (
     "CASE WHEN {0} IS NULL OR {1} IS NULL THEN NULL WHEN list_contains({0}, {1}) THEN true "
     "WHEN len({0}) = list_count({0}) THEN false END"
 )
+
+# Functions of Spark SQL whose first argument is an array; of some it may be a map.
+_NAMES = """
+    size cardinality array_append array_compact array_contains array_distinct array_except array_insert array_intersect
+    array_join array_max array_min array_position array_prepend array_remove array_size array_sort array_union
+    arrays_overlap element_at try_element_at flatten get slice sort_array
+"""
+_OF_ARRAYS = frozenset(_NAMES.split())
+
+
+def array_call(node: exp.Expr | None) -> str | None:
+    """What takes an array as its first argument: the name of a function, or "[...]"; None for anything else.
+
+    >>> import sqlglot
+    >>> [array_call(sqlglot.parse_one(text, read="spark")) for text in ("size(x)", "x[0]", "abs(x)")]
+    ['size', '[...]', None]
+    """
+    if isinstance(node, exp.Bracket):
+        return "element_at" if node.args.get("offset") == 1 else "[...]"
+    if not isinstance(node, exp.Func):
+        return None
+    called = re.match(r"\w+", node.sql("spark"))
+    return called[0].lower() if called is not None and called[0].lower() in _OF_ARRAYS else None
+
+
+def check_array(node: exp.Expr, args: Sequence[Typed], source: Source, span: Span) -> None:
+    """Refuse what takes an array where it gets a plain value, whatever engine would run it."""
+    name = array_call(node)
+    dtype = args[0].dtype if args else None
+    if name is None or dtype is None or pa.types.is_nested(dtype) or kind(dtype) == "null":
+        return
+    written = re.match(r"(\w+)\s*\(", source.text[span.start : span.end])
+    raise source.error(
+        f"{written[1] if written else name} needs an array, but this is {type_name(dtype)}", args[0].span
+    )
 
 
 def bind_array(

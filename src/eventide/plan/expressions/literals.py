@@ -43,6 +43,7 @@ _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+
 _DAY_TO_SECOND = re.compile(r"([+-]?)(\d+) (\d+):(\d\d?):(\d\d?)(\.\d{1,6})?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+_GREATEST_FLOAT = 3.4028234663852886e38
 _SPECIAL = {f"{sign}{word}": float(f"{sign}inf") for sign in ("", "+", "-") for word in ("inf", "infinity")}
 _SPECIAL |= {"nan": math.nan}
 
@@ -174,6 +175,9 @@ def _cast(inner: exp.Literal, to: exp.DataType, source: Source, span: Span) -> T
         return None
     if name == "double":
         return _double(text, source, span)
+    if name == "float" and abs(float(text)) > _GREATEST_FLOAT and source.text[span.start : span.end][-1:] in "fF":
+        hint = f"the greatest is 3.4028235E38; a double is written {text.lstrip('-')}D"
+        raise source.error(f"{text} is too great for a float", span, hint)
     if name == "integer" and re.fullmatch(r"-?\d+", text):
         low, high = integer_range(dtype)
         if not low <= int(text) <= high:

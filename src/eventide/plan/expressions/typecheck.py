@@ -17,9 +17,10 @@ from eventide.errors import did_you_mean
 from eventide.lang.deadline import check_deadline
 from eventide.lang.tree import Span
 from eventide.plan.expressions import arithmetic
-from eventide.plan.expressions.arrays import bind_array, common_arrays
+from eventide.plan.expressions.arrays import bind_array, check_array, common_arrays
 from eventide.plan.expressions.casts import is_equal_cast
 from eventide.plan.expressions.functions import FUNCTIONS, Function, function_of
+from eventide.plan.expressions.known_functions import check_known
 from eventide.plan.expressions.literals import literal, target_type
 from eventide.plan.expressions.regular import as_re2
 from eventide.plan.expressions.typed import Source, Typed, cast_to
@@ -194,6 +195,8 @@ class _Binder:
 
     def _unknown(self, node: exp.Expression, span: Span) -> Typed:
         args = tuple(self.bind(child) for child in node.iter_expressions() if isinstance(child, exp.Condition))
+        check_known(node, self.source, span)
+        check_array(node, args, self.source, span)
         return Typed("unknown", args, None, node.sql("spark"), span)
 
     # --- booleans -------------------------------------------------------------------------------------------
@@ -244,6 +247,8 @@ class _Binder:
 
     def _like(self, node: exp.Expression, span: Span) -> Typed:
         pattern = node.expression
+        if isinstance(pattern, exp.Null) and not isinstance(node, exp.Escape):
+            return self._of_null(node.this, "LIKE", span)
         if isinstance(node, exp.Escape) or not isinstance(pattern, exp.Literal) or not _LIKE.fullmatch(pattern.this):
             return self._unknown(node, span)
         value = self._need(node.this, "string", "LIKE")
@@ -262,6 +267,8 @@ class _Binder:
     def _matches(self, node: exp.RegexpLike, span: Span) -> Typed:
         """RLIKE with a pattern that means the same to Java and to RE2."""
         pattern = node.expression
+        if isinstance(pattern, exp.Null) and node.args.get("flag") is None:
+            return self._of_null(node.this, "RLIKE", span)
         known = as_re2(pattern.this) if isinstance(pattern, exp.Literal) and pattern.is_string else None
         if known is None or node.args.get("flag") is not None:
             return self._unknown(node, span)
@@ -270,6 +277,11 @@ class _Binder:
             return self._unknown(node, span)
         made = Typed("matches", (value, Typed("literal", (), pa.string(), known, span)), pa.bool_(), None, span)
         return _not(made) if node.args.get("negate") else made
+
+    def _of_null(self, value: exp.Expression, word: str, span: Span) -> Typed:
+        """No text is known to be like NULL."""
+        typed = self._need(value, "string", word)
+        return Typed("literal", (), pa.bool_(), None, span) if typed.dtype is not None else self._unknown(value, span)
 
     def _unix_timestamp(self, node: exp.StrToUnix, span: Span) -> Typed:
         """Of a time; a text would have to be read in a format."""

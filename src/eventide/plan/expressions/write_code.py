@@ -58,7 +58,6 @@ _CALLS = {
     "TANH": "np.tanh({0})",
     "DEGREES": "np.degrees({0})",
     "RADIANS": "np.radians({0})",
-    "CBRT": "np.cbrt({0})",
     "SIGN": "sign({0})",
     "POWER": "power({0}, {1})",
     "ATAN2": "np.arctan2({0} + 0.0, {1} + 0.0)",

@@ -13,12 +13,11 @@ from collections.abc import Callable
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import QueryError, did_you_mean
+from eventide.errors import QueryError
 from eventide.lang.tree import Span
 from eventide.plan.expressions.arrays import write_array
 from eventide.plan.expressions.casts import duckdb_cast
-from eventide.plan.expressions.functions import FUNCTIONS, SPECIAL_FORMS
-from eventide.plan.expressions.spark_names import SPARK_FUNCTIONS
+from eventide.plan.expressions.known_functions import is_known, not_here
 from eventide.plan.expressions.typecheck import Resolve, bind
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
 from eventide.plan.expressions.types import DURATION, TIMESTAMP, as_decimal, canonical, column_type, duckdb_type, kind
@@ -26,6 +25,7 @@ from eventide.plan.expressions.types import DURATION, TIMESTAMP, as_decimal, can
 _DIVISIONS = (exp.Div, exp.Mod, exp.IntDiv)
 _SUFFIXES = {exp.DType.TINYINT: "Y", exp.DType.SMALLINT: "S", exp.DType.BIGINT: "L"}
 IN_PROCESS = "compute it before, as a column, such as df['y'] = ... in pandas; on Spark the query works as it is"
+FROM_RESULT = "return what it is made of, and compute it from the result; on Spark the query works as it is"
 _BASES = {"2": "LOG2", "10": "LOG10"}
 
 
@@ -70,7 +70,9 @@ def _for_spark(node: exp.Expression) -> exp.Expression:
     return node
 
 
-def write_duckdb(tree: exp.Expression, resolve: Resolve, text: str, default_span: Span) -> str:
+def write_duckdb(
+    tree: exp.Expression, resolve: Resolve, text: str, default_span: Span, instead: str = IN_PROCESS
+) -> str:
     """The expression for DuckDB; QueryError when it is off the allow-list.
 
     >>> import sqlglot
@@ -79,7 +81,7 @@ def write_duckdb(tree: exp.Expression, resolve: Resolve, text: str, default_span
     >>> write_duckdb(sqlglot.parse_one("n / 2 > 1", read="spark"), columns, "n / 2 > 1", Span(0, 9))
     '((CAST("n" AS DOUBLE) / nullif(2.0::DOUBLE, 0)) > 1.0::DOUBLE)'
     """
-    return write_typed(bind(tree, resolve, text, default_span), Source(text, default_span))
+    return write_typed(bind(tree, resolve, text, default_span), Source(text, default_span), instead)
 
 
 def write_typed(typed: Typed, source: Source, instead: str = IN_PROCESS) -> str:
@@ -93,11 +95,8 @@ def write_typed(typed: Typed, source: Source, instead: str = IN_PROCESS) -> str:
 def _refused(part: Typed, source: Source, instead: str) -> QueryError:
     shown = source.text[part.span.start : part.span.end] or str(part.value)
     called = re.match(r"(\w+)\s*\(", shown)
-    known = {*SPARK_FUNCTIONS, "try_cast", *map(str.lower, SPECIAL_FORMS)}
-    if called and called[1].lower() not in known:
-        close = did_you_mean(called[1], [*FUNCTIONS, *SPECIAL_FORMS])
-        meant = f"{close} " if close is not None and close.startswith("did you mean") else ""
-        instead = f"{meant}Spark SQL has no function '{called[1]}'; one that a Spark session defines works there"
+    if called and not is_known(called[1]):
+        return not_here(called[1], source, part.span)
     return source.error(f"the local engine cannot compute {shown}", part.span, instead)
 
 

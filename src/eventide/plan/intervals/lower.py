@@ -16,6 +16,7 @@ from eventide.operators.block import MAX_US, TS
 from eventide.operators.intervals.spec import COUNT, DETECTED_AT, END, RUNS, SPANS, START, IntervalSpec
 from eventide.operators.rows.spec import RowOrder
 from eventide.operators.times import TimeType
+from eventide.plan.expressions.known_functions import for_engine
 from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import is_number, type_name
@@ -82,7 +83,8 @@ def prepare_intervals(
     """The executable form over events of a schema; with `detects`, rows say when they were decided."""
     if deriving.frame is not None:
         _check_frame(*deriving.frame, schema)
-    with within_the_stack(form.condition if isinstance(form := deriving.form, Runs) else form.start):
+    first = form.condition if isinstance(form := deriving.form, Runs) else form.start
+    with within_the_stack(first), for_engine(engine):
         made = _Lowering(deriving, schema, options, engine, detects).physical()
     return with_facts(made, read_columns(made, schema), {"ts_unit": options.ts_unit})
 

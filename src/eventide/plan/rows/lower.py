@@ -19,10 +19,11 @@ from eventide.operators.rows.measures import MATCH_ID, NUMBER
 from eventide.operators.rows.program import LABEL, Program
 from eventide.operators.rows.spec import Interpreted, RowOrder, RowsSpec
 from eventide.operators.times import TimeType
+from eventide.plan.expressions.known_functions import for_engine
 from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import MONTHS, column_type, kind, type_name
-from eventide.plan.expressions.write_sql import write_spark, write_typed
+from eventide.plan.expressions.write_sql import FROM_RESULT, write_spark, write_typed
 from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.holder import column_hint
 from eventide.plan.options import Options
@@ -58,7 +59,7 @@ def prepare_rows(
     on_stream: bool = False,
 ) -> Physical:
     """The executable form of a clause over rows of a schema."""
-    with within_the_stack(query.text):
+    with within_the_stack(query.text), for_engine(engine):
         made = _Lowering(_with_column(query, options), schema, engine, options, on_stream).physical()
     return with_facts(made, read_columns(made, schema), {"ts_unit": options.ts_unit})
 
@@ -368,7 +369,7 @@ class _Lowering:
         duckdb: str | None = f'"{tree.name}"'
         if not isinstance(tree, exp.Column):
             try:
-                duckdb = write_typed(typed, Source(self.query.text, span))
+                duckdb = write_typed(typed, Source(self.query.text, span), FROM_RESULT)
             except QueryError:
                 if self.columns.engine == "local":
                     raise

@@ -5,12 +5,13 @@ Sums of integers are BIGINT on Spark and 128 bits wide on DuckDB, ranks are INT 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
 from sqlglot import exp
 
+from eventide.plan.expressions.spark_names import SPARK_FUNCTIONS
 from eventide.plan.expressions.types import canonical, column_type, duckdb_type, is_number, kind, type_name
 from eventide.plan.statements.scopes import Value
 
@@ -52,6 +53,19 @@ _RANKS: dict[type[exp.Expr], str] = {
     exp.DenseRank: "dense_rank()",
 }
 _SHARES: dict[type[exp.Expr], str] = {exp.PercentRank: "percent_rank()", exp.CumeDist: "cume_dist()"}
+_NEIGHBOURS = (exp.Lag, exp.Lead)
+_EDGES = (exp.FirstValue, exp.LastValue, exp.First, exp.Last)
+
+
+def _spelt(nodes: Iterable[type[exp.Expr]]) -> list[tuple[str, type[exp.Expr]]]:
+    """The names of Spark SQL for functions that sqlglot knows."""
+    names = [(name.lower(), node) for node in nodes if issubclass(node, exp.Func) for name in node.sql_names()]
+    return [(name, node) for name, node in names if name in SPARK_FUNCTIONS]
+
+
+# Each name of an aggregate on the list, and what computes it; the names of functions that need OVER.
+AGGREGATES = {name: _NODES[node] for name, node in _spelt(_NODES)} | _NAMED | {"collect_list": "array_agg"}
+WINDOW_FUNCTIONS = tuple(name for name, _ in _spelt((*_RANKS, *_SHARES, exp.Ntile, *_NEIGHBOURS, *_EDGES)))
 _FLOATING = {"stddev": "stddev_samp", "stddev_pop": "stddev_pop", "variance": "var_samp", "var_pop": "var_pop"}
 _MOST_DIGITS = 38
 
@@ -137,9 +151,9 @@ def window_call(node: exp.Expr, write: Write) -> Call | None:
             return Call(kinds[type(node)], dtype, around)
     if isinstance(node, exp.Ntile) and isinstance(node.this, exp.Literal):
         return Call(f"ntile({write(node.this).sql})", pa.int32(), "CAST({} AS INTEGER)")
-    if isinstance(node, (exp.Lag, exp.Lead)):
+    if isinstance(node, _NEIGHBOURS):
         return _neighbour(node, write)
-    if isinstance(node, (exp.FirstValue, exp.LastValue, exp.First, exp.Last)):
+    if isinstance(node, _EDGES):
         beyond = any(value for key, value in node.args.items() if key != "this")
         name = "first_value" if isinstance(node, (exp.FirstValue, exp.First)) else "last_value"
         value = write(node.this)

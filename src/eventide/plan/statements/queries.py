@@ -14,10 +14,11 @@ from sqlglot import exp
 
 from eventide.errors import QueryError
 from eventide.lang.tree import Span
+from eventide.plan.expressions.known_functions import check_spelt
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import column_type, common_type, kind, type_name
 from eventide.plan.expressions.write_sql import quote_duckdb
-from eventide.plan.statements.names import name_of
+from eventide.plan.statements.names import Names, is_shown, needs_name
 from eventide.plan.statements.scalars import INSTEAD, Scalars, Subquery, direction
 from eventide.plan.statements.scopes import Named, Relation, Scope, relation
 from eventide.plan.statements.tables import Table, Written, apart, cast, cast_columns, merge
@@ -34,16 +35,19 @@ _JOINS = {
     ("LEFT", "ANTI"): "ANTI JOIN", ("", "ANTI"): "ANTI JOIN",
 }  # fmt: skip
 
+_NOBODYS = "\ue002"  # the name of a result that nothing can refer to
+
 
 def write_statement(tree: exp.Query, tables: Mapping[str, Table], text: str) -> Written:
     """The statement for DuckDB; `tables` by their names in lower case.
 
     >>> import sqlglot
     >>> table = Table("table_0", pa.schema([("x", pa.int32())]), ("x",))
-    >>> text = "SELECT max(x) FROM t WHERE x > 1"
+    >>> text = "SELECT max(x) AS m FROM t WHERE x > 1"
     >>> write_statement(sqlglot.parse_one(text, read="spark"), {"t": table}, text).sql
-    'SELECT max("t"."x") AS "max(x)" FROM table_0 AS "t" WHERE ("t"."x" > 1::INTEGER)'
+    'SELECT max("t"."x") AS "m" FROM table_0 AS "t" WHERE ("t"."x" > 1::INTEGER)'
     """
+    check_spelt(tree, text)
     return _Writer(text, tables).query(tree, {}, None)
 
 
@@ -179,9 +183,16 @@ class _Writer:
                 items += self._star(item, star, scope)
                 continue
             # A name of Spark's may stand for a result before it in the same list.
-            value = scalars.write(item.unalias(), scope.seeing(items, first=False))
-            items.append(Named(name_of(item), value))
+            seeing = scope.seeing(items, first=False)
+            value = scalars.write(item.unalias(), seeing)
+            items.append(Named(self._name(tree, item, seeing, scalars), value))
         return items
+
+    def _name(self, tree: exp.Select, item: exp.Expr, scope: Scope, scalars: Scalars) -> str:
+        name = Names(self.text, scope, lambda part: scalars.type_of(part, scope)).of(item)
+        if name is None and is_shown(tree):
+            raise needs_name(item, self.text)
+        return _NOBODYS if name is None else name
 
     def _star(self, item: exp.Expr, star: exp.Star, scope: Scope) -> list[Named]:
         if any(star.args.get(part) for part in ("replace", "rename")) or (item is not star and item.args.get("db")):

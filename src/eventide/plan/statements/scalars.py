@@ -54,6 +54,13 @@ class Scalars:
             raise source.error("an interval of months cannot be computed in this process", typed.span, INSTEAD)
         return Value(f"to_microseconds({sql})" if typed.dtype == DURATION else sql, typed.dtype)
 
+    def type_of(self, node: exp.Expr, scope: Scope) -> pa.DataType | None:
+        """The type of an expression; None when it cannot stand alone, such as an interval of months."""
+        try:
+            return self.write(node, scope).dtype
+        except QueryError:
+            return None
+
     def condition(self, node: exp.Expr, scope: Scope, word: str) -> str:
         """What must be true or false."""
         value = self.write(node, scope)

@@ -77,6 +77,12 @@ class Scope:
             scope = scope.parent
         raise self._unknown(parts)
 
+    def is_result(self, column: exp.Column) -> bool:
+        """Whether a name stands for a result of the same SELECT list, and not for a column."""
+        parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+        hidden = Scope(self.source, self.parent, self.relations, self.visible)
+        return parts[0].name.lower() in self.aliases and hidden._find(parts, column) is None
+
     def star_of(self, table: exp.Identifier) -> Sequence[Named]:
         """The columns of one relation."""
         found = self._relation(table.name)

@@ -12,7 +12,7 @@ from sqlglot import exp
 import eventide as ev
 from eventide.errors import QueryError
 from eventide.lang import parse
-from eventide.plan.expressions.write_code import MAX_OPERATIONS
+from eventide.plan.expressions.split import MAX_OPERATIONS
 from eventide.plan.options import Options
 from eventide.plan.prepare import prepare
 

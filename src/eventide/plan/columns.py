@@ -153,5 +153,4 @@ def addends_of(conditions: list[list[EventValue]], bits: list[str]) -> tuple[Add
 
 
 def _value(condition: Scalar, plan: Bound) -> EventValue:
-    parts = split([Scalar(condition.tree, condition.text, condition.span)], ["event"], plan.schema, plan.query.text)
-    return parts.locals[0].value
+    return split([condition], ["event"], plan.schema, plan.query.text, plan.types).locals[0].value

@@ -80,7 +80,7 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
     """The executable form; `engine` "local" needs every expression on the allow-list."""
     _check(plan, steps)
     query = plan.query
-    parts = split(plan.conjuncts, list(plan.symbols), plan.schema, query.text)
+    parts = split(plan.conjuncts, list(plan.symbols), plan.schema, query.text, plan.types)
     placed = place_tests(plan, steps, parts)
     columns = Columns(plan, engine)
     columns.add_values(parts.values)

@@ -108,7 +108,7 @@ def distinct_steps(pattern: Pattern) -> list[Step]:
 def split_conjuncts(plan: Bound) -> tuple[Split, list[EventValue], list[ClosingTest]]:
     """The conjuncts without aggregates, split; the values of all; and those with aggregates."""
     plain = [conjunct for conjunct in plan.conjuncts if not is_closing(conjunct)]
-    parts = split(plain, list(plan.symbols), plan.schema, plan.query.text)
+    parts = split(plain, list(plan.symbols), plan.schema, plan.query.text, plan.types)
     values = list(parts.values)
     at_most_one = frozenset(name for name in plan.symbols if _binds_one(plan, name))
     closing = [bind_closing(conjunct, plan, at_most_one, values) for conjunct in plan.conjuncts if is_closing(conjunct)]

@@ -8,6 +8,7 @@ comments leave no token.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -97,6 +98,14 @@ _LOOKALIKES = {
 }
 
 
+# Most of a text: blanks, and then a name, a whole number or a sign that nothing else can begin with.
+_SIMPLE = re.compile(
+    r"""\s*(?:([A-Za-z_][A-Za-z0-9_]*+)(?!['"]|[^\0-\x7f])"""
+    r"""|([0-9]++)(?![A-Za-z_.]|[^\0-\x7f])"""
+    r"""|([()\[\]{},;+*%<>=!|&^~?:]|\.(?![0-9])|-(?!-)|/(?!\*)))"""
+)
+_SIMPLE_KINDS = (Kind.END, Kind.WORD, Kind.NUMBER, Kind.PUNCTUATION)
+
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -116,6 +125,10 @@ def tokenize(text: str, any_character: bool = False) -> list[Token]:
     tokens: list[Token] = []
     at = 1 if text.startswith("\ufeff") else 0
     while at < len(text):
+        if found := _SIMPLE.match(text, at):
+            group, at = found.lastindex or 0, found.end()
+            tokens.append(Token(_SIMPLE_KINDS[group], found[group], found.start(group), at))
+            continue
         after = _skip_blank(text, at)
         if after > at:
             at = after
@@ -222,3 +235,17 @@ def match_brackets(text: str, tokens: list[Token]) -> dict[int, int]:
         hint = f"add the missing '{_OPENING[opening.text]}'"
         raise QueryError(f"'{opening.text}' is never closed", text, opening.start, opening.end, hint=hint)
     return partner
+
+
+def one_line(tokens: Sequence[Token]) -> str:
+    """What the tokens spell, without comments and with single blanks.
+
+    >>> one_line(tokenize("a.x  >  1 -- much"))
+    'a.x > 1'
+    """
+    pieces: list[str] = []
+    end = tokens[0].start if tokens else 0
+    for token in tokens:
+        pieces += (" ", token.text) if token.start > end else (token.text,)
+        end = token.end
+    return "".join(pieces)

@@ -11,7 +11,7 @@ from eventide.lang.conditions import conjunction_joints
 from eventide.lang.durations import write_length
 from eventide.lang.keywords import RESERVED
 from eventide.lang.scalars import parse_scalar
-from eventide.lang.tokens import tokenize
+from eventide.lang.tokens import one_line, tokenize
 from eventide.lang.tree import (
     And,
     AnyQuery,
@@ -79,7 +79,7 @@ def _write_situations(query: SituationQuery) -> str:
     if query.returns:
         # `end(A)` is no function of SQL: the words stay as they are.
         names = [f" AS {write_name(item.alias.text)}" if item.alias else "" for item in query.returns]
-        items = [one_line(item.value.text) + name for item, name in zip(query.returns, names, strict=True)]
+        items = [one_line_of(item.value.text) + name for item, name in zip(query.returns, names, strict=True)]
         lines.append("RETURN " + ", ".join(items))
     if query.options:
         lines.append(f"OPTIONS {_options(query)}")
@@ -149,7 +149,7 @@ def write_pattern(pattern: Pattern) -> str:
             return f"{type(pattern).__name__.upper()}({', '.join(map(write_pattern, parts))})"
 
 
-_LONG = 2_000  # characters
+LONG = 2_000  # characters: what is longer is not written anew, which would take as long again as reading it
 
 
 def write_scalar(scalar: Scalar) -> str:
@@ -158,11 +158,13 @@ def write_scalar(scalar: Scalar) -> str:
     Where sqlglot's text would read back as another tree (`int(x)` becomes a cast that parses differently),
     the text as the user wrote it stands instead, and so does a long one, which would take as long again to read.
     """
-    if len(scalar.text) > _LONG:
-        return one_line(scalar.text)
+    line = scalar.line or one_line_of(scalar.text)
+    if len(scalar.text) > LONG:
+        return line
     text = _generate(scalar.tree)
-    for candidate in (text, one_line(scalar.text)):
-        if _reads_back(candidate, scalar.tree):
+    for candidate in (text, line):
+        # What the tree was read from reads back as this tree.
+        if candidate == scalar.line or _reads_back(candidate, scalar.tree):
             return candidate
     return f"({text or scalar.text})"
 
@@ -174,17 +176,12 @@ def _generate(tree: exp.Expression) -> str:
         return ""
 
 
-def one_line(text: str) -> str:
+def one_line_of(text: str) -> str:
     """The text without comments, and with single blanks."""
-    line = ""
-    end = 0
     try:
-        for token in tokenize(text):
-            line += (" " if line and token.start > end else "") + token.text
-            end = token.end
+        return one_line(tokenize(text))
     except QueryError:
         return text
-    return line
 
 
 def _reads_back(text: str, tree: exp.Expression) -> bool:
@@ -205,16 +202,17 @@ def _reads_back(text: str, tree: exp.Expression) -> bool:
 
 def _conditions(query: EventQuery) -> str:
     conditions = [write_scalar(scalar) for scalar in query.where]
+    if len(conditions) + bool(query.same) > 1:
+        pairs = zip(conditions, query.where, strict=True)
+        conditions = [f"({text})" if _binds_loosely(text, scalar.tree) else text for text, scalar in pairs]
     if query.same:
         conditions.append(f"[{_names(query.same)}]")
-    if len(conditions) == 1:
-        return conditions[0]
-    return " AND ".join(f"({text})" if _binds_loosely(text) else text for text in conditions)
+    return " AND ".join(conditions)
 
 
-def _binds_loosely(text: str) -> bool:
+def _binds_loosely(text: str, tree: exp.Expr) -> bool:
     """Whether the text falls apart when joined with AND: an OR outside brackets."""
-    return not conjunction_joints(tokenize(f"{text} AND x"))
+    return isinstance(tree, exp.Or | exp.Xor) and not conjunction_joints(tokenize(f"{text} AND x"))
 
 
 def _names(names: tuple[Name, ...]) -> str:

@@ -54,21 +54,26 @@ def bind(query: EventQuery, options: Options, schema: pa.Schema) -> Bound:
     ts, time_type = _bind_time(query, options, schema)
     symbols = collect_symbols(query)
     partition = _bind_partition(query, options, schema)
+    sequence = _bind_sequence(query, options, schema)
     types = Types()
+    conditions = _bind_types(query, options, schema, symbols, types)
+    conjuncts = tuple(_bind_conjunct(c, query, schema, symbols, partition, types) for c in query.where)
+    read = (references(scalar.tree) for scalar in (*conditions.values(), *conjuncts))
     return Bound(
         query=query,
         options=options,
         schema=schema,
         ts=ts,
         time_type=time_type,
-        sequence=_bind_sequence(query, options, schema),
+        sequence=sequence,
         partition=partition,
         pattern=query.pattern,
         symbols=symbols,
-        conditions=_bind_types(query, options, schema, symbols, types),
-        conjuncts=tuple(_bind_conjunct(c, query, schema, symbols, partition, types) for c in query.where),
+        conditions=conditions,
+        conjuncts=conjuncts,
         strategy=query.semantics or Strategy.ANY,
         items=bind_items(query, options, schema, symbols, partition, ts, types),
+        reads=frozenset(reference.column for each in read for reference in each),
         types=types,
     )
 

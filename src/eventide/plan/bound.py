@@ -66,6 +66,7 @@ class Bound:
     conjuncts: tuple[Scalar, ...]  # references as `symbol.column` and `NEXT(symbol).column`, names exact
     strategy: Strategy
     items: tuple[Item, ...]
+    reads: frozenset[str]  # columns that conditions and conjuncts read
     types: Types = field(default_factory=Types, compare=False, repr=False)  # of the nodes of all these trees
 
     @property

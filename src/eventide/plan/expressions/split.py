@@ -23,7 +23,6 @@ from eventide.plan.expressions.typed import Source, Typed
 from eventide.plan.expressions.types import as_decimal, kind, type_name
 from eventide.plan.expressions.write_sql import write_spark, write_typed
 
-
 # A condition of 400 operations took 15 s of CPU to compile, one of 800 more than 100 s.
 MAX_OPERATIONS = 500
 

@@ -50,6 +50,14 @@ COMPARISONS: dict[type[exp.Expression], str] = {
 _CONNECTORS: dict[type[exp.Expression], str] = {exp.And: "and", exp.Or: "or"}
 # Spark refuses a backslash before anything but %, _ and \\; DuckDB takes it for nothing.
 _LIKE = re.compile(r"([^\\]|\\[%_\\])*", re.DOTALL)
+# What an argument may be, and what it is cast to.
+_FITTING = {
+    "double": (("integer", "decimal", "float", "double", "null"), pa.float64()),
+    "integer": (("integer", "null"), pa.int64()),
+    "string": (("string", "null"), pa.string()),
+    "date": (("date", "timestamp", "null"), pa.date32()),
+    "timestamp": (("date", "timestamp", "null"), TIMESTAMP),
+}
 _COMPARABLE = (
     "boolean",
     "integer",
@@ -179,6 +187,8 @@ class _Binder:
             return self._compare(COMPARISONS[type(node)], left, right, self.source.span_of(node))
         if type(node) in _CONNECTORS:
             return self._connector(node, self.source.span_of(node))
+        if type(node) is exp.DPipe:
+            return self._concat(node, self.source.span_of(node))
         found = literal(node, self.source)
         if found is not None:
             return found
@@ -214,7 +224,7 @@ class _Binder:
                 return self._choice(node, span)
             case exp.Nullif():
                 return self._nullif(node, span)
-            case exp.Concat() | exp.DPipe() if not isinstance(node, exp.ConcatWs):
+            case exp.Concat() if not isinstance(node, exp.ConcatWs):
                 return self._concat(node, span)
             case exp.Cast():
                 return self._cast(node, span)
@@ -476,18 +486,11 @@ class _Binder:
         dtype = typed.dtype
         if dtype is None:
             return typed
-        fits = {
-            "double": (is_number(dtype), pa.float64()),
-            "integer": (kind(dtype) in ("integer", "null"), pa.int64()),
-            "string": (kind(dtype) in ("string", "null"), pa.string()),
-            "date": (is_time(dtype) or kind(dtype) == "null", pa.date32()),
-            "timestamp": (
-                is_time(dtype) or kind(dtype) == "null",
-                TIMESTAMP_NTZ if name not in ("UNIX_MICROS", "DATE_TRUNC") and dtype != TIMESTAMP else TIMESTAMP,
-            ),
-        }
-        ok, target = fits[param]
-        if ok:
+        kinds, target = _FITTING[param]
+        if kind(dtype) in kinds:
+            if param == "timestamp":
+                zoned = name in ("UNIX_MICROS", "DATE_TRUNC") or dtype == TIMESTAMP
+                target = TIMESTAMP if zoned else TIMESTAMP_NTZ
             return cast_to(typed, target)
         words = {
             "double": "number",

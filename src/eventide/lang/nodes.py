@@ -6,6 +6,7 @@ sqlglot has both; its walk makes a generator for every node, and its copy copies
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from sqlglot import exp
 
@@ -32,7 +33,7 @@ def every_node(tree: exp.Expr, ends: Callable[[exp.Expr], bool] | None = None) -
     return found
 
 
-def copied(tree: exp.Expr, instead: Callable[[exp.Expr], exp.Expr | None] | None = None) -> exp.Expr:
+def copied(tree: exp.Expr, instead: Callable[[exp.Expr], exp.Expr | None] | None = None) -> Any:
     """A copy of a tree with its places in the text; a node that `instead` gives for one of the tree replaces it.
 
     >>> import sqlglot

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from sqlglot import exp
 
+from eventide.lang.nodes import copied
 from eventide.operators.encode import Encoding, place
 from eventide.plan.expressions.code_spaces import CodeSpaces
 from eventide.plan.expressions.residue import HEADER, encoding_of, library
@@ -92,14 +93,14 @@ def is_local(resolved: Resolved) -> bool:
 def plain_tree(resolved: Resolved) -> exp.Expression:
     """A local condition over the row's columns."""
 
-    def rewrite(node: exp.Expression) -> exp.Expression:
-        if isinstance(node, exp.Column):
-            leaf = resolved.leaves[int(node.name)]
-            assert isinstance(leaf, ValueLeaf)
-            return leaf.tree.copy()
-        return node
+    def rewrite(node: exp.Expr) -> exp.Expr | None:
+        if not isinstance(node, exp.Column):
+            return None
+        leaf = resolved.leaves[int(node.name)]
+        assert isinstance(leaf, ValueLeaf)
+        return copied(leaf.tree)
 
-    return resolved.tree.transform(rewrite)
+    return copied(resolved.tree, rewrite)
 
 
 def event_value(tree: exp.Expression, schema: pa.Schema, source: Source) -> EventValue:
@@ -371,7 +372,7 @@ def _slot(slots: list[Slot], slot: Slot) -> int:
 def merge_current(resolved: Resolved) -> Resolved:
     """The same condition, with every part that the current row decides as one leaf: the SQL engine computes it."""
     leaves: dict[Leaf, int] = {}
-    tree = resolved.tree.copy()
+    tree = copied(resolved.tree)
     decided = _decided_by_row(tree, resolved.leaves)
 
     def add(leaf: Leaf, node: exp.Expression) -> exp.Expression:

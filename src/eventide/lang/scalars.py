@@ -22,7 +22,7 @@ from eventide.lang.chains import balance
 from eventide.lang.keywords import misplaced_hint
 from eventide.lang.nodes import every_node
 from eventide.lang.positions import place, span_of
-from eventide.lang.tokens import Kind, Token, match_brackets, one_line, tokenize
+from eventide.lang.tokens import Kind, Token, check_words, match_brackets, one_line, tokenize
 from eventide.lang.tree import Scalar, Span
 
 # sqlglot takes up to 30 Python frames per bracket, of the 1000 that there are.
@@ -109,6 +109,7 @@ def read_scalar(
         if after.kind is Kind.WORD:
             hint = f"'{after.text}' is a keyword; if it is a column, write it in backticks: `{after.text}`"
         raise QueryError(f"{what} is missing, found {after}", text, after.start, after.end, hint=hint)
+    check_words(text, tokens, what)
     _check_nesting(text, tokens, what)
     for idx, token in enumerate(tokens):
         if token.text in _CHECKED or token.word == "SELECT" or (idx and tokens[idx - 1].kind is Kind.NUMBER):

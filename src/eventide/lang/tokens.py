@@ -15,6 +15,9 @@ from enum import Enum
 from eventide.errors import QueryError
 from eventide.lang.tree import Span
 
+# Ten thousand terms of `a.s || a.s || ...`. Planning takes time with their number.
+MAX_WORDS = 50_000
+
 
 class Kind(Enum):
     WORD = "word"
@@ -184,6 +187,18 @@ def _scan(text: str, at: int, last: Token | None, any_character: bool) -> tuple[
     if not any_character:
         check_character(text, at)
     return Kind.PUNCTUATION, at + 1
+
+
+def check_words(text: str, tokens: Sequence[Token], what: str) -> None:
+    """Refuse what would take more than a second or two to plan: an error about `what`, a text of too many tokens."""
+    if len(tokens) <= MAX_WORDS:
+        return
+    hint = (
+        f"at most {MAX_WORDS:,} are allowed; write comparisons with literals as IN (...) or BETWEEN, join a table "
+        "that holds a long list, or compute a column before"
+    )
+    start = tokens[0].start
+    raise QueryError(f"{what} has {len(tokens):,} words and signs", text[start : start + 80], 0, 0, hint=hint)
 
 
 def check_character(text: str, at: int) -> None:

@@ -10,6 +10,7 @@ from eventide.lang.clauses import starts_clause
 from eventide.lang.conditions import conjunction_joints
 from eventide.lang.durations import write_length
 from eventide.lang.keywords import RESERVED
+from eventide.lang.nodes import copied
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tokens import one_line, tokenize
 from eventide.lang.tree import (
@@ -171,7 +172,15 @@ def write_scalar(scalar: Scalar) -> str:
 
 def _generate(tree: exp.Expression) -> str:
     try:
-        return tree.sql(dialect="spark", normalize_functions=False, comments=False, unsupported_level=ErrorLevel.IGNORE)
+        return str(
+            copied(tree).sql(
+                "spark",
+                copy=False,
+                normalize_functions=False,
+                comments=False,
+                unsupported_level=ErrorLevel.IGNORE,
+            )
+        )
     except (LookupError, SqlglotError):  # sqlglot parses `regexp_replace(x, y)`, and cannot write it
         return ""
 

@@ -49,7 +49,7 @@ def type_of(
     """The type of a bound expression; None when it has none, and when the columns' types are not known."""
     if is_assumed(schema):
         return None
-    return bind(tree, resolve or columns_of(schema, query.text, span), query.text, span, types).dtype
+    return bind(tree, resolve or columns_of(schema, query.text, span, types), query.text, span, types).dtype
 
 
 def _mentioned(query: EventQuery, options: Options) -> Iterator[str]:

@@ -140,7 +140,7 @@ class _Splitter:
         return Split(tuple(alone), tuple(value for _, value in self.values.values()), tuple(tests))
 
     def _columns(self, source: Source) -> Resolve:
-        return columns_of(self.schema, self.text, source.span)
+        return columns_of(self.schema, self.text, source.span, self.types)
 
     def _typed(self, tree: exp.Expression, source: Source) -> Typed:
         return bind(tree, self._columns(source), self.text, source.span, self.types)

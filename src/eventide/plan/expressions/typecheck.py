@@ -107,11 +107,18 @@ class Types:
     def __init__(self) -> None:
         # With each node, so that its id stays its own.
         self._found: dict[int, tuple[exp.Expr, Typed]] = {}
+        self._fields: tuple[pa.Schema, dict[str, list[pa.Field]]] | None = None
 
     def of(self, node: exp.Expr) -> Typed | None:
         """What a node was typed as; None where nobody asked yet."""
         found = self._found.get(id(node))
         return None if found is None else found[1]
+
+    def fields(self, schema: pa.Schema) -> dict[str, list[pa.Field]]:
+        """The fields of a schema by their names in lower case, remembered for the schema that is asked for again."""
+        if self._fields is None or self._fields[0] is not schema:
+            self._fields = (schema, _by_name(schema))
+        return self._fields[1]
 
     def keep(self, node: exp.Expr, typed: Typed) -> Typed:
         """Remember what a node was typed as."""
@@ -140,16 +147,23 @@ def bind_nexts(tree: exp.Expr, resolve: Resolve, text: str, default_span: Span, 
             types.keep(node, bind(column, resolve, text, span))
 
 
-def columns_of(schema: pa.Schema, text: str = "", default_span: Span | None = None) -> Resolve:
+def _by_name(schema: pa.Schema) -> dict[str, list[pa.Field]]:
+    fields: dict[str, list[pa.Field]] = {}
+    for field in schema:
+        fields.setdefault(field.name.lower(), []).append(field)
+    return fields
+
+
+def columns_of(
+    schema: pa.Schema, text: str = "", default_span: Span | None = None, types: Types | None = None
+) -> Resolve:
     """A resolver over one schema; names match in any case, as in Spark.
 
     >>> columns_of(pa.schema([("Price", pa.float64())]))(exp.column("price")).name
     'Price'
     """
     span = default_span or Span(0, len(text))
-    fields: dict[str, list[pa.Field]] = {}
-    for field in schema:
-        fields.setdefault(field.name.lower(), []).append(field)
+    fields = _by_name(schema) if types is None else types.fields(schema)
 
     def resolve(column: exp.Column) -> pa.Field:
         found = fields.get(column.name.lower(), [])

@@ -113,12 +113,12 @@ class _RowGenerator(SparkGenerator):
 
 def _scalar(scalar: Scalar, labels: set[str]) -> str:
     """The expression in Spark SQL; as the user wrote it where it is long, or would read back as another tree."""
-    line = one_line_of(scalar.text)
+    line = scalar.line or one_line_of(scalar.text)
     if len(scalar.text) > LONG:
         return line
     text = _generate(scalar.tree)
     for candidate in (text, line):
-        if _reads_back(candidate, scalar.tree, labels):
+        if candidate == scalar.line or _reads_back(candidate, scalar.tree, labels):
             return candidate
     return f"({text or scalar.text})"
 

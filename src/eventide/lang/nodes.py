@@ -6,7 +6,6 @@ sqlglot has both; its walk makes a generator for every node, and its copy copies
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from sqlglot import exp
 
@@ -33,7 +32,7 @@ def every_node(tree: exp.Expr, ends: Callable[[exp.Expr], bool] | None = None) -
     return found
 
 
-def copied(tree: exp.Expr, instead: Callable[[exp.Expr], exp.Expr | None] | None = None) -> Any:
+def copied(tree: exp.Expr, instead: Callable[[exp.Expr], exp.Expr | None] | None = None) -> exp.Expression:
     """A copy of a tree with its places in the text; a node that `instead` gives for one of the tree replaces it.
 
     >>> import sqlglot
@@ -45,8 +44,10 @@ def copied(tree: exp.Expr, instead: Callable[[exp.Expr], exp.Expr | None] | None
     """
     made = None if instead is None else instead(tree)
     if made is not None:
+        assert isinstance(made, exp.Expression)
         return made
     made = type(tree)()
+    assert isinstance(made, exp.Expression)
     made._type = tree._type
     if tree._meta is not None:
         made._meta = tree._meta.copy()

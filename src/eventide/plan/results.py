@@ -62,7 +62,7 @@ def project_columns(item: Item, name: Callable[[exp.Column], str], plan: Bound, 
         return SqlColumn(item.name, f"`{made}`", f'"{made}"', origin=item.tree.name)
     typed = plan.types.of(item.tree)
     assert typed is not None
-    names = {id(plan.types.of(column)): name(column) for column in readings(item.tree)}
+    names = {id(plan.types.of(node)): name(node) for node in readings(item.tree) if isinstance(node, exp.Column)}
     return _computed(item, _renamed(typed, names), write_spark(item.tree, name), plan, columns)
 
 

@@ -90,7 +90,7 @@ def _value(condition: Scalar, plan: Bound) -> EventValue:
     return split([condition], ["event"], plan.schema, plan.query.text, plan.types).locals[0].value
 
 
-def compared_text(tree: exp.Expression) -> tuple[str, str] | None:
+def compared_text(tree: exp.Expr) -> tuple[str, str] | None:
     """The column and the text of `column = 'text'`."""
     if not isinstance(tree, exp.EQ):
         return None

@@ -225,7 +225,7 @@ class _Splitter:
             """Find the largest parts that one event decides."""
             mine = slots_of[id(node)]
             known = self.types.of(node)
-            is_literal = not mine and literal(node, source) is not None
+            is_literal = not mine and isinstance(node, exp.Expression) and literal(node, source) is not None
             constant = not mine and isinstance(node, exp.Condition) and not is_literal
             if known is not None and (len(mine) == 1 or constant):
                 slot = slots.index(mine[0]) if mine else 0

@@ -15,8 +15,8 @@ from enum import Enum
 from eventide.errors import QueryError
 from eventide.lang.tree import Span
 
-# Ten thousand terms of `a.s || a.s || ...`. Planning takes time with their number.
-MAX_WORDS = 50_000
+# Ten thousand terms of `a.x = 1 OR a.x = 2 OR ...`. Planning takes time with their number.
+MAX_WORDS = 60_000
 
 
 class Kind(Enum):

@@ -210,7 +210,8 @@ def _reads_back(text: str, tree: exp.Expression) -> bool:
 
 
 def _conditions(query: EventQuery) -> str:
-    conditions = [write_scalar(scalar) for scalar in query.where]
+    is_long = sum(len(scalar.line) for scalar in query.where) > LONG
+    conditions = [scalar.line if is_long and scalar.line else write_scalar(scalar) for scalar in query.where]
     if len(conditions) + bool(query.same) > 1:
         pairs = zip(conditions, query.where, strict=True)
         conditions = [f"({text})" if _binds_loosely(text, scalar.tree) else text for text, scalar in pairs]

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from eventide.errors import QueryError
+from eventide.lang import tokens
 from eventide.lang.tokens import Kind, match_brackets, tokenize
 
 
@@ -113,3 +116,28 @@ def test_half_a_character_is_an_error_that_can_be_printed(query: str) -> None:
     with pytest.raises(QueryError, match="half a character") as caught:
         tokenize(query, any_character=True)
     assert str(caught.value).encode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a.x=1 OR b1.y<>22",
+        "r'x' R\"y\" r x'",
+        "é aé a1é 1é",
+        "1 12 1.5 .5 a.5 1. 1e5 2x 1L (1.5)",
+        "a--c\n-b - - /*c*/ / x/*d*/y",
+        "INTERVAL'5' `q`x ||<= ;{}[]",
+        " \x1c a\u00a0b ",
+        "a \u20ac b",
+    ],
+)
+def test_simple_tokens_are_those_that_the_long_way_finds(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def split() -> object:
+        try:
+            return tokenize(text)
+        except QueryError as error:
+            return error.message, error.start, error.end
+
+    quick = split()
+    monkeypatch.setattr(tokens, "_SIMPLE", re.compile("(?!)"))
+    assert split() == quick

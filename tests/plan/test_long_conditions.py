@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from sqlglot import exp
+from tools.touched import QUERIES, counted
 
 import eventide as ev
 from eventide.errors import QueryError
-from eventide.lang import parse
-from eventide.plan.expressions.write_code import MAX_OPERATIONS
+from eventide.lang import conditions, parse
+from eventide.lang.rows.parse import parse_clause
+from eventide.lang.tokens import MAX_WORDS
+from eventide.plan.expressions import split
+from eventide.plan.expressions.split import MAX_OPERATIONS
 from eventide.plan.options import Options
 from eventide.plan.prepare import prepare
 
@@ -24,6 +30,7 @@ EVENTS = pa.table(
         "s": ["p", "q", "r", None],
     }
 )
+CLAUSE = "MATCH_RECOGNIZE (ORDER BY ts MEASURES first(x) AS x PATTERN (A) DEFINE A AS kind = 'A')"
 N = 1000
 FORMS = {
     "or": " OR ".join(f"{{c}}x = {2 * i + 1}" for i in range(N)),
@@ -59,30 +66,127 @@ def test_thousands_of_terms_run_in_every_language(name: str) -> None:
 
 
 def test_thousands_of_terms_run_in_the_statement_around_a_clause() -> None:
-    clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES first(x) AS x PATTERN (A) DEFINE A AS kind = 'A')"
-    assert ev.sql(f"SELECT x FROM t {clause} WHERE {form('or', '')}", t=EVENTS)["x"].to_pylist() == [5, 1999]
+    assert ev.sql(f"SELECT x FROM t {CLAUSE} WHERE {form('or', '')}", t=EVENTS)["x"].to_pylist() == [5, 1999]
 
 
-def test_the_work_of_planning_grows_with_the_number_of_terms(monkeypatch: pytest.MonkeyPatch) -> None:
-    visited = 0
-    original = exp.Expression.iter_expressions
+def n_calls(run: Callable[[], object]) -> int:
+    """How many functions are called, those of Python's own library too."""
+    n = 0
 
-    def counted(self: Any, reverse: bool = False) -> Iterator[Any]:
-        nonlocal visited
-        for child in original(self, reverse):
-            visited += 1
-            yield child
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal n
+        n += event in ("call", "c_call")
 
-    def work(condition: str, n: int) -> int:
-        nonlocal visited
-        visited = 0
-        text = f"PATTERN SEQ(A a, B b) WHERE {condition.format(terms=' OR '.join(f'a.x = {i}' for i in range(n)))}"
-        prepare(parse(text), Options(type="kind", ts_unit="s"), EVENTS.schema)
-        return visited
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return n
 
-    monkeypatch.setattr(exp.Expression, "iter_expressions", counted)
-    for condition in ("{terms}", "b.x = 1 OR {terms}"):
-        assert work(condition, 80) < 2.5 * work(condition, 40)
+
+@pytest.mark.parametrize(
+    ("text", "term", "joint"),
+    [
+        ("PATTERN SEQ(A a, B b) WHERE {}", "a.x = {}", " OR "),
+        ("PATTERN SEQ(A a, B b) WHERE b.x = 1 OR {}", "a.x = {}", " OR "),
+        ("PATTERN SEQ(A a, B b) WHERE {}", "a.x <> {}", " AND "),
+        ("PATTERN SEQ(A a, B b) WHERE a.x IN ({})", "{}", ", "),
+        ("PATTERN SEQ(A a, B b) RETURN {} AS y", "a.s", " || "),
+        ("PATTERN SEQ(A a, B b) DEFINE A AS {}", "x = {}", " OR "),
+        ("PATTERN SEQ(A a+, B b) WHERE {} RETURN a.x", "a.x = {}", " OR "),
+        ("PATTERN SEQ(A a+, B b) WHERE {} RETURN COUNT(*)", "a.x = {}", " OR "),
+    ],
+)
+def test_the_work_of_planning_grows_with_the_number_of_terms(text: str, term: str, joint: str) -> None:
+    def plan(n: int) -> None:
+        terms = joint.join(term.format(i) for i in range(n))
+        prepare(parse(text.format(terms)), Options(type="kind", ts_unit="s"), EVENTS.schema)
+
+    plan(40)
+    assert n_calls(lambda: plan(160)) < 4.5 * n_calls(lambda: plan(40))
+
+
+@pytest.mark.parametrize(
+    "derive",
+    [
+        lambda text: ev.detect(EVENTS, ev.Pattern.begin("a", text), ts="ts", ts_unit="s"),
+        lambda text: ev.intervals.homogeneous(EVENTS, text, ts="ts", ts_unit="s"),
+        lambda text: ev.query(f"DEFINE Hot AS {text}, Odd AS x = 7 PATTERN Odd during Hot", ts_unit="s").run(EVENTS),
+        lambda text: ev.sql(f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (A) DEFINE A AS {text})", t=EVENTS),
+        lambda text: ev.sql(f"SELECT * FROM t {CLAUSE} WHERE {text}", t=EVENTS),
+    ],
+    ids=["builder", "intervals", "situations", "rows", "statement"],
+)
+def test_the_work_of_every_language_grows_with_the_number_of_terms(derive: Callable[[str], object]) -> None:
+    def run(n: int) -> None:
+        derive(" OR ".join(f"x = {i}" for i in range(n)))
+
+    run(40)
+    assert n_calls(lambda: run(160)) < 4.5 * n_calls(lambda: run(40))
+
+
+@pytest.mark.parametrize("name", ["SEQ", "pattern", "trends", "situations"])
+def test_an_expression_is_typed_once_and_a_text_tokenized_once(name: str) -> None:
+    with counted() as touched:
+        QUERIES[name]()
+    assert touched.typed and max(touched.typed.values()) == 1
+    assert touched.tokenized and max(touched.tokenized.values()) == 1
+    assert max(touched.by_sqlglot.values()) == 1
+
+
+@pytest.mark.parametrize("name", ["MATCH_RECOGNIZE", "builder", "intervals"])
+def test_only_columns_are_typed_again_as_what_stands_for_them(name: str) -> None:
+    with counted() as touched:
+        QUERIES[name]()
+    assert {kind for (_, _, _, kind), n in touched.typed.items() if n > 1} <= {"Column"}
+    assert max(touched.typed.values()) <= 2
+    assert max(touched.by_sqlglot.values()) == 1
+
+
+def test_a_text_of_too_many_words_is_refused_in_every_language() -> None:
+    chain = "||".join(["s"] * (MAX_WORDS // 3 + 1))
+    rows = f"MATCH_RECOGNIZE (ORDER BY ts PATTERN (A) DEFINE A AS {chain} = 'a')"
+    for run in (
+        lambda: ev.query(f"PATTERN A a RETURN {chain} AS y"),
+        lambda: ev.query(f"DEFINE Hot AS {chain} = 'a', Odd AS x = 7 PATTERN Odd during Hot"),
+        lambda: ev.detect(EVENTS, ev.Pattern.begin("a", f"{chain} = 'a'"), ts="ts", ts_unit="s"),
+        lambda: ev.intervals.homogeneous(EVENTS, f"{chain} = 'a'", ts="ts", ts_unit="s"),
+        lambda: parse_clause(rows.removeprefix("MATCH_RECOGNIZE (").removesuffix(")")),
+        lambda: ev.sql(f"SELECT * FROM t {rows}", t=EVENTS),
+        lambda: ev.sql(f"SELECT {chain} FROM t {CLAUSE}", t=EVENTS),
+    ):
+        with pytest.raises(QueryError, match=r"has \d\d,\d{3} words and signs") as caught:
+            run()
+        assert f"at most {MAX_WORDS:,} are allowed" in str(caught.value) and "IN (...)" in str(caught.value)
+
+
+def test_many_conditions_of_where_are_read_as_if_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = ["NOT a.x = 1", "(a.x = 2 OR a.x = 3)", "a.x BETWEEN 1 AND 9", "a.s  LIKE 'p%' -- so", "a.x IS NOT NULL"]
+    text = "PATTERN SEQ(A a, B b) WHERE " + "\n AND ".join(parts * 5)
+    at_once = parse(text).where
+    monkeypatch.setattr(conditions, "_MANY", 1000)
+    one_by_one = parse(text).where
+    assert len(at_once) == 25 and at_once == one_by_one
+    for left, right in zip(at_once, one_by_one, strict=True):
+        assert (left.text, left.span, left.line) == (right.text, right.span, right.line)
+        assert left.tree.parent is None
+        assert [_place(node) for node in left.tree.walk()] == [_place(node) for node in right.tree.walk()]
+
+
+def _place(node: exp.Expr) -> tuple[int | None, int | None]:
+    return node.meta.get("start"), node.meta.get("end")
+
+
+def test_a_mistake_among_many_conditions_is_told_as_among_few() -> None:
+    for mistake in ("a.x >", "a.x = = 1", "a.x = 1 b.x"):
+        told = []
+        for n in (1, 30):
+            with pytest.raises(QueryError) as caught:
+                parse(f"PATTERN SEQ(A a, B b) WHERE {' AND '.join([mistake, *['a.x = 1'] * n])}")
+            told.append((caught.value.message, caught.value.start, caught.value.end, caught.value.hint))
+        assert told[0] == told[1]
 
 
 @pytest.mark.parametrize(
@@ -138,6 +242,15 @@ def test_operations_between_events_have_a_limit_that_the_error_names() -> None:
     query = ev.query(f"PATTERN SEQ(A a, B b) WHERE {text}", ts_unit="s", type="kind")
     with pytest.raises(QueryError, match=f"more than {MAX_OPERATIONS} operations"):
         query.run(EVENTS)
+
+
+def test_too_many_operations_are_refused_before_their_values_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = []
+    monkeypatch.setattr(split, "write_spark", lambda tree: written.append(tree) or "x")
+    text = " OR ".join(f"a.x = b.x + {i}" for i in range(1000))
+    with pytest.raises(QueryError, match="operations"):
+        prepare(parse(f"PATTERN SEQ(A a, B b) WHERE {text}"), Options(type="kind", ts_unit="s"), EVENTS.schema)
+    assert not written
 
 
 def test_a_query_too_deep_for_the_stack_is_a_query_error() -> None:

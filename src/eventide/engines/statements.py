@@ -318,7 +318,8 @@ def without_subqueries(clause: RowQuery, run: Callable[[Filled], Rows]) -> RowQu
             return scalar
         tree = scalar.tree.transform(rewrite)
         assert isinstance(tree, exp.Expression)
-        return replace(scalar, tree=tree)
+        # The text is not what the tree was read from any more.
+        return replace(scalar, tree=tree, line="")
 
     return replace(
         clause,

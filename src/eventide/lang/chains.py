@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from eventide.lang.nodes import every_node
+
 _BALANCED = (exp.And, exp.Or, exp.DPipe)
 # Shorter chains stay as sqlglot reads them.
 _SHORT = 16
@@ -23,7 +25,7 @@ def balance(tree: exp.Expr) -> exp.Expr:
     >>> tree.this.sql() == " OR ".join(f"x{i}" for i in range(16))
     True
     """
-    heads = [node for node in tree.walk() if type(node) in _BALANCED and not _goes_on(node)]
+    heads = [node for node in every_node(tree) if type(node) in _BALANCED and not _goes_on(node)]
     for head in heads:
         terms = _terms(head)
         if len(terms) > _SHORT:

@@ -10,10 +10,11 @@ from eventide.errors import QueryError
 from eventide.lang.clauses import Clause
 from eventide.lang.cursor import Cursor
 from eventide.lang.scalars import read_scalar
-from eventide.lang.tokens import Token
-from eventide.lang.tree import Name, Scalar
+from eventide.lang.tokens import Token, one_line
+from eventide.lang.tree import Name, Scalar, Span
 
 _WHAT = "the WHERE condition"
+_MANY = 16
 
 
 def read_where(text: str, clause: Clause) -> tuple[tuple[Name, ...], tuple[Scalar, ...]]:
@@ -22,6 +23,9 @@ def read_where(text: str, clause: Clause) -> tuple[tuple[Name, ...], tuple[Scala
     where: list[Scalar] = []
     tokens, after = clause.tokens[:-1], clause.tokens[-1]
     joints = conjunction_joints(tokens)
+    at_once = _read_at_once(text, tokens, joints, after)
+    if at_once is not None:
+        return (), at_once
     for start, end in zip([-1, *joints], [*joints, len(tokens)], strict=True):
         part = tokens[start + 1 : end]
         if not part and joints:
@@ -37,6 +41,27 @@ def read_where(text: str, clause: Clause) -> tuple[tuple[Name, ...], tuple[Scala
             scalar = read_scalar(text, part, behind, _WHAT, "WHERE A.x > 1")
             where += _flatten(scalar)
     return tuple(same.values()), tuple(where)
+
+
+def _read_at_once(text: str, tokens: Sequence[Token], joints: Sequence[int], after: Token) -> tuple[Scalar, ...] | None:
+    """Many conditions, read as one; None where they must be read one by one, also for a message about one of them."""
+    if len(joints) < _MANY or any(token.is_punctuation("[") for token in tokens):
+        return None
+    try:
+        whole = read_scalar(text, tokens, after, _WHAT)
+    except QueryError:
+        return None
+    trees = list(whole.tree.flatten(unnest=False))
+    if len(trees) != len(joints) + 1:
+        return None
+    where = []
+    for tree, start, end in zip(trees, [-1, *joints], [*joints, len(tokens)], strict=True):
+        assert isinstance(tree, exp.Expression)
+        tree.parent = tree.arg_key = tree.index = None
+        part = tokens[start + 1 : end]
+        span = Span(part[0].start, part[-1].end)
+        where.append(Scalar(tree, text[span.start : span.end], span, one_line(part)))
+    return tuple(where)
 
 
 def conjunction_joints(tokens: Sequence[Token]) -> list[int]:

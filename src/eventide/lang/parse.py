@@ -16,7 +16,7 @@ from eventide.lang.patterns import read_pattern
 from eventide.lang.scalars import read_scalar
 from eventide.lang.shared_clauses import cursor_of, read_columns, read_options, read_returns, read_source, split_commas
 from eventide.lang.situations import is_situations, read_situations
-from eventide.lang.tokens import Kind, tokenize
+from eventide.lang.tokens import Kind, check_words, tokenize
 from eventide.lang.tree import AnyQuery, Definition, EventQuery, Pattern, Span, Strategy
 
 # A text of this length, whatever it holds, is parsed within seconds.
@@ -43,7 +43,9 @@ def parse(text: str) -> AnyQuery:
         message = f"the query has {len(text):,} characters"
         hint = f"at most {MAX_TEXT:,} are allowed; keep long lists in a table and join them before"
         raise QueryError(message, text[:80], 0, 0, hint=hint)
-    clauses = split_clauses(text, tokenize(text))
+    tokens = tokenize(text)
+    check_words(text, tokens, "the query")
+    clauses = split_clauses(text, tokens)
     if is_situations(clauses):
         return read_situations(text, clauses)
     return _read_events(text, clauses)

@@ -11,11 +11,13 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from eventide.lang.nodes import every_node
 from eventide.lang.tokens import Token
 from eventide.lang.tree import Span
 
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
+_OWN_PLACE = (exp.Identifier, exp.Column, exp.Literal)
 # These have a place of their own from `place` only, so it is that of all below them.
 _PLACED = (exp.Binary, exp.Case, exp.In, exp.Not, exp.Paren)
 
@@ -29,13 +31,17 @@ def span_of(node: exp.Expr, default: Span) -> Span:
     >>> text[span.start : span.end]
     '2 * avg(B.price)'
     """
-    own = _own(node) if isinstance(node, _PLACED) else None
-    if own is not None:
-        return own
-    spans = [found for found in map(_own, node.walk()) if found is not None]
-    if not spans:
-        return default
-    return Span(min(span.start for span in spans), max(span.end for span in spans))
+    if isinstance(node, _PLACED):
+        own = node._meta
+        if own is not None and "start" in own:
+            return Span(own["start"], own["end"] + 1)
+    start = end = -1
+    for part in every_node(node):
+        meta = part._meta
+        if meta is not None and "start" in meta:
+            start = meta["start"] if start < 0 else min(start, meta["start"])
+            end = max(end, meta["end"] + 1)
+    return default if start < 0 else Span(start, end)
 
 
 def place(tree: exp.Expr, tokens: Sequence[Token], offset: int | None = None) -> None:
@@ -48,28 +54,31 @@ def place(tree: exp.Expr, tokens: Sequence[Token], offset: int | None = None) ->
     ends = [token.end for token in tokens]
     shifted: set[int] = set()
     covers = _constants(tree, tokens)
-    for node in reversed(list(tree.walk(bfs=True))):
-        inside = [covers[id(child)] for child in node.iter_expressions() if id(child) in covers]
-        meta = node.meta
-        is_named = "start" in meta
-        if is_named:
+    below: dict[int, tuple[int, int]] = {}  # of a node, by its id: the tokens that what stands below it covers
+    for node in reversed(every_node(tree)):
+        first, last = below.get(id(node), (len(tokens), -1))
+        meta = node._meta
+        is_named = meta is not None and "start" in meta
+        if meta is not None and is_named:
             if id(meta) not in shifted:  # some nodes of sqlglot share one meta
                 shifted.add(id(meta))
                 meta["start"] += offset
                 meta["end"] += offset
-            inside.append((bisect_right(starts, meta["start"]) - 1, bisect_left(ends, meta["end"] + 1)))
+            first = min(first, bisect_right(starts, meta["start"]) - 1)
+            last = max(last, bisect_left(ends, meta["end"] + 1))
         elif id(node) in covers:
-            inside.append(covers[id(node)])
-        if not inside:
+            first, last = min(first, covers[id(node)][0]), max(last, covers[id(node)][1])
+        if last < 0:
             continue
-        first, last = min(cover[0] for cover in inside), max(cover[1] for cover in inside)
         # The sides of a binary operator are balanced already, and chains of them are long.
         is_operator = isinstance(node, exp.Binary) and not is_named and not _is_call(node)
-        if not is_operator:
+        if not is_operator and not isinstance(node, _OWN_PLACE):
             first, last = _stretch(node, tokens, first, last)
-        if not isinstance(node, (exp.Identifier, exp.Column, exp.Literal)):
+        if not isinstance(node, _OWN_PLACE):
             node.meta["start"], node.meta["end"] = tokens[first].start, tokens[last].end - 1
-        covers[id(node)] = (first, last)
+        above = id(node.parent)
+        known = below.get(above)
+        below[above] = (first, last) if known is None else (min(first, known[0]), max(last, known[1]))
 
 
 def _constants(tree: exp.Expr, tokens: Sequence[Token]) -> dict[int, tuple[int, int]]:
@@ -116,11 +125,6 @@ def _called_at(node: exp.Expr, tokens: Sequence[Token], first: int) -> int | Non
             at -= 1
     is_called = at >= 1 and tokens[at].text == "(" and tokens[at - 1].word in names
     return at - 1 if is_called else None
-
-
-def _own(node: exp.Expr) -> Span | None:
-    meta = node.meta
-    return Span(meta["start"], meta["end"] + 1) if "start" in meta else None
 
 
 def _stretch(node: exp.Expr, tokens: Sequence[Token], first: int, last: int) -> tuple[int, int]:

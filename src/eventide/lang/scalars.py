@@ -20,8 +20,9 @@ from eventide.errors import QueryError
 from eventide.lang import doors
 from eventide.lang.chains import balance
 from eventide.lang.keywords import misplaced_hint
+from eventide.lang.nodes import every_node
 from eventide.lang.positions import place, span_of
-from eventide.lang.tokens import Kind, Token, match_brackets, tokenize
+from eventide.lang.tokens import Kind, Token, check_words, match_brackets, one_line, tokenize
 from eventide.lang.tree import Scalar, Span
 
 # sqlglot takes up to 30 Python frames per bracket, of the 1000 that there are.
@@ -38,6 +39,8 @@ _OPERATOR_WORDS = frozenset(
     {"AND", "OR", "NOT", "IN", "LIKE", "RLIKE", "ILIKE", "BETWEEN", "IS", "THEN", "ELSE", "WHEN", "DIV", "AS"}
 )
 _COMPARISON = frozenset("<>=!")
+# Signs that sqlglot may take in another sense than the user's, beside SELECT and what stands behind a number.
+_CHECKED = _COMPARISON | frozenset("{;?:,)][")
 _UNCOUNTED = (exp.Literal, exp.Boolean, exp.Null, exp.Neg, exp.Cast, exp.If)
 _DEEP = "split it: compute parts of it as columns before the query"
 
@@ -106,16 +109,18 @@ def read_scalar(
         if after.kind is Kind.WORD:
             hint = f"'{after.text}' is a keyword; if it is a column, write it in backticks: `{after.text}`"
         raise QueryError(f"{what} is missing, found {after}", text, after.start, after.end, hint=hint)
+    check_words(text, tokens, what)
     _check_nesting(text, tokens, what)
-    for idx in range(len(tokens)):
-        _check_token(text, tokens, idx, what, rules)
+    for idx, token in enumerate(tokens):
+        if token.text in _CHECKED or token.word == "SELECT" or (idx and tokens[idx - 1].kind is Kind.NUMBER):
+            _check_token(text, tokens, idx, what, rules)
     span = Span(tokens[0].start, tokens[-1].end)
     tree = balance(_parse(text, tokens, what, rules))
     place(tree, tokens)
     if not isinstance(tree, exp.Expression):
         raise QueryError(f"{what} is not an expression", text, span.start, span.end)
     _check_tree(text, tree, span, what, rules)
-    return Scalar(tree, text[span.start : span.end], span)
+    return Scalar(tree, text[span.start : span.end], span, one_line(tokens))
 
 
 # --- before sqlglot ---------------------------------------------------------------------------------------
@@ -260,10 +265,11 @@ def _check_tree(text: str, tree: exp.Expression, whole: Span, what: str, rules: 
         hint = "separate conditions with AND, results with commas"
         fail_at(text, tree, whole, f"{what} must be one expression", hint)
     _check_size(text, tree, whole, what)
-    for node in tree.walk(prune=lambda node: rules.subqueries and isinstance(node, exp.Query)):
-        for refused, message, hint in rules.refused:
-            if isinstance(node, refused):
-                fail_at(text, node, whole, message, hint)
+    refused_types = tuple(refused for refused, _, _ in rules.refused)
+    for node in every_node(tree, (lambda node: isinstance(node, exp.Query)) if rules.subqueries else None):
+        if isinstance(node, refused_types):
+            message, hint = next((m, h) for refused, m, h in rules.refused if isinstance(node, refused))
+            fail_at(text, node, whole, message, hint)
         if isinstance(node, exp.In) and not any(node.args.get(key) for key in ("expressions", "query", "field")):
             fail_at(text, node, whole, "IN has no list", "write A.x IN (1, 2)")
         if isinstance(node, exp.Star):
@@ -321,7 +327,12 @@ def _check_size(text: str, tree: exp.Expr, whole: Span, what: str) -> None:
         if length == MAX_CHAIN:
             hint = f"put groups of them into parentheses, or {_DEEP}"
             fail_at(text, tree, whole, f"{what} has more than {MAX_CHAIN} operators in a row", hint)
-        children = list(node.iter_expressions())
+        children = [
+            part
+            for value in node.args.values()
+            for part in (value if type(value) is list else (value,))
+            if isinstance(part, exp.Expr)
+        ]
         if len(children) > MAX_ARGUMENTS and sum(not isinstance(c, _UNCOUNTED) for c in children) > MAX_ARGUMENTS:
             fail_at(text, node, whole, f"more than {MAX_ARGUMENTS:,} arguments stand in one call or list", _DEEP)
         for child in children:

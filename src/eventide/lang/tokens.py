@@ -8,11 +8,15 @@ comments leave no token.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from eventide.errors import QueryError
 from eventide.lang.tree import Span
+
+# Ten thousand terms of `a.x = 1 OR a.x = 2 OR ...`. Planning takes time with their number.
+MAX_WORDS = 60_000
 
 
 class Kind(Enum):
@@ -97,6 +101,14 @@ _LOOKALIKES = {
 }
 
 
+# Most of a text: blanks, and then a name, a whole number or a sign that nothing else can begin with.
+_SIMPLE = re.compile(
+    r"""\s*(?:([A-Za-z_][A-Za-z0-9_]*+)(?!['"]|[^\0-\x7f])"""
+    r"""|([0-9]++)(?![A-Za-z_.]|[^\0-\x7f])"""
+    r"""|([()\[\]{},;+*%<>=!|&^~?:]|\.(?![0-9])|-(?!-)|/(?!\*)))"""
+)
+_SIMPLE_KINDS = (Kind.END, Kind.WORD, Kind.NUMBER, Kind.PUNCTUATION)
+
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -116,6 +128,10 @@ def tokenize(text: str, any_character: bool = False) -> list[Token]:
     tokens: list[Token] = []
     at = 1 if text.startswith("\ufeff") else 0
     while at < len(text):
+        if found := _SIMPLE.match(text, at):
+            group, at = found.lastindex or 0, found.end()
+            tokens.append(Token(_SIMPLE_KINDS[group], found[group], found.start(group), at))
+            continue
         after = _skip_blank(text, at)
         if after > at:
             at = after
@@ -173,6 +189,18 @@ def _scan(text: str, at: int, last: Token | None, any_character: bool) -> tuple[
     return Kind.PUNCTUATION, at + 1
 
 
+def check_words(text: str, tokens: Sequence[Token], what: str) -> None:
+    """Refuse what would take more than a second or two to plan: an error about `what`, a text of too many tokens."""
+    if len(tokens) <= MAX_WORDS:
+        return
+    hint = (
+        f"at most {MAX_WORDS:,} are allowed; write comparisons with literals as IN (...) or BETWEEN, join a table "
+        "that holds a long list, or compute a column before"
+    )
+    start = tokens[0].start
+    raise QueryError(f"{what} has {len(tokens):,} words and signs", text[start : start + 80], 0, 0, hint=hint)
+
+
 def check_character(text: str, at: int) -> None:
     """Fail unless the character, which is no part of a name, number or string, is punctuation of the language."""
     char = text[at]
@@ -222,3 +250,17 @@ def match_brackets(text: str, tokens: list[Token]) -> dict[int, int]:
         hint = f"add the missing '{_OPENING[opening.text]}'"
         raise QueryError(f"'{opening.text}' is never closed", text, opening.start, opening.end, hint=hint)
     return partner
+
+
+def one_line(tokens: Sequence[Token]) -> str:
+    """What the tokens spell, without comments and with single blanks.
+
+    >>> one_line(tokenize("a.x  >  1 -- much"))
+    'a.x > 1'
+    """
+    pieces: list[str] = []
+    end = tokens[0].start if tokens else 0
+    for token in tokens:
+        pieces += (" ", token.text) if token.start > end else (token.text,)
+        end = token.end
+    return "".join(pieces)

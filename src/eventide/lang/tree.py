@@ -44,11 +44,12 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar expression: the sqlglot tree and its text as written."""
+    """A scalar expression: the sqlglot tree, its text as written, and that text in one line where it was read."""
 
     tree: exp.Expression
     text: str = field(compare=False)
     span: Span = _span()
+    line: str = field(compare=False, repr=False, default="")
 
 
 # --- patterns ---------------------------------------------------------------------------------------------

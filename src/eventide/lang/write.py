@@ -10,8 +10,9 @@ from eventide.lang.clauses import starts_clause
 from eventide.lang.conditions import conjunction_joints
 from eventide.lang.durations import write_length
 from eventide.lang.keywords import RESERVED
+from eventide.lang.nodes import copied
 from eventide.lang.scalars import parse_scalar
-from eventide.lang.tokens import tokenize
+from eventide.lang.tokens import one_line, tokenize
 from eventide.lang.tree import (
     And,
     AnyQuery,
@@ -79,7 +80,7 @@ def _write_situations(query: SituationQuery) -> str:
     if query.returns:
         # `end(A)` is no function of SQL: the words stay as they are.
         names = [f" AS {write_name(item.alias.text)}" if item.alias else "" for item in query.returns]
-        items = [one_line(item.value.text) + name for item, name in zip(query.returns, names, strict=True)]
+        items = [one_line_of(item.value.text) + name for item, name in zip(query.returns, names, strict=True)]
         lines.append("RETURN " + ", ".join(items))
     if query.options:
         lines.append(f"OPTIONS {_options(query)}")
@@ -149,7 +150,7 @@ def write_pattern(pattern: Pattern) -> str:
             return f"{type(pattern).__name__.upper()}({', '.join(map(write_pattern, parts))})"
 
 
-_LONG = 2_000  # characters
+LONG = 2_000  # characters: what is longer is not written anew, which would take as long again as reading it
 
 
 def write_scalar(scalar: Scalar) -> str:
@@ -158,33 +159,38 @@ def write_scalar(scalar: Scalar) -> str:
     Where sqlglot's text would read back as another tree (`int(x)` becomes a cast that parses differently),
     the text as the user wrote it stands instead, and so does a long one, which would take as long again to read.
     """
-    if len(scalar.text) > _LONG:
-        return one_line(scalar.text)
+    line = scalar.line or one_line_of(scalar.text)
+    if len(scalar.text) > LONG:
+        return line
     text = _generate(scalar.tree)
-    for candidate in (text, one_line(scalar.text)):
-        if _reads_back(candidate, scalar.tree):
+    for candidate in (text, line):
+        # What the tree was read from reads back as this tree.
+        if candidate == scalar.line or _reads_back(candidate, scalar.tree):
             return candidate
     return f"({text or scalar.text})"
 
 
 def _generate(tree: exp.Expression) -> str:
     try:
-        return tree.sql(dialect="spark", normalize_functions=False, comments=False, unsupported_level=ErrorLevel.IGNORE)
+        return str(
+            copied(tree).sql(
+                "spark",
+                copy=False,
+                normalize_functions=False,
+                comments=False,
+                unsupported_level=ErrorLevel.IGNORE,
+            )
+        )
     except (LookupError, SqlglotError):  # sqlglot parses `regexp_replace(x, y)`, and cannot write it
         return ""
 
 
-def one_line(text: str) -> str:
+def one_line_of(text: str) -> str:
     """The text without comments, and with single blanks."""
-    line = ""
-    end = 0
     try:
-        for token in tokenize(text):
-            line += (" " if line and token.start > end else "") + token.text
-            end = token.end
+        return one_line(tokenize(text))
     except QueryError:
         return text
-    return line
 
 
 def _reads_back(text: str, tree: exp.Expression) -> bool:
@@ -204,17 +210,19 @@ def _reads_back(text: str, tree: exp.Expression) -> bool:
 
 
 def _conditions(query: EventQuery) -> str:
-    conditions = [write_scalar(scalar) for scalar in query.where]
+    is_long = sum(len(scalar.line) for scalar in query.where) > LONG
+    conditions = [scalar.line if is_long and scalar.line else write_scalar(scalar) for scalar in query.where]
+    if len(conditions) + bool(query.same) > 1:
+        pairs = zip(conditions, query.where, strict=True)
+        conditions = [f"({text})" if _binds_loosely(text, scalar.tree) else text for text, scalar in pairs]
     if query.same:
         conditions.append(f"[{_names(query.same)}]")
-    if len(conditions) == 1:
-        return conditions[0]
-    return " AND ".join(f"({text})" if _binds_loosely(text) else text for text in conditions)
+    return " AND ".join(conditions)
 
 
-def _binds_loosely(text: str) -> bool:
+def _binds_loosely(text: str, tree: exp.Expr) -> bool:
     """Whether the text falls apart when joined with AND: an OR outside brackets."""
-    return not conjunction_joints(tokenize(f"{text} AND x"))
+    return isinstance(tree, exp.Or | exp.Xor) and not conjunction_joints(tokenize(f"{text} AND x"))
 
 
 def _names(names: tuple[Name, ...]) -> str:

@@ -8,9 +8,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.lang.tree import EventQuery, Span
-from eventide.plan.expressions.typecheck import Resolve, typecheck
+from eventide.plan.expressions.readings import is_next
+from eventide.plan.expressions.typecheck import Resolve, Types, bind, columns_of
 from eventide.plan.options import Options
-from eventide.plan.references import is_next
 from eventide.plan.symbols import walk_steps
 
 _ASSUMED = {"eventide": "assumed"}
@@ -33,13 +33,23 @@ def assumed_schema(query: EventQuery, options: Options) -> pa.Schema:
     return pa.schema(columns, metadata=_ASSUMED)
 
 
+def is_assumed(schema: pa.Schema) -> bool:
+    """Whether only the names of the columns are known."""
+    return schema.metadata is not None and schema.metadata.get(b"eventide") == b"assumed"
+
+
 def type_of(
-    tree: exp.Expression, schema: pa.Schema, query: EventQuery, span: Span, resolve: Resolve | None = None
+    tree: exp.Expression,
+    schema: pa.Schema,
+    query: EventQuery,
+    span: Span,
+    types: Types,
+    resolve: Resolve | None = None,
 ) -> pa.DataType | None:
     """The type of a bound expression; None when it has none, and when the columns' types are not known."""
-    if schema.metadata is not None and schema.metadata.get(b"eventide") == b"assumed":
+    if is_assumed(schema):
         return None
-    return typecheck(tree, resolve or (lambda column: schema.field(column.name)), query.text, span)
+    return bind(tree, resolve or columns_of(schema, query.text, span, types), query.text, span, types).dtype
 
 
 def _mentioned(query: EventQuery, options: Options) -> Iterator[str]:

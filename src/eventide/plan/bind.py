@@ -10,13 +10,16 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import did_you_mean
+from eventide.lang.nodes import every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Definition, EventQuery, Length, Scalar, Span, Strategy, Window
 from eventide.operators.times import TimeType
-from eventide.plan.assumed import type_of
+from eventide.plan.assumed import is_assumed, type_of
 from eventide.plan.bind_items import bind_items
 from eventide.plan.bound import Bound, Symbol
 from eventide.plan.expressions.arrays import array_call
+from eventide.plan.expressions.readings import is_next, readings
+from eventide.plan.expressions.typecheck import Types, bind_nexts, columns_of
 from eventide.plan.expressions.types import canonical, type_name
 from eventide.plan.holder import guess_time
 from eventide.plan.options import Options
@@ -26,7 +29,6 @@ from eventide.plan.references import (
     aggregated_symbols,
     find_column,
     hold_counted_symbols,
-    is_next,
     is_orderable,
     qualify,
     references,
@@ -54,20 +56,27 @@ def bind(query: EventQuery, options: Options, schema: pa.Schema) -> Bound:
     ts, time_type = _bind_time(query, options, schema)
     symbols = collect_symbols(query)
     partition = _bind_partition(query, options, schema)
+    sequence = _bind_sequence(query, options, schema)
+    types = Types()
+    conditions = _bind_types(query, options, schema, symbols, types)
+    conjuncts = tuple(_bind_conjunct(c, query, schema, symbols, partition, types) for c in query.where)
+    read = (references(scalar.tree) for scalar in (*conditions.values(), *conjuncts))
     return Bound(
         query=query,
         options=options,
         schema=schema,
         ts=ts,
         time_type=time_type,
-        sequence=_bind_sequence(query, options, schema),
+        sequence=sequence,
         partition=partition,
         pattern=query.pattern,
         symbols=symbols,
-        conditions=_bind_types(query, options, schema, symbols),
-        conjuncts=tuple(_bind_conjunct(c, query, schema, symbols, partition) for c in query.where),
+        conditions=conditions,
+        conjuncts=conjuncts,
         strategy=query.semantics or Strategy.ANY,
-        items=bind_items(query, options, schema, symbols, partition, ts),
+        items=bind_items(query, options, schema, symbols, partition, ts, types),
+        reads=frozenset(reference.column for each in read for reference in each),
+        types=types,
     )
 
 
@@ -111,10 +120,10 @@ def _bind_partition(query: EventQuery, options: Options, schema: pa.Schema) -> t
 
 
 def _bind_types(
-    query: EventQuery, options: Options, schema: pa.Schema, symbols: Mapping[str, Symbol]
+    query: EventQuery, options: Options, schema: pa.Schema, symbols: Mapping[str, Symbol], types: Types
 ) -> dict[str, Scalar]:
     """What makes an event be of each type: its DEFINE, or its name in the type column."""
-    conditions = {d.name.text: _bind_definition(d, query, schema) for d in query.define}
+    conditions = {d.name.text: _bind_definition(d, query, schema, types) for d in query.define}
     type_column = _option_column("type", options.type, query, schema)
     if type_column is None and "type" in schema.names:
         type_column = "type"
@@ -143,20 +152,20 @@ def _in_type_column(symbol: Symbol, type_column: str | None, query: EventQuery, 
     return Scalar(tree, tree.sql("spark"), span)
 
 
-def _bind_definition(definition: Definition, query: EventQuery, schema: pa.Schema) -> Scalar:
+def _bind_definition(definition: Definition, query: EventQuery, schema: pa.Schema, types: Types) -> Scalar:
     """A condition on one event: plain columns, or qualified with the type's own name."""
     condition, name = definition.condition, definition.name
     own = {name.text: Symbol(name.text, name.text, 1, False, False)}
     known = {*(column.lower() for column in schema.names), name.text.lower()}
-    for node in condition.tree.walk():
+    for node in every_node(condition.tree):
         foreign = isinstance(node, exp.Column) and node.table and node.parts[0].name.lower() not in known
         if foreign or is_next(node) or isinstance(node, exp.AggFunc):
             hint = f"write {node.name} alone; relate events in WHERE" if foreign else "relate events in WHERE"
             raise error_at(query, span_of(node, condition.span), "DEFINE is about one event", hint)
     tree = qualify(condition.tree, condition.span, query, schema, own, lambda column, span: None)
-    for column in tree.find_all(exp.Column):
-        column.set("table", None)
-    _need_boolean(tree, condition, query, schema)
+    for column in readings(tree):
+        column.args.pop("table", None)
+    _need_boolean(tree, condition, query, schema, types)
     return Scalar(tree, condition.text, condition.span)
 
 
@@ -166,6 +175,7 @@ def _bind_conjunct(
     schema: pa.Schema,
     symbols: Mapping[str, Symbol],
     partition: tuple[str, ...],
+    types: Types,
 ) -> Scalar:
     def unqualified(column: str, span: Span) -> str | None:
         if len(symbols) == 1:
@@ -178,7 +188,8 @@ def _bind_conjunct(
     tree = hold_counted_symbols(conjunct.tree, conjunct.span, query, symbols)
     tree = qualify(tree, conjunct.span, query, schema, symbols, unqualified)
     _check_single_values(tree, conjunct, query, schema, symbols)
-    nexts = [node for node in tree.walk() if is_next(node)]
+    nodes = every_node(tree)
+    nexts = [node for node in nodes if is_next(node)]
     reads = {str(reference.symbol) for reference in references(tree)}
     if nexts:
         _check_next(tree, nexts, conjunct, query)
@@ -186,13 +197,15 @@ def _bind_conjunct(
         if symbol.n_steps > 1 and len(reads) > 1 and not nexts:
             message = f"'{symbol.name}' stands {symbol.n_steps} times in PATTERN: which of them is meant?"
             raise error_at(query, conjunct.span, message, name_apart(symbol))
-    for node in tree.find_all(exp.AggFunc):
+    for node in (node for node in nodes if isinstance(node, exp.AggFunc)):
         for symbol in aggregated_symbols(node, symbols):
             if not symbol.repeated:
                 message = f"an aggregate in WHERE is over a repeated symbol, and '{symbol.name}' binds one event"
                 hint = f"write {symbol.name}.column, or repeat it in PATTERN with +"
                 raise error_at(query, span_of(node, conjunct.span), message, hint)
-    _need_boolean(tree, conjunct, query, schema)
+    if nexts and not is_assumed(schema):
+        bind_nexts(tree, columns_of(schema), query.text, conjunct.span, types)
+    _need_boolean(tree, conjunct, query, schema, types)
     return Scalar(tree, conjunct.text, conjunct.span)
 
 
@@ -233,29 +246,11 @@ def _in_next(column: exp.Column) -> bool:
     return call is not None and call.parent is not None and is_next(call.parent)
 
 
-def _need_boolean(tree: exp.Expression, source: Scalar, query: EventQuery, schema: pa.Schema) -> None:
-    dtype = type_of(_without_next(tree), schema, query, source.span)
+def _need_boolean(tree: exp.Expression, source: Scalar, query: EventQuery, schema: pa.Schema, types: Types) -> None:
+    dtype = type_of(tree, schema, query, source.span, types)
     if dtype is not None and not pa.types.is_boolean(dtype) and not pa.types.is_null(dtype):
         message = f"a condition must be true or false, but this is {type_name(dtype)}"
         raise error_at(query, source.span, message, "compare it with something")
-
-
-def _without_next(tree: exp.Expression) -> exp.Expression:
-    """`NEXT(s).c` as `s.c`: the same type."""
-    if not any(is_next(node) for node in tree.walk()):
-        return tree
-
-    def plain(node: exp.Expr) -> exp.Expr:
-        if not is_next(node):
-            return node
-        span = span_of(node, Span(0, 0))
-        name = node.expression.copy()
-        name.meta.update(start=span.start, end=span.end - 1)
-        return exp.Column(this=name, table=node.this.expressions[0].this.copy())
-
-    made = tree.transform(plain)
-    assert isinstance(made, exp.Expression)
-    return made
 
 
 def _step_span(query: EventQuery, symbol: str) -> Span:

@@ -8,10 +8,13 @@ from collections.abc import Mapping
 import pyarrow as pa
 from sqlglot import exp
 
+from eventide.lang.nodes import every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import EventQuery, ReturnItem, Scalar, Span
 from eventide.plan.assumed import type_of
 from eventide.plan.bound import Item, Symbol
+from eventide.plan.expressions.readings import is_next
+from eventide.plan.expressions.typecheck import Types
 from eventide.plan.expressions.types import canonical, is_number, type_name
 from eventide.plan.one_match import (
     ENDS,
@@ -27,7 +30,6 @@ from eventide.plan.places import error_at
 from eventide.plan.references import (
     aggregated_symbols,
     hold_counted_symbols,
-    is_next,
     is_orderable,
     qualify,
     references,
@@ -45,12 +47,13 @@ def bind_items(
     symbols: Mapping[str, Symbol],
     partition: tuple[str, ...],
     ts: str,
+    types: Types,
 ) -> tuple[Item, ...]:
     """The RETURN columns; without RETURN, the partition columns and the time of each symbol's event."""
     if query.whole_events:
         items = whole_event_items(query, schema, symbols, partition, ts)
     elif query.returns:
-        items = tuple(_bind_item(item, query, schema, symbols, partition) for item in query.returns)
+        items = tuple(_bind_item(item, query, schema, symbols, partition, types) for item in query.returns)
     else:
         span = query.pattern.span
         plain = tuple(column_item(None, name, span) for name in partition)
@@ -86,6 +89,7 @@ def _bind_item(
     schema: pa.Schema,
     symbols: Mapping[str, Symbol],
     partition: tuple[str, ...],
+    types: Types,
 ) -> Item:
     source = item.value
 
@@ -98,22 +102,23 @@ def _bind_item(
 
     tree = hold_counted_symbols(source.tree, source.span, query, symbols)
     tree = qualify(tree, source.span, query, schema, symbols, unqualified)
-    for node in tree.walk():
+    nodes = every_node(tree)
+    for node in nodes:
         if is_next(node):
             name = f"{node.this.expressions[0].name}.{node.expression.name}"
             message = "NEXT relates adjacent events and belongs to WHERE"
             raise error_at(query, span_of(node, source.span), message, f"return the column itself: {name}")
-    aggregates = [node for node in tree.find_all(exp.AggFunc) if not isinstance(node, ENDS)]
+    aggregates = [node for node in nodes if isinstance(node, exp.AggFunc) and not isinstance(node, ENDS)]
     for aggregate in aggregates:
-        _check_aggregate(aggregate, source, query, schema, symbols)
-    for column in tree.find_all(exp.Column):
-        if column.table:
+        _check_aggregate(aggregate, source, query, schema, symbols, types)
+    for column in nodes:
+        if isinstance(column, exp.Column) and column.table:
             _check_symbol(column, symbols, bool(aggregates), source, query)
     name = item.alias.text if item.alias is not None else default_name(tree, source.text)
     if not aggregates:
         tree = bind_ends(tree, source, query)
         check_arrays(tree, source, query, schema)
-    type_of_item(tree, schema, query, source.span)
+    type_of_item(tree, schema, query, source.span, types)
     return Item(name, tree, references(tree), bool(aggregates), item.span)
 
 
@@ -141,7 +146,12 @@ def _is_aggregated(column: exp.Column) -> bool:
 
 
 def _check_aggregate(
-    node: exp.AggFunc, source: Scalar, query: EventQuery, schema: pa.Schema, symbols: Mapping[str, Symbol]
+    node: exp.AggFunc,
+    source: Scalar,
+    query: EventQuery,
+    schema: pa.Schema,
+    symbols: Mapping[str, Symbol],
+    types: Types,
 ) -> None:
     """COUNT(*), COUNT(E), and COUNT, SUM, MIN, MAX, AVG over the events of one symbol."""
     span = span_of(node, source.span)
@@ -170,7 +180,7 @@ def _check_aggregate(
         raise error_at(query, span, f"'{over[0].name}' is absent in every match: it has no columns")
     if isinstance(node.this, exp.Identifier):
         return
-    kind = type_of(node.this, schema, query, source.span)
+    kind = type_of(node.this, schema, query, source.span, types)
     if kind is None:
         return
     if isinstance(node, exp.Sum | exp.Avg) and not is_number(canonical(kind)):

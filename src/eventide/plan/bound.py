@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from sqlglot import exp
 
 from eventide.lang.tree import EventQuery, Pattern, Scalar, Span, Strategy
 from eventide.operators.times import TimeType
+from eventide.plan.expressions.typecheck import Types
 from eventide.plan.options import Options
 
 
@@ -65,6 +66,8 @@ class Bound:
     conjuncts: tuple[Scalar, ...]  # references as `symbol.column` and `NEXT(symbol).column`, names exact
     strategy: Strategy
     items: tuple[Item, ...]
+    reads: frozenset[str]  # columns that conditions and conjuncts read
+    types: Types = field(default_factory=Types, compare=False, repr=False)  # of the nodes of all these trees
 
     @property
     def aggregates(self) -> bool:

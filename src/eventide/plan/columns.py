@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -10,6 +11,7 @@ from eventide.errors import QueryError
 from eventide.lang.tree import Scalar, Step
 from eventide.operators.block import MASK, SEQUENCE, TS, Layout
 from eventide.plan.bound import Bound
+from eventide.plan.expressions.readings import readings
 from eventide.plan.expressions.split import EventValue, Split, split
 from eventide.plan.expressions.types import type_name
 from eventide.plan.physical import Addend, SqlColumn
@@ -21,10 +23,8 @@ MAX_STEPS = 62  # bits of the mask
 
 def read_columns(plan: Bound) -> tuple[str, ...]:
     """Every column the query reads, in schema order."""
-    trees = [c.tree for c in plan.conjuncts] + [item.tree for item in plan.items]
-    trees += [condition.tree for condition in plan.conditions.values()]
-    names = {reference.column for tree in trees for reference in references(tree)}
-    names |= {plan.ts, *plan.partition} | ({plan.sequence} if plan.sequence else set())
+    names = {reference.column for item in plan.items for reference in references(item.tree)}
+    names |= plan.reads | {plan.ts, *plan.partition} | ({plan.sequence} if plan.sequence else set())
     return tuple(name for name in plan.schema.names if name in names)
 
 
@@ -56,6 +56,7 @@ class Columns:
         self.returned: dict[str, str] = {}  # user column -> block column
         self.value_names: list[str] = []  # block column of each value
         self._values: list[EventValue] = []
+        self._made: dict[int, tuple[EventValue, SqlColumn]] = {}  # by the id of the expression
 
     def add_values(self, values: Iterable[EventValue]) -> None:
         """Values that are plain columns share the block column with what is returned."""
@@ -101,13 +102,19 @@ class Columns:
 
     def column(self, name: str, value: EventValue) -> SqlColumn:
         """A computed column; off the allow-list it is an error locally and Catalyst's on Spark."""
+        key = id(value.expression)
+        if key not in self._made:
+            self._made[key] = (value, self._computed(value))
+        return replace(self._made[key][1], name=name)
+
+    def _computed(self, value: EventValue) -> SqlColumn:
         try:
             duckdb = value.duckdb
         except QueryError:
             if self.engine == "local":
                 raise
-            return SqlColumn(name, value.spark, None)
-        return SqlColumn(name, value.spark, duckdb)
+            return SqlColumn("", value.spark, None)
+        return SqlColumn("", value.spark, duckdb)
 
     def _plain(self, name: str, column: str) -> SqlColumn:
         quoted = column.replace('"', '""')
@@ -147,11 +154,10 @@ def addends_of(conditions: list[list[EventValue]], bits: list[str]) -> tuple[Add
     """The bits of a mask by the column that their conditions read, where it is only one."""
     by_column: dict[str | None, list[str]] = {}
     for values, bit in zip(conditions, bits, strict=True):
-        read = {column.name for value in values for column in value.expression.find_all(exp.Column)}
+        read = {column.name for value in values for column in readings(value.expression)}
         by_column.setdefault(read.pop() if len(read) == 1 else None, []).append(bit)
     return tuple(Addend(column, f"CAST({' + '.join(texts)} AS BIGINT)") for column, texts in by_column.items())
 
 
 def _value(condition: Scalar, plan: Bound) -> EventValue:
-    parts = split([Scalar(condition.tree, condition.text, condition.span)], ["event"], plan.schema, plan.query.text)
-    return parts.locals[0].value
+    return split([condition], ["event"], plan.schema, plan.query.text, plan.types).locals[0].value

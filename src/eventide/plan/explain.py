@@ -194,7 +194,7 @@ def _program(plan: Bound) -> list[str]:
     """What is tested when: one line per step in the order in which they are bound, its tests below it."""
     steps = sequence_steps(plan.pattern)
     assert steps is not None
-    parts = split(plan.conjuncts, list(plan.symbols), plan.schema, plan.query.text)
+    parts = split(plan.conjuncts, list(plan.symbols), plan.schema, plan.query.text, plan.types)
     placed = place_tests(plan, steps, parts)
     lines: list[str] = []
     backward = plan.strategy is Strategy.ANY

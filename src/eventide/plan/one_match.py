@@ -11,11 +11,13 @@ from collections.abc import Mapping
 import pyarrow as pa
 from sqlglot import exp
 
+from eventide.lang.nodes import every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tokens import tokenize
 from eventide.lang.tree import EventQuery, Scalar, Span
 from eventide.plan.assumed import type_of
 from eventide.plan.bound import Item, Symbol
+from eventide.plan.expressions.typecheck import Types
 from eventide.plan.patterns.lengths import most_events
 from eventide.plan.places import error_at
 from eventide.plan.references import references
@@ -47,10 +49,11 @@ def bind_ends(tree: exp.Expression, source: Scalar, query: EventQuery) -> exp.Ex
         inner = node.this.transform(lambda part: _end(node, part, query) if isinstance(part, exp.Column) else part)
         return exp.Paren(this=inner)
 
+    if not any(isinstance(node, ENDS) for node in every_node(tree)):
+        return tree
     made = tree.transform(pushed)
     assert isinstance(made, exp.Expression)
-    if made.find(*ENDS) is not None or tree.find(*ENDS) is not None:
-        _check_arguments(source, query)
+    _check_arguments(source, query)
     return made
 
 
@@ -96,13 +99,16 @@ def _check_end(node: exp.AggFunc, source: Scalar, query: EventQuery) -> None:
 
 def check_arrays(tree: exp.Expression, source: Scalar, query: EventQuery, schema: pa.Schema) -> None:
     """An array stands alone, or in a call; and what counts items stands around an array."""
-    for column in tree.find_all(exp.Column):
+    arrays: dict[str, bool] = {}
+    for column in every_node(tree):
+        if not isinstance(column, exp.Column) or not column.table:
+            continue
         node = column.parent
         while isinstance(node, exp.Paren):
             node = node.parent
-        if not column.table:
-            continue
-        if not is_array(query, column.table):
+        if column.table not in arrays:
+            arrays[column.table] = is_array(query, column.table)
+        if not arrays[column.table]:
             _check_no_array(column, node, source, query, schema)
             continue
         if isinstance(node, _SCALAR) and not isinstance(node, exp.ArrayContains):
@@ -126,7 +132,9 @@ def _check_no_array(
         )
 
 
-def type_of_item(tree: exp.Expression, schema: pa.Schema, query: EventQuery, span: Span) -> pa.DataType | None:
+def type_of_item(
+    tree: exp.Expression, schema: pa.Schema, query: EventQuery, span: Span, types: Types
+) -> pa.DataType | None:
     """The type of a result: arrays for the columns of symbols that bind several events."""
 
     def ended(node: exp.Expr) -> exp.Expr:
@@ -134,18 +142,19 @@ def type_of_item(tree: exp.Expression, schema: pa.Schema, query: EventQuery, spa
         return exp.Column(this=node.this.this.copy()) if isinstance(node, ENDS) else node
 
     def field(column: exp.Column) -> pa.Field:
-        found = schema.field(column.name)
+        found = fields[column.name]
         return pa.field(found.name, pa.list_(found.type)) if column.table in arrays else found
 
+    fields = {field.name: field for field in schema}
+    nodes = every_node(tree)
     # Aggregates over trends are of single values.
     arrays: set[str] = set()
-    if tree.find(*_NAMED[:5]) is None:
-        arrays = {
-            column.table for column in tree.find_all(exp.Column) if column.table and is_array(query, column.table)
-        }
-    made = tree.transform(ended)
+    if not any(isinstance(node, _NAMED[:5]) for node in nodes):
+        tables = {node.table for node in nodes if isinstance(node, exp.Column) and node.table}
+        arrays = {table for table in tables if is_array(query, table)}
+    made = tree.transform(ended) if any(isinstance(node, ENDS) for node in nodes) else tree
     assert isinstance(made, exp.Expression)
-    return type_of(made, schema, query, span, field)
+    return type_of(made, schema, query, span, types, field)
 
 
 def column_item(symbol: str | None, name: str, span: Span) -> Item:

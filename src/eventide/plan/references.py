@@ -6,15 +6,18 @@ with the names of the pattern and of the schema, and struct fields are dotted on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import EventideError, QueryError
+from eventide.lang.nodes import copied, every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import EventQuery, Span
 from eventide.plan.bound import Reference, Symbol
+from eventide.plan.expressions.readings import is_next, readings
 from eventide.plan.holder import column_hint
 from eventide.plan.places import error_at
 from eventide.plan.symbols import find_symbol
@@ -58,40 +61,40 @@ def qualify(
     """A copy of the tree with exact references."""
     known = {name.lower() for name in symbols}
     columns = {name.lower() for name in schema.names}
+    found: dict[str, str] = {}
 
-    def column_of(part: exp.Expr, span: Span) -> str:
-        return find_column(part.name, schema, lambda message, hint: error_at(query, span, message, hint))
+    def column_of(part: exp.Expr) -> str:
+        if part.name not in found:
+            found[part.name] = find_column(part.name, schema, partial(error_at, query, span_of(part, default)))
+        return found[part.name]
 
-    def rewrite(node: exp.Expr) -> exp.Expr:
+    def rewrite(node: exp.Expr) -> exp.Expr | None:
         if is_next(node):
-            return rewrite_next(node)
-        assert isinstance(node, exp.Column)
+            return rewrite_next(copied(node))
+        if not isinstance(node, exp.Column):
+            return None
+        if isinstance(node.this, exp.Star):
+            return copied(node)
         first, *rest = node.parts
         span = span_of(node, default)
         if rest and (first.name.lower() in known or first.name.lower() not in columns):
             symbol = find_symbol(first.name, symbols, query, span_of(first, default)).name
-            return _reference(symbol, column_of(rest[0], span_of(rest[0], default)), node, rest[1:])
+            return _reference(symbol, column_of(rest[0]), node, rest[1:])
         if not rest and first.name.lower() in known and first.name.lower() not in columns:
             hint = f"name one of its columns: {first.name}.{schema.names[0] if schema.names else 'column'}"
             raise error_at(query, span, f"'{first.name}' is an event, not a value", hint)
-        column = column_of(first, span_of(first, default))
+        column = column_of(first)
         return _reference(unqualified(column, span), column, node, rest)
 
     def rewrite_next(node: exp.Expr) -> exp.Expr:
         argument = node.this.expressions[0]
         symbol = find_symbol(argument.name, symbols, query, span_of(argument, default)).name
-        column = column_of(node.expression, span_of(node.expression, default))
+        column = column_of(node.expression)
         node.this.expressions[0].this.set("this", symbol)
         node.expression.set("this", column)
         return node
 
-    made: exp.Expr = tree.copy()
-    for node in list(_readings(made)):
-        written = rewrite(node)
-        if node is made:
-            made = written
-        elif written is not node:
-            node.replace(written)
+    made = copied(tree, rewrite)
     assert isinstance(made, exp.Expression)
     return made
 
@@ -100,7 +103,7 @@ def hold_counted_symbols(
     tree: exp.Expression, span: Span, query: EventQuery, symbols: Mapping[str, Symbol]
 ) -> exp.Expression:
     """COUNT(E) and COUNT(E.*) name a symbol, not a column: they become COUNT with an identifier inside."""
-    if tree.find(exp.Count) is None:
+    if not any(isinstance(node, exp.Count) for node in every_node(tree)):
         return tree
     copy = tree.copy()
     for count in copy.find_all(exp.Count):
@@ -124,32 +127,15 @@ def aggregated_symbols(node: exp.AggFunc, symbols: Mapping[str, Symbol]) -> list
     return [symbols[name] for name in dict.fromkeys(names) if name in symbols]
 
 
-def is_next(node: exp.Expr) -> bool:
-    """Whether the node is `NEXT(symbol).column`."""
-    return (
-        isinstance(node, exp.Dot)
-        and isinstance(node.this, exp.Anonymous)
-        and node.this.name.upper() == "NEXT"
-        and isinstance(node.expression, exp.Identifier)
-    )
-
-
 def references(tree: exp.Expr) -> tuple[Reference, ...]:
     """What a qualified tree reads, without repeats, in order of appearance; NEXT(s).c reads s.c."""
     found: dict[Reference, None] = {}
-    for node in _readings(tree):
+    for node in readings(tree):
         if isinstance(node, exp.Column):
             found.setdefault(Reference(node.table or None, node.name))
         else:
             found.setdefault(Reference(node.this.expressions[0].name, node.expression.name))
     return tuple(found)
-
-
-def _readings(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """Columns and NEXT references, in order of appearance; not what stands inside them."""
-    for node in tree.walk(bfs=False, prune=lambda node: is_next(node) or isinstance(node, exp.Column)):
-        if is_next(node) or (isinstance(node, exp.Column) and not isinstance(node.this, exp.Star)):
-            yield node
 
 
 def _reference(symbol: str | None, column: str, node: exp.Column, fields: list[exp.Expr]) -> exp.Expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -10,8 +11,10 @@ from sqlglot import exp
 from eventide.errors import QueryError
 from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import Columns
-from eventide.plan.expressions.typecheck import columns_of, typecheck
-from eventide.plan.expressions.write_sql import FROM_RESULT, write_duckdb, write_spark
+from eventide.plan.expressions.readings import readings
+from eventide.plan.expressions.typecheck import bind, columns_of
+from eventide.plan.expressions.typed import Source, Typed
+from eventide.plan.expressions.write_sql import FROM_RESULT, write_spark, write_typed
 from eventide.plan.physical import SqlColumn
 
 
@@ -43,16 +46,39 @@ def renamed(node: exp.Expr, name: Callable[[exp.Column], str]) -> exp.Expr:
 
 
 def project_item(item: Item, tree: exp.Expr, schema: pa.Schema, plan: Bound, columns: Columns) -> SqlColumn:
-    """One RETURN column over the operator's columns."""
+    """One RETURN column over the operator's columns; `tree` is what the item becomes over them."""
     assert isinstance(tree, exp.Expression)
     if isinstance(tree, exp.Column):
         return SqlColumn(item.name, f"`{tree.name}`", f'"{tree.name}"', origin=item.tree.name)
     text, span = plan.query.text, item.span
-    resolve = columns_of(schema, text, span)
+    typed = bind(tree, columns_of(schema, text, span), text, span)
+    return _computed(item, typed, write_spark(tree), plan, columns)
+
+
+def project_columns(item: Item, name: Callable[[exp.Column], str], plan: Bound, columns: Columns) -> SqlColumn:
+    """The same for an item that is read from the operator's columns as it stands, each column under its name there."""
+    if isinstance(item.tree, exp.Column):
+        made = name(item.tree)
+        return SqlColumn(item.name, f"`{made}`", f'"{made}"', origin=item.tree.name)
+    typed = plan.types.of(item.tree)
+    assert typed is not None
+    names = {id(plan.types.of(node)): name(node) for node in readings(item.tree) if isinstance(node, exp.Column)}
+    return _computed(item, _renamed(typed, names), write_spark(item.tree, name), plan, columns)
+
+
+def _renamed(typed: Typed, names: dict[int, str]) -> Typed:
+    if typed.op == "column":
+        return replace(typed, value=(names[id(typed)], typed.value[1]))
+    if not typed.args:
+        return typed
+    return replace(typed, args=tuple(_renamed(arg, names) for arg in typed.args))
+
+
+def _computed(item: Item, typed: Typed, spark: str, plan: Bound, columns: Columns) -> SqlColumn:
     try:
-        duckdb = write_duckdb(tree, resolve, text, span, FROM_RESULT)
+        duckdb = write_typed(typed, Source(plan.query.text, item.span), FROM_RESULT)
     except QueryError:
         if columns.engine == "local":
             raise
-        return SqlColumn(item.name, write_spark(tree), None)
-    return SqlColumn(item.name, write_spark(tree), duckdb, dtype=typecheck(tree, resolve, text, span))
+        return SqlColumn(item.name, spark, None)
+    return SqlColumn(item.name, spark, duckdb, dtype=typed.dtype)

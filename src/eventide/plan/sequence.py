@@ -19,7 +19,7 @@ from eventide.plan.meaning import meaning
 from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.places import error_at
 from eventide.plan.references import is_orderable
-from eventide.plan.results import added_columns, added_fields, project_item, renamed
+from eventide.plan.results import added_columns, added_fields, project_columns
 from eventide.plan.windows import check_windows, slide_of
 
 _STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
@@ -78,7 +78,7 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
     """The executable form; `engine` "local" needs every expression on the allow-list."""
     _check(plan, steps)
     query = plan.query
-    parts = split(plan.conjuncts, list(plan.symbols), plan.schema, query.text)
+    parts = split(plan.conjuncts, list(plan.symbols), plan.schema, query.text, plan.types)
     placed = place_tests(plan, steps, parts)
     columns = Columns(plan, engine)
     columns.add_values(parts.values)
@@ -167,8 +167,6 @@ def _results(
         returned.setdefault(item, pa.field(item.name, plan.schema.field(node.name).type))
         return item.name
 
-    trees = [(item, item.tree.transform(lambda n: renamed(n, output_name))) for item in plan.items]
-    fields += returned.values()
-    schema = pa.schema([*fields, *added_fields(plan)])
-    project = [project_item(item, tree, schema, plan, columns) for item, tree in trees]
+    project = [project_columns(item, output_name, plan, columns) for item in plan.items]
+    schema = pa.schema([*fields, *returned.values(), *added_fields(plan)])
     return tuple(returned), (*project, *added_columns(plan)), schema

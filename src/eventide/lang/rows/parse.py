@@ -30,7 +30,7 @@ from eventide.lang.rows.tree import (
     Subset,
 )
 from eventide.lang.scalars import ends_operand, fail_at
-from eventide.lang.tokens import Kind, Token, match_brackets, tokenize
+from eventide.lang.tokens import Kind, Token, check_words, match_brackets, tokenize
 from eventide.lang.tree import Length, Name, Scalar, Span
 
 # A clause of this length, whatever it holds, is parsed within seconds.
@@ -66,6 +66,7 @@ def read_clause(text: str, tokens: Sequence[Token]) -> RowQuery:
     """
     if tokens[-1].start - tokens[0].start > MAX_TEXT:
         raise too_long(text, "the MATCH_RECOGNIZE clause", tokens[0].start, tokens[-1].start, MAX_TEXT)
+    check_words(text, tokens, "the MATCH_RECOGNIZE clause")
     clauses = split_clauses(text, tokens)
     partition_by = _columns(text, clauses["PARTITION BY"]) if "PARTITION BY" in clauses else ()
     order_by = _sort_items(text, clauses["ORDER BY"]) if "ORDER BY" in clauses else ()

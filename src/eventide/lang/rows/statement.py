@@ -14,7 +14,7 @@ from eventide.lang.rows.keywords import meant_keyword
 from eventide.lang.rows.names import RowCursor, is_name
 from eventide.lang.rows.parse import read_clause, too_long
 from eventide.lang.rows.tree import Recognition, Statement
-from eventide.lang.tokens import Kind, Token, match_brackets, tokenize
+from eventide.lang.tokens import Kind, Token, check_words, match_brackets, tokenize
 from eventide.lang.tree import Span
 
 MAX_TEXT = 1_000_000
@@ -50,6 +50,7 @@ def parse_statement(text: str) -> Statement:
     places = [idx for idx in range(len(tokens)) if _is_recognition(tokens, idx)]
     if not places:
         return Statement(text)
+    check_words(text, tokens, "the statement")
     if len(places) > MAX_RECOGNITIONS:
         token = tokens[places[MAX_RECOGNITIONS]]
         hint = f"at most {MAX_RECOGNITIONS} are allowed; split the statement"

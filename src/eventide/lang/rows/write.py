@@ -27,7 +27,7 @@ from eventide.lang.rows.tree import (
 )
 from eventide.lang.tokens import match_brackets, tokenize
 from eventide.lang.tree import Scalar
-from eventide.lang.write import one_line, write_quantifier
+from eventide.lang.write import LONG, one_line_of, write_quantifier
 
 
 def write_clause(query: RowQuery) -> str:
@@ -112,10 +112,13 @@ class _RowGenerator(SparkGenerator):
 
 
 def _scalar(scalar: Scalar, labels: set[str]) -> str:
-    """The expression in Spark SQL; as the user wrote it where sqlglot's text would read back as another tree."""
+    """The expression in Spark SQL; as the user wrote it where it is long, or would read back as another tree."""
+    line = scalar.line or one_line_of(scalar.text)
+    if len(scalar.text) > LONG:
+        return line
     text = _generate(scalar.tree)
-    for candidate in (text, one_line(scalar.text)):
-        if _reads_back(candidate, scalar.tree, labels):
+    for candidate in (text, line):
+        if candidate == scalar.line or _reads_back(candidate, scalar.tree, labels):
             return candidate
     return f"({text or scalar.text})"
 

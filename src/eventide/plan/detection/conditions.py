@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import pyarrow as pa
 from sqlglot import exp
@@ -21,7 +22,7 @@ from eventide.operators.encode import Encoding, place
 from eventide.plan.expressions.code_spaces import CodeSpaces
 from eventide.plan.expressions.residue import encoding_of, library
 from eventide.plan.expressions.split import EventValue, is_simple_cast
-from eventide.plan.expressions.typecheck import bind
+from eventide.plan.expressions.typecheck import Types, bind
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
 from eventide.plan.expressions.types import kind, type_name
 from eventide.plan.expressions.write_code import DECORATOR
@@ -122,7 +123,7 @@ def refuse_rows(tree: exp.Expression, text: str, scalar: Scalar, *, final: bool 
             raise source.error(message, source.span_of(node), "join the other table before")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Test:
     """A conjunct of condition `number` that looks at earlier events; step `own` has taken the one that is tested."""
 
@@ -130,6 +131,11 @@ class Test:
     resolved: Resolved
     source: Source
     own: int | None = None
+
+    @cached_property
+    def merged(self) -> Resolved:
+        """The conjunct with every part that the tested event decides as one leaf."""
+        return merge_current(self.resolved)
 
 
 def split_condition(number: int, text: str, names: Names, schema: pa.Schema) -> tuple[list[EventValue], list[Test]]:
@@ -177,9 +183,10 @@ class TestCode:
 
     __test__ = False  # pytest takes its name for that of tests
 
-    def __init__(self, tests: Sequence[Test], n_steps: int, schema: pa.Schema) -> None:
+    def __init__(self, tests: Sequence[Test], n_steps: int, schema: pa.Schema, types: Types) -> None:
         self._n_steps = n_steps
         self._schema = schema
+        self._types = types
         self.values: list[EventValue] = []
         self._numbers: dict[str, int] = {}  # of the values, by their text
         self._lasts: list[int] = []  # steps whose last event is kept at each binding
@@ -195,14 +202,14 @@ class TestCode:
     def _bind(self, test: Test) -> tuple[Typed, list[Slot]]:
         """The test over leaves "value" of (slot, value) and "code", and its slots."""
         source = test.source
-        resolved = merge_current(test.resolved)
+        resolved = test.merged
         values: dict[int, EventValue] = {}
         for i, leaf in enumerate(resolved.leaves):
             if not isinstance(leaf, (ValueLeaf, FoldLeaf)):
                 hint = "count, sum, avg, min and max can stand in conditions"
                 raise source.error("a condition cannot hold this aggregate", source.span, hint)
             if leaf.tree is not None:
-                values[i] = event_value(leaf.tree, self._schema, Source(source.text, leaf.span))
+                values[i] = event_value(leaf.tree, self._schema, Source(source.text, leaf.span), self._types)
 
         def field(column: exp.Column) -> pa.Field:
             leaf, value = resolved.leaves[int(column.name)], values.get(int(column.name))
@@ -214,7 +221,7 @@ class TestCode:
                 raise source.error("the type of this is not known before the pattern runs", span, hint)
             return pa.field(column.name, dtype)
 
-        typed = bind(resolved.tree, field, source.text, source.span)
+        typed = bind(resolved.tree, field, source.text, source.span, self._types)
         _check_boolean(typed.dtype, source, typed)
         slots: list[Slot] = []
         leaves = [_behind_tested(leaf, test.own) for leaf in resolved.leaves]

@@ -25,6 +25,7 @@ from eventide.plan.detection.tree import EventPattern, not_before, walk_steps
 from eventide.plan.detection.write import write_pattern
 from eventide.plan.expressions.known_functions import for_engine
 from eventide.plan.expressions.split import EventValue
+from eventide.plan.expressions.typecheck import Types
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import type_name
 from eventide.plan.expressions.write_sql import FROM_RESULT, write_spark, write_typed
@@ -126,6 +127,7 @@ class _Lowering:
         self.pattern = pattern
         self.whole = whole
         self.schema = schema
+        self.types = Types()
         self.options = options
         self.program = compile_pattern(pattern)
         absent = tuple(step.name for step in walk_steps(pattern.steps) if step.link.is_negative)
@@ -150,7 +152,7 @@ class _Lowering:
                 later = not_before(self.pattern.steps, step) if self.whole else ()
                 names = replace(self.names, later=later, own=step.name or None)
                 local, others = split_condition(number, text, names, self.schema)
-                TestCode(others, len(self.names.steps), self.schema).write([""] * 64)
+                TestCode(others, len(self.names.steps), self.schema, self.types).write([""] * 64)
                 bits.append(len(alone) // BITS_PER_MASK * 64 + len(alone) % BITS_PER_MASK if local else -1)
                 alone += [local] if local else []
                 tests += others
@@ -186,7 +188,7 @@ class _Lowering:
     def physical(self) -> Physical:
         options = self.options
         alone, bits, tests = self._conditions()
-        code = TestCode(tests, len(self.names.steps), self.schema)
+        code = TestCode(tests, len(self.names.steps), self.schema, self.types)
         value_columns = [self.columns.of_value(value) for value in code.values]
         order = [RowOrder(TS, False, True)] if self.time is not None else []
         end_column = ""

@@ -11,10 +11,11 @@ from eventide.lang.positions import span_of
 from eventide.lang.tree import Scalar, Span
 from eventide.plan.bound import Bound
 from eventide.plan.columns import read_columns
+from eventide.plan.expressions.readings import is_next
 from eventide.plan.expressions.split import EventValue, Split, split
 from eventide.plan.expressions.write_sql import quote_duckdb
 from eventide.plan.physical import SqlColumn
-from eventide.plan.references import is_next, references
+from eventide.plan.references import references
 from eventide.plan.rows.define import conjuncts
 
 BITS_PER_COLUMN = 62
@@ -86,10 +87,10 @@ def _check(plan: Bound, value: EventValue, span: Span, prefix: str) -> Check:
 
 
 def _value(condition: Scalar, plan: Bound) -> EventValue:
-    return split([condition], ["event"], plan.schema, plan.query.text).locals[0].value
+    return split([condition], ["event"], plan.schema, plan.query.text, plan.types).locals[0].value
 
 
-def compared_text(tree: exp.Expression) -> tuple[str, str] | None:
+def compared_text(tree: exp.Expr) -> tuple[str, str] | None:
     """The column and the text of `column = 'text'`."""
     if not isinstance(tree, exp.EQ):
         return None

@@ -13,13 +13,25 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import did_you_mean
+from eventide.errors import QueryError, did_you_mean
+from eventide.lang.nodes import copied, every_node
 from eventide.lang.tree import Scalar
 from eventide.plan.expressions.literals import literal
-from eventide.plan.expressions.typecheck import bind, columns_of
+from eventide.plan.expressions.readings import is_next, is_reading, readings
+from eventide.plan.expressions.typecheck import Resolve, Types, bind, bind_nexts, columns_of
 from eventide.plan.expressions.typed import Source, Typed
 from eventide.plan.expressions.types import as_decimal, kind, type_name
 from eventide.plan.expressions.write_sql import write_spark, write_typed
+
+# A condition of 400 operations took 15 s of CPU to compile, one of 800 more than 100 s.
+MAX_OPERATIONS = 500
+
+
+def too_many_operations(source: Source) -> QueryError:
+    """The error about a condition between events that is too long to be compiled."""
+    message = f"a condition that relates events has more than {MAX_OPERATIONS} operations"
+    hint = "compiled code takes long beyond that: compute parts of it as columns before, or write a list as IN"
+    return source.error(message, source.span, hint)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -35,9 +47,9 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class EventValue:
-    """What is computed for each event; `expression` names columns without a symbol."""
+    """What is computed for each event; the symbols of the columns of `expression` say nothing here."""
 
-    expression: exp.Expression
+    expression: exp.Expr
     typed: Typed
     source: Source
 
@@ -82,8 +94,10 @@ class Split:
     tests: tuple[Test, ...]
 
 
-def split(conjuncts: Sequence[Scalar], symbols: Sequence[str], schema: pa.Schema, text: str) -> Split:
-    """Split the conjuncts of a query.
+def split(
+    conjuncts: Sequence[Scalar], symbols: Sequence[str], schema: pa.Schema, text: str, types: Types | None = None
+) -> Split:
+    """Split the conjuncts of a query; with `types`, those of a plan, whose references are exact.
 
     >>> from eventide.lang.scalars import parse_scalar
     >>> text = "A.price * 2 < NEXT(A).price"
@@ -91,14 +105,16 @@ def split(conjuncts: Sequence[Scalar], symbols: Sequence[str], schema: pa.Schema
     >>> [value.spark for value in done.values], [str(slot) for slot in done.tests[0].slots]
     (['`price` * 2', '`price`'], ['A', 'NEXT(A)'])
     """
-    return _Splitter(symbols, schema, text).split(conjuncts)
+    return _Splitter(symbols, schema, text, types).split(conjuncts)
 
 
 class _Splitter:
-    def __init__(self, symbols: Sequence[str], schema: pa.Schema, text: str) -> None:
+    def __init__(self, symbols: Sequence[str], schema: pa.Schema, text: str, types: Types | None) -> None:
         self.symbols = {symbol.lower(): symbol for symbol in symbols}
         self.schema = schema
         self.text = text
+        self.is_exact = types is not None
+        self.types = Types() if types is None else types
         self.values: dict[str, tuple[int, EventValue]] = {}
 
     def split(self, conjuncts: Sequence[Scalar]) -> Split:
@@ -106,9 +122,11 @@ class _Splitter:
         tests: list[Test] = []
         for conjunct in conjuncts:
             source = Source(self.text, conjunct.span)
-            tree = self._qualified(conjunct.tree, source)
-            slots = _slots(tree)
-            typed = bind(tree, columns_of(self.schema, self.text, source.span), self.text, source.span)
+            tree = conjunct.tree if self.is_exact else self._qualified(conjunct.tree, source)
+            slots = tuple(dict.fromkeys(self._slot_of(node) for node in readings(tree)))
+            if not self.is_exact:
+                bind_nexts(tree, self._columns(source), self.text, source.span, self.types)
+            typed = self._typed(tree, source)
             if typed.dtype is not None and kind(typed.dtype) not in ("boolean", "null"):
                 raise source.error(
                     f"a condition must be a boolean, but this is {type_name(typed.dtype)}",
@@ -116,17 +134,23 @@ class _Splitter:
                     "compare it with something",
                 )
             if len(slots) <= 1 and not any(slot.is_next for slot in slots):
-                alone.append(Local(slots[0].symbol if slots else None, EventValue(_plain(tree), typed, source)))
+                alone.append(Local(slots[0].symbol if slots else None, EventValue(tree, typed, source)))
             else:
-                tests.append(self._test(tree, slots, source))
+                tests.append(self._test(tree, typed, slots, source))
         return Split(tuple(alone), tuple(value for _, value in self.values.values()), tuple(tests))
+
+    def _columns(self, source: Source) -> Resolve:
+        return columns_of(self.schema, self.text, source.span, self.types)
+
+    def _typed(self, tree: exp.Expression, source: Source) -> Typed:
+        return bind(tree, self._columns(source), self.text, source.span, self.types)
 
     # --- references -----------------------------------------------------------------------------------------
 
     def _qualified(self, tree: exp.Expression, source: Source) -> exp.Expression:
-        """The tree with every reference as a column whose table is its slot; struct fields as Dot."""
+        """The tree with exact references: `symbol.column` and `NEXT(symbol).column`; struct fields as Dot."""
 
-        def rewrite(node: exp.Expression) -> exp.Expression:
+        def rewrite(node: exp.Expr) -> exp.Expr | None:
             if isinstance(node, exp.Column):
                 return self._reference(node.parts, node, source)
             if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
@@ -137,9 +161,11 @@ class _Splitter:
                 symbol = _next_symbol(base)
                 if symbol is not None:
                     return self._column(self._slot(symbol, True, source), parts, node, source)
-            return node
+            return None
 
-        return tree.transform(rewrite)
+        made = copied(tree, rewrite)
+        assert isinstance(made, exp.Expression)
+        return made
 
     def _reference(self, parts: Sequence[exp.Expr], node: exp.Column, source: Source) -> exp.Expression:
         if len(parts) > 1 and parts[0].name.lower() in self.symbols:
@@ -160,75 +186,110 @@ class _Splitter:
             raise source.error(f"unknown symbol '{symbol.name}'", source.span_of(symbol), hint)
         return Slot(known, is_next)
 
-    def _column(self, slot: Slot, parts: Sequence[exp.Expr], node: exp.Expression, source: Source) -> exp.Expression:
+    def _column(self, slot: Slot, parts: Sequence[exp.Expr], node: exp.Expr, source: Source) -> exp.Expression:
         span = source.span_of(node)
         plain = exp.Column(this=exp.to_identifier(parts[0].name, quoted=True))
         plain.meta.update(start=span.start, end=span.end - 1)
-        field = columns_of(self.schema, self.text, span)(plain)
-        made: exp.Expression = exp.column(exp.to_identifier(field.name, quoted=True), table=_key(slot))
+        name = exp.to_identifier(columns_of(self.schema, self.text, span)(plain).name, quoted=True)
+        symbol = exp.to_identifier(slot.symbol, quoted=True)
+        made: exp.Expression
+        if slot.is_next:
+            made = exp.Dot(this=exp.Anonymous(this="NEXT", expressions=[exp.Column(this=symbol)]), expression=name)
+        else:
+            made = exp.Column(this=name, table=symbol)
         made.meta.update(start=span.start, end=span.end - 1)
         for part in parts[1:]:
             made = exp.Dot(this=made, expression=exp.to_identifier(part.name, quoted=True))
         return made
 
-    # --- values and tests -----------------------------------------------------------------------------------
+    def _slot_of(self, node: exp.Expr) -> Slot:
+        """The event that a column or NEXT reference reads."""
+        if not isinstance(node, exp.Column):
+            return Slot(node.this.expressions[0].name, True)
+        return Slot(node.table or next(iter(self.symbols.values())))
 
-    def _value(self, tree: exp.Expression, source: Source) -> EventValue:
-        plain = _plain(tree)
-        typed = bind(plain, columns_of(self.schema, self.text, source.span), self.text, source.span)
-        return EventValue(plain, typed, source)
+    # --- values and tests -----------------------------------------------------------------------------------
 
     def _index(self, value: EventValue) -> int:
         return self.values.setdefault(value.spark, (len(self.values), value))[0]
 
-    def _test(self, tree: exp.Expression, slots: tuple[Slot, ...], source: Source) -> Test:
-        leaves: dict[str, tuple[int, EventValue]] = {}
-        copy = tree.copy()
-        slots_of = _slots_below(copy)
+    def _test(self, tree: exp.Expression, typed: Typed, slots: tuple[Slot, ...], source: Source) -> Test:
+        slots_of = self._slots_below(tree)
+        leaves: dict[int, _Leaf] = {}  # by the id of what the node was typed as
 
-        def cut(node: exp.Expression) -> exp.Expression:
+        def keep(node: exp.Expr, known: Typed, slot: int) -> None:
+            value = EventValue(node, known, Source(self.text, source.span_of(node)))
+            leaves.setdefault(id(known), _Leaf(slot, value))
+
+        def cut(node: exp.Expr) -> None:
+            """Find the largest parts that one event decides."""
             mine = slots_of[id(node)]
-            is_branch = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
-            constant = not mine and isinstance(node, exp.Condition) and literal(node, source) is None
-            if is_branch or not (len(mine) == 1 or constant) or isinstance(node, exp.Identifier):
-                for child in list(node.iter_expressions()) if literal(node, source) is None else ():
+            known = self.types.of(node)
+            is_literal = not mine and isinstance(node, exp.Expression) and literal(node, source) is not None
+            constant = not mine and isinstance(node, exp.Condition) and not is_literal
+            if known is not None and (len(mine) == 1 or constant):
+                slot = slots.index(mine[0]) if mine else 0
+                keep(node, known, slot)
+                if len(leaves) > MAX_OPERATIONS:
+                    raise too_many_operations(source)
+            elif not is_literal and not is_next(node):
+                for child in node.iter_expressions():
                     if not isinstance(child, (exp.DataType, exp.Var, exp.IntervalSpan)):
-                        made = cut(child)
-                        if made is not child:
-                            child.replace(made)
-                return node
-            span = source.span_of(node)
-            value = self._value(node, Source(self.text, span))
-            name = f"{slots.index(mine[0]) if mine else 0}:{value.spark}"
-            leaves[name] = (slots.index(mine[0]) if mine else 0, value)
-            leaf = exp.Column(this=exp.to_identifier(name, quoted=True))
-            leaf.meta.update(start=span.start, end=span.end - 1)
-            return leaf
+                        cut(child)
 
-        def resolve(column: exp.Column) -> pa.Field:
-            value = leaves[column.name][1]
-            if value.dtype is None:
-                shown = self.text[value.typed.span.start : value.typed.span.end]
-                hint = f"name its type: CAST({shown} AS DOUBLE)"
-                raise source.error("the type of this is not known before the query runs", value.typed.span, hint)
-            return pa.field(column.name, value.dtype)
+        cut(tree)
+        for node in readings(tree):
+            # What the type check takes apart further, such as a cast that it makes itself.
+            if (known := self.types.of(node)) is not None:
+                keep(node, known, slots.index(self._slot_of(node)))
+        return Test(slots, self._residue(typed, leaves, source), source)
 
-        residue = bind(cut(copy), resolve, self.text, source.span)
-        return Test(slots, self._leaves(residue, leaves), source)
+    def _slots_below(self, tree: exp.Expr) -> dict[int, tuple[Slot, ...]]:
+        """The slots of every node, by its id."""
+        found: dict[int, tuple[Slot, ...]] = {}
+        for node in reversed(every_node(tree, is_reading)):
+            if is_reading(node):
+                found[id(node)] = (self._slot_of(node),)
+            else:
+                parts = (slot for child in node.iter_expressions() for slot in found[id(child)])
+                found[id(node)] = tuple(dict.fromkeys(parts))
+        return found
 
-    def _leaves(self, typed: Typed, leaves: dict[str, tuple[int, EventValue]]) -> Typed:
+    def _residue(self, typed: Typed, leaves: dict[int, _Leaf], source: Source) -> Typed:
         """Leaves as indices; a cast of a leaf becomes part of the value, for the SQL engine to compute."""
-        if typed.op == "cast" and typed.args[0].op == "column" and not is_simple_cast(typed):
-            slot, value = leaves[typed.args[0].value[0]]
-            to = exp.DataType.build(type_name(typed.dtype), dialect="spark")
-            inner = value.expression.copy()
-            cast = exp.Cast(this=inner if isinstance(inner, exp.Column) else exp.Paren(this=inner), to=to)
-            return Typed("value", (), typed.dtype, (slot, self._index(self._value(cast, value.source))), typed.span)
-        if typed.op == "column":
-            slot, value = leaves[typed.value[0]]
-            return Typed("value", (), typed.dtype, (slot, self._index(value)), typed.span)
-        args = tuple(self._leaves(arg, leaves) for arg in typed.args)
+        leaf = leaves.get(id(typed))
+        if leaf is not None:
+            return Typed("value", (), self._known(leaf, source), (leaf.slot, self._index(leaf.value)), typed.span)
+        under = leaves.get(id(typed.args[0])) if typed.op == "cast" else None
+        if under is not None and self._known(under, source) is not None and not is_simple_cast(typed):
+            value = self._cast(under.value, typed)
+            return Typed("value", (), typed.dtype, (under.slot, self._index(value)), typed.span)
+        args = tuple(self._residue(arg, leaves, source) for arg in typed.args)
         return Typed(typed.op, args, typed.dtype, typed.value, typed.span)
+
+    def _known(self, leaf: _Leaf, source: Source) -> pa.DataType:
+        typed = leaf.value.typed
+        if typed.dtype is None:
+            shown = self.text[typed.span.start : typed.span.end]
+            hint = f"name its type: CAST({shown} AS DOUBLE)"
+            raise source.error("the type of this is not known before the query runs", typed.span, hint)
+        return typed.dtype
+
+    def _cast(self, value: EventValue, typed: Typed) -> EventValue:
+        inner = copied(value.expression)
+        self.types.keep(inner, value.typed)
+        to = exp.DataType.build(type_name(typed.dtype), dialect="spark")
+        is_column = isinstance(inner, exp.Column) or is_next(inner)
+        made = exp.Cast(this=inner if is_column else exp.Paren(this=inner), to=to)
+        return EventValue(made, self._typed(made, value.source), value.source)
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A part of a condition that one event decides: its slot, and what is computed for the event."""
+
+    slot: int
+    value: EventValue
 
 
 def is_simple_cast(typed: Typed) -> bool:
@@ -245,37 +306,3 @@ def _next_symbol(node: exp.Expression) -> exp.Expression | None:
         return None
     (symbol,) = node.expressions
     return symbol.this if isinstance(symbol, exp.Column) and len(symbol.parts) == 1 else None
-
-
-def _key(slot: Slot) -> exp.Identifier:
-    return exp.to_identifier(("n" if slot.is_next else "e") + slot.symbol, quoted=True)
-
-
-def _slots(tree: exp.Expression) -> tuple[Slot, ...]:
-    tables = [column.table for column in tree.find_all(exp.Column, bfs=False)]
-    return tuple(dict.fromkeys(Slot(table[1:], table[0] == "n") for table in tables if table))
-
-
-def _slots_below(tree: exp.Expression) -> dict[int, tuple[Slot, ...]]:
-    """The slots of every node, by its id."""
-    found: dict[int, tuple[Slot, ...]] = {}
-    for node in reversed(list(tree.walk())):
-        if isinstance(node, exp.Column) and node.table:
-            found[id(node)] = (Slot(node.table[1:], node.table[0] == "n"),)
-        else:
-            parts = (slot for child in node.iter_expressions() for slot in found[id(child)])
-            found[id(node)] = tuple(dict.fromkeys(parts))
-    return found
-
-
-def _plain(tree: exp.Expression) -> exp.Expression:
-    """The tree with columns that carry no slot."""
-
-    def without_slot(node: exp.Expression) -> exp.Expression:
-        if isinstance(node, exp.Column) and node.table:
-            plain = exp.Column(this=node.this.copy())
-            plain.meta.update(node.meta)
-            return plain
-        return node
-
-    return tree.transform(without_slot)

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from eventide.errors import did_you_mean
 from eventide.lang.deadline import check_deadline
+from eventide.lang.positions import span_of
 from eventide.lang.tree import Span
 from eventide.plan.expressions import arithmetic
 from eventide.plan.expressions.arrays import bind_array, check_array, common_arrays
@@ -22,6 +23,7 @@ from eventide.plan.expressions.casts import is_equal_cast
 from eventide.plan.expressions.functions import FUNCTIONS, Function, function_of
 from eventide.plan.expressions.known_functions import check_known
 from eventide.plan.expressions.literals import literal, target_type
+from eventide.plan.expressions.readings import is_next, readings
 from eventide.plan.expressions.regular import as_re2
 from eventide.plan.expressions.typed import Source, Typed, cast_to
 from eventide.plan.expressions.types import (
@@ -46,8 +48,17 @@ COMPARISONS: dict[type[exp.Expression], str] = {
     exp.GTE: "ge",
     exp.NullSafeEQ: "same",
 }
+_CONNECTORS: dict[type[exp.Expression], str] = {exp.And: "and", exp.Or: "or"}
 # Spark refuses a backslash before anything but %, _ and \\; DuckDB takes it for nothing.
 _LIKE = re.compile(r"([^\\]|\\[%_\\])*", re.DOTALL)
+# What an argument may be, and what it is cast to.
+_FITTING = {
+    "double": (("integer", "decimal", "float", "double", "null"), pa.float64()),
+    "integer": (("integer", "null"), pa.int64()),
+    "string": (("string", "null"), pa.string()),
+    "date": (("date", "timestamp", "null"), pa.date32()),
+    "timestamp": (("date", "timestamp", "null"), TIMESTAMP),
+}
 _COMPARABLE = (
     "boolean",
     "integer",
@@ -82,46 +93,117 @@ def typecheck(tree: exp.Expression, resolve: Resolve, text: str, default_span: S
     return bind(tree, resolve, text, default_span).dtype
 
 
-def bind(tree: exp.Expression, resolve: Resolve, text: str, default_span: Span) -> Typed:
-    """As `typecheck`, but gives the whole typed expression.
+class Types:
+    """What the nodes of a plan's expressions were typed as: a step of planning that asks again is answered from here.
+
+    It is kept beside the trees, not on their nodes: sqlglot would copy it with every node.
+
+    >>> import sqlglot
+    >>> tree, types = sqlglot.parse_one("n > 1"), Types()
+    >>> first = bind(tree, columns_of(pa.schema([("n", pa.int32())])), "n > 1", Span(0, 5), types)
+    >>> types.of(tree) is first, types.of(tree.this).value[0]
+    (True, 'n')
+    """
+
+    def __init__(self) -> None:
+        # With each node, so that its id stays its own.
+        self._found: dict[int, tuple[exp.Expr, Typed]] = {}
+        self._fields: tuple[pa.Schema, dict[str, list[pa.Field]]] | None = None
+
+    def of(self, node: exp.Expr) -> Typed | None:
+        """What a node was typed as; None where nobody asked yet."""
+        found = self._found.get(id(node))
+        return None if found is None else found[1]
+
+    def fields(self, schema: pa.Schema) -> dict[str, list[pa.Field]]:
+        """The fields of a schema by their names in lower case, remembered for the schema that is asked for again."""
+        if self._fields is None or self._fields[0] is not schema:
+            self._fields = (schema, _by_name(schema))
+        return self._fields[1]
+
+    def keep(self, node: exp.Expr, typed: Typed) -> Typed:
+        """Remember what a node was typed as."""
+        self._found[id(node)] = (node, typed)
+        return typed
+
+
+def bind(tree: exp.Expression, resolve: Resolve, text: str, default_span: Span, types: Types | None = None) -> Typed:
+    """As `typecheck`, but gives the whole typed expression; nodes that `types` knows are not typed again.
 
     >>> import sqlglot
     >>> schema = pa.schema([("n", pa.int32())])
     >>> bind(sqlglot.parse_one("n > 1.5"), columns_of(schema), "n > 1.5", Span(0, 7)).args[0].op
     'cast'
     """
-    return _Binder(resolve, Source(text, default_span)).bind(tree)
+    return _Binder(resolve, Source(text, default_span), Types() if types is None else types).bind(tree)
 
 
-def columns_of(schema: pa.Schema, text: str = "", default_span: Span | None = None) -> Resolve:
+def bind_nexts(tree: exp.Expr, resolve: Resolve, text: str, default_span: Span, types: Types) -> None:
+    """Type each `NEXT(s).c` of a tree as `s.c`, so that `bind` finds it typed."""
+    for node in readings(tree):
+        if is_next(node):
+            span = span_of(node, default_span)
+            column = exp.Column(this=exp.Identifier(this=node.expression.name, quoted=True))
+            column.meta.update(start=span.start, end=span.end - 1)
+            types.keep(node, bind(column, resolve, text, span))
+
+
+def _by_name(schema: pa.Schema) -> dict[str, list[pa.Field]]:
+    fields: dict[str, list[pa.Field]] = {}
+    for field in schema:
+        fields.setdefault(field.name.lower(), []).append(field)
+    return fields
+
+
+def columns_of(
+    schema: pa.Schema, text: str = "", default_span: Span | None = None, types: Types | None = None
+) -> Resolve:
     """A resolver over one schema; names match in any case, as in Spark.
 
     >>> columns_of(pa.schema([("Price", pa.float64())]))(exp.column("price")).name
     'Price'
     """
     span = default_span or Span(0, len(text))
+    fields = _by_name(schema) if types is None else types.fields(schema)
 
     def resolve(column: exp.Column) -> pa.Field:
-        found = [field for field in schema if field.name.lower() == column.name.lower()]
+        found = fields.get(column.name.lower(), [])
+        if len(found) == 1:
+            return found[0]
         where = Source(text, span)
         if not found:
             hint = did_you_mean(column.name, schema.names)
             raise where.error(f"unknown column '{column.name}'", where.span_of(column), hint)
-        if len(found) > 1:
-            names = ", ".join(field.name for field in found)
-            raise where.error(f"column '{column.name}' is ambiguous: {names}", where.span_of(column))
-        return found[0]
+        names = ", ".join(field.name for field in found)
+        raise where.error(f"column '{column.name}' is ambiguous: {names}", where.span_of(column))
 
     return resolve
 
 
 class _Binder:
-    def __init__(self, resolve: Resolve, source: Source) -> None:
+    def __init__(self, resolve: Resolve, source: Source, types: Types) -> None:
         self.resolve = resolve
         self.source = source
+        self.types = types
 
     def bind(self, node: exp.Expression) -> Typed:
+        known = self.types.of(node)
+        if known is not None:
+            return known
         check_deadline()
+        return self.types.keep(node, self._bind(node))
+
+    def _bind(self, node: exp.Expression) -> Typed:
+        # What long conditions are made of comes first.
+        if type(node) is exp.Column:
+            return self._column(node)
+        if type(node) in COMPARISONS:
+            left, right = self.bind(node.this), self.bind(node.expression)
+            return self._compare(COMPARISONS[type(node)], left, right, self.source.span_of(node))
+        if type(node) in _CONNECTORS:
+            return self._connector(node, self.source.span_of(node))
+        if type(node) is exp.DPipe:
+            return self._concat(node, self.source.span_of(node))
         found = literal(node, self.source)
         if found is not None:
             return found
@@ -130,12 +212,9 @@ class _Binder:
             case exp.Paren():
                 return self.bind(node.this)
             case exp.Column():
-                field = self.resolve(node)
-                return Typed("column", (), column_type(field.type), (field.name, field.type), span)
+                return self._column(node)
             case exp.Dot() if isinstance(node.expression, exp.Identifier):
                 return self._field(node, span)
-            case exp.And() | exp.Or():
-                return self._connector(node, span)
             case exp.Not():
                 return Typed("not", (self._boolean(node.this, "NOT"),), pa.bool_(), None, span)
             case exp.NullSafeNEQ():
@@ -160,7 +239,7 @@ class _Binder:
                 return self._choice(node, span)
             case exp.Nullif():
                 return self._nullif(node, span)
-            case exp.Concat() | exp.DPipe() if not isinstance(node, exp.ConcatWs):
+            case exp.Concat() if not isinstance(node, exp.ConcatWs):
                 return self._concat(node, span)
             case exp.Cast():
                 return self._cast(node, span)
@@ -169,8 +248,6 @@ class _Binder:
             case exp.Anonymous() if node.name.upper() in ("ISNULL", "ISNOTNULL") and len(node.expressions) == 1:
                 test = Typed("is_null", (self.bind(node.expressions[0]),), pa.bool_(), None, span)
                 return test if node.name.upper() == "ISNULL" else _not(test)
-        if type(node) in COMPARISONS:
-            return self._compare(COMPARISONS[type(node)], self.bind(node.this), self.bind(node.expression), span)
         if type(node) in arithmetic.OPERATORS:
             return self._arithmetic(node, span)
         call = function_of(node)
@@ -179,6 +256,10 @@ class _Binder:
         return bind_array(node, self.bind, self.source, span) or self._unknown(node, span)
 
     # --- leaves ---------------------------------------------------------------------------------------------
+
+    def _column(self, node: exp.Column) -> Typed:
+        field, span = self.resolve(node), self.source.span_of(node)
+        return Typed("column", (), column_type(field.type), (field.name, field.type), span)
 
     def _field(self, node: exp.Dot, span: Span) -> Typed:
         base = self.bind(node.this)
@@ -214,7 +295,7 @@ class _Binder:
         )
 
     def _connector(self, node: exp.Expression, span: Span) -> Typed:
-        word = "and" if isinstance(node, exp.And) else "or"
+        word = _CONNECTORS[type(node)]
         args = tuple(self._boolean(side, word.upper()) for side in (node.this, node.expression))
         return Typed(word, args, pa.bool_(), None, span)
 
@@ -431,18 +512,11 @@ class _Binder:
         dtype = typed.dtype
         if dtype is None:
             return typed
-        fits = {
-            "double": (is_number(dtype), pa.float64()),
-            "integer": (kind(dtype) in ("integer", "null"), pa.int64()),
-            "string": (kind(dtype) in ("string", "null"), pa.string()),
-            "date": (is_time(dtype) or kind(dtype) == "null", pa.date32()),
-            "timestamp": (
-                is_time(dtype) or kind(dtype) == "null",
-                TIMESTAMP_NTZ if name not in ("UNIX_MICROS", "DATE_TRUNC") and dtype != TIMESTAMP else TIMESTAMP,
-            ),
-        }
-        ok, target = fits[param]
-        if ok:
+        kinds, target = _FITTING[param]
+        if kind(dtype) in kinds:
+            if param == "timestamp":
+                zoned = name in ("UNIX_MICROS", "DATE_TRUNC") or dtype == TIMESTAMP
+                target = TIMESTAMP if zoned else TIMESTAMP_NTZ
             return cast_to(typed, target)
         words = {
             "double": "number",

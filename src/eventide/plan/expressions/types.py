@@ -16,6 +16,19 @@ DURATION = pa.duration("us")
 MONTHS = pa.month_day_nano_interval()
 
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+_KINDS = {
+    **{dtype.id: "integer" for dtype in _INTEGERS},
+    TIMESTAMP.id: "timestamp",
+    pa.decimal128(1, 0).id: "decimal",
+    pa.bool_().id: "boolean",
+    pa.float32().id: "float",
+    pa.float64().id: "double",
+    pa.string().id: "string",
+    pa.date32().id: "date",
+    DURATION.id: "interval",
+    MONTHS.id: "months",
+    pa.null().id: "null",
+}
 _INTEGER_DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 20}
 _WIDENED = {
     pa.uint8(): pa.int16(),
@@ -77,23 +90,8 @@ def kind(dtype: pa.DataType) -> str:
     >>> [kind(t) for t in (pa.int8(), pa.decimal128(4, 2), pa.date32(), pa.list_(pa.int8()))]
     ['integer', 'decimal', 'date', 'other']
     """
-    if dtype in _INTEGERS:
-        return "integer"
-    if pa.types.is_timestamp(dtype):
-        return "timestamp"
-    if pa.types.is_decimal128(dtype):
-        return "decimal"
-    simple = {
-        pa.bool_(): "boolean",
-        pa.float32(): "float",
-        pa.float64(): "double",
-        pa.string(): "string",
-        pa.date32(): "date",
-        DURATION: "interval",
-        MONTHS: "months",
-        pa.null(): "null",
-    }
-    return simple.get(dtype, "other")
+    found = _KINDS.get(dtype.id, "other")
+    return "other" if found == "interval" and dtype != DURATION else found
 
 
 def is_number(dtype: pa.DataType) -> bool:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from eventide.operators.encode import literal_code
 from eventide.plan.expressions.code_spaces import CodeSpaces
-from eventide.plan.expressions.split import Test
+from eventide.plan.expressions.split import MAX_OPERATIONS, Test, too_many_operations
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
 from eventide.plan.expressions.types import as_decimal, integer_range, kind
 
@@ -63,8 +63,6 @@ _CALLS = {
     "ATAN2": "np.arctan2({0} + 0.0, {1} + 0.0)",
     "DATEDIFF": "{0} - {1}",
 }
-# A condition of 400 operations took 15 s of CPU to compile, one of 800 more than 100 s.
-MAX_OPERATIONS = 500
 _SEARCHED = 8  # from so many items on, IN looks them up in a sorted array
 _NESTED = 20  # operands of CASE that are written as blocks inside one another
 _POSITIVE_ONLY = ("LN", "LOG2", "LOG10")
@@ -101,9 +99,7 @@ class TestWriter:
     def variables(self) -> tuple[str, str]:
         self.n_variables += 1
         if self.n_variables > MAX_OPERATIONS:
-            message = f"a condition that relates events has more than {MAX_OPERATIONS} operations"
-            hint = "compiled code takes long beyond that: compute parts of it as columns before, or write a list as IN"
-            raise self.source.error(message, self.source.span, hint)
+            raise too_many_operations(self.source)
         return f"x{self.n_variables}", f"n{self.n_variables}"
 
     def call(self, name: str, *args: str) -> str:

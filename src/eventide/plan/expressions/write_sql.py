@@ -1,6 +1,6 @@
 """Expressions as SQL text: for Catalyst as written, for DuckDB so that the results are the same.
 
-Goes in: a tree whose columns carry no qualifier. Comes out: text with every name quoted. On both engines a division
+Goes in: a tree over the columns of one event. Comes out: text with every name quoted. On both engines a division
 by zero is NULL. DuckDB's text is written from the typed expression, with every cast that Spark makes by itself.
 """
 
@@ -12,16 +12,26 @@ from collections.abc import Callable
 
 import pyarrow as pa
 from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.generators.spark import SparkGenerator
 
 from eventide.errors import QueryError
+from eventide.lang.nodes import copied, every_node
 from eventide.lang.tree import Span
 from eventide.plan.expressions.arrays import write_array
 from eventide.plan.expressions.casts import duckdb_cast
 from eventide.plan.expressions.known_functions import is_known, not_here
+from eventide.plan.expressions.readings import is_next, is_reading
 from eventide.plan.expressions.typecheck import Resolve, bind
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
 from eventide.plan.expressions.types import DURATION, TIMESTAMP, as_decimal, canonical, column_type, duckdb_type, kind
 
+_SPARK = Spark()
+# Nodes that Spark reads as sqlglot writes them.
+_AS_WRITTEN = frozenset(
+    {exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between}
+    | {exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Add, exp.Sub, exp.Mul}
+)
 _DIVISIONS = (exp.Div, exp.Mod, exp.IntDiv)
 _SUFFIXES = {exp.DType.TINYINT: "Y", exp.DType.SMALLINT: "S", exp.DType.BIGINT: "L"}
 IN_PROCESS = "compute it before, as a column, such as df['y'] = ... in pandas; on Spark the query works as it is"
@@ -29,14 +39,36 @@ FROM_RESULT = "return what it is made of, and compute it from the result; on Spa
 _BASES = {"2": "LOG2", "10": "LOG10"}
 
 
-def write_spark(tree: exp.Expression) -> str:
-    """The expression for Catalyst.
+Names = Callable[[exp.Column], str]  # what a column is called in the text
+
+
+def write_spark(tree: exp.Expr, names: Names | None = None) -> str:
+    """The expression for Catalyst; columns without their symbols, or under the names given.
 
     >>> import sqlglot
-    >>> write_spark(sqlglot.parse_one("price / volume > 1.5D", read="spark"))
+    >>> write_spark(sqlglot.parse_one("a.price / a.volume > 1.5D", read="spark"))
     '`price` / NULLIF(`volume`, 0) > CAST(1.5 AS DOUBLE)'
     """
-    return tree.transform(_for_spark).sql("spark", identify=True, comments=False)
+    if not all(type(node) in _AS_WRITTEN for node in every_node(tree, is_reading)):
+        # The generator may change what it writes.
+        tree = copied(tree).transform(_for_spark, copy=False)
+    writer = _SparkWriter(dialect=_SPARK, identify=True, comments=False)
+    writer.names = names
+    return writer.generate(tree, copy=False)
+
+
+class _SparkWriter(SparkGenerator):
+    names: Names | None = None
+
+    def column_sql(self, expression: exp.Column) -> str:
+        return _quoted(expression.name if self.names is None else self.names(expression))
+
+    def dot_sql(self, expression: exp.Dot) -> str:
+        return _quoted(expression.expression.name) if is_next(expression) else super().dot_sql(expression)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _for_spark(node: exp.Expression) -> exp.Expression:

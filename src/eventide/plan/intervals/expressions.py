@@ -13,6 +13,7 @@ import sqlglot
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.lang.nodes import copied
 from eventide.lang.rows.expressions import read_expression
 from eventide.lang.tokens import match_brackets, tokenize
 from eventide.lang.tree import Scalar
@@ -125,20 +126,19 @@ class _Keeper:
     def __init__(self, resolved: Resolved, source: Source) -> None:
         self._resolved = resolved
         self._source = source
-        self._leaves: list[Leaf] = []
+        self._leaves: dict[Leaf, int] = {}  # with their numbers
 
     def made(self) -> Resolved:
         trees = [self._tree(leaf) for leaf in self._resolved.leaves]
 
-        def replaced(node: exp.Expression) -> exp.Expression:
+        def replaced(node: exp.Expr) -> exp.Expr | None:
             if not isinstance(node, exp.Column):
-                return node
-            made = trees[int(node.name)].copy()
+                return None
+            made = copied(trees[int(node.name)])
             made.meta.update(node.meta)
             return made
 
-        # From a copy, so that what is put in is not looked at again.
-        return Resolved(self._resolved.tree.copy().transform(replaced), tuple(self._leaves), self._resolved.span)
+        return Resolved(copied(self._resolved.tree, replaced), tuple(self._leaves), self._resolved.span)
 
     def _tree(self, leaf: Leaf) -> exp.Expression:
         if not isinstance(leaf, AggregateLeaf):
@@ -164,9 +164,8 @@ class _Keeper:
         return self._source.error(f"{leaf.name} of this type cannot be kept event by event", leaf.span, hint)
 
     def _column(self, leaf: Leaf) -> exp.Expression:
-        if leaf not in self._leaves:
-            self._leaves.append(leaf)
-        return exp.Column(this=exp.to_identifier(str(self._leaves.index(leaf)), quoted=True))
+        number = self._leaves.setdefault(leaf, len(self._leaves))
+        return exp.Column(this=exp.to_identifier(str(number), quoted=True))
 
 
 def _argument(leaf: AggregateLeaf) -> exp.Expression:

@@ -6,6 +6,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.lang.nodes import copied
 from eventide.lang.tree import Span
 from eventide.operators.intervals.spec import EXTREME, FIRST, LAST, Folded, Taken
 from eventide.plan.expressions.split import EventValue
@@ -40,14 +41,14 @@ class Values:
         resolved = resolve_part(scalar.tree, scalar, self._columns.schema, text)
         names = [self._leaf(leaf, source) for leaf in resolved.leaves]
 
-        def rename(node: exp.Expression) -> exp.Expression:
+        def rename(node: exp.Expr) -> exp.Expr | None:
             if not isinstance(node, exp.Column):
-                return node
+                return None
             column = exp.Column(this=exp.to_identifier(names[int(node.name)], quoted=True))
             column.meta.update(node.meta)
             return column
 
-        tree = resolved.tree.transform(rename)
+        tree = copied(resolved.tree, rename)
         fields = {field.name: field for field in self.fields()}
         typed = bind(tree, lambda column: fields[column.name], text, scalar.span)
         if isinstance(tree, exp.Column):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
+from eventide.lang.nodes import copied
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Scalar, Span
 from eventide.operators.aggregate_types import average_type, sum_type
@@ -94,14 +95,14 @@ class _Binder:
     def bind(self) -> ClosingTest:
         leaves: dict[str, Typed] = {}
 
-        def cut(node: exp.Expr) -> exp.Expr:
+        def cut(node: exp.Expr) -> exp.Expr | None:
             if isinstance(node, exp.AggFunc):
                 return self._leaf(node, leaves, self._aggregate(node))
             if isinstance(node, exp.Column):
                 return self._leaf(node, leaves, self._single(node))
-            return node
+            return None
 
-        tree = self._conjunct.tree.transform(cut)
+        tree = copied(self._conjunct.tree, cut)
         assert isinstance(tree, exp.Expression)
         text, span = self._plan.query.text, self._conjunct.span
         typed = bind(tree, lambda column: pa.field(column.name, leaves[column.name].dtype), text, span)
@@ -167,18 +168,10 @@ class _Binder:
         return Typed("value", (), dtype, (self._slots.index(symbol), value), span)
 
     def _value(self, node: exp.Expr, span: Span) -> int:
-        def plain(part: exp.Expr) -> exp.Expr:
-            if not isinstance(part, exp.Column):
-                return part
-            made = exp.Column(this=part.this.copy())
-            made.meta.update(part.meta)
-            return made
-
-        tree = node.transform(plain)
-        assert isinstance(tree, exp.Expression)
-        text = self._plan.query.text
-        typed = bind(tree, columns_of(self._plan.schema, text, span), text, span)
-        made = EventValue(tree, typed, Source(text, span))
+        plan, text = self._plan, self._plan.query.text
+        assert isinstance(node, exp.Expression)
+        typed = bind(node, columns_of(plan.schema, text, span, plan.types), text, span, plan.types)
+        made = EventValue(node, typed, Source(text, span))
         for i, known in enumerate(self._values):
             if known.spark == made.spark:
                 return i

@@ -8,6 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.lang.nodes import every_node
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step, Strategy
 from eventide.operators.block import SEQUENCE, TS
 from eventide.operators.patterns.program import PatternProgram
@@ -24,7 +25,7 @@ from eventide.plan.patterns.tests import write_pattern_tests
 from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.places import error_at
 from eventide.plan.references import is_orderable
-from eventide.plan.results import added_columns, added_fields, project_item, renamed
+from eventide.plan.results import added_columns, added_fields, project_columns, project_item, renamed
 from eventide.plan.symbols import walk_steps
 from eventide.plan.windows import check_windows, slide_of, time_unit_us
 
@@ -108,7 +109,7 @@ def distinct_steps(pattern: Pattern) -> list[Step]:
 def split_conjuncts(plan: Bound) -> tuple[Split, list[EventValue], list[ClosingTest]]:
     """The conjuncts without aggregates, split; the values of all; and those with aggregates."""
     plain = [conjunct for conjunct in plan.conjuncts if not is_closing(conjunct)]
-    parts = split(plain, list(plan.symbols), plan.schema, plan.query.text)
+    parts = split(plain, list(plan.symbols), plan.schema, plan.query.text, plan.types)
     values = list(parts.values)
     at_most_one = frozenset(name for name in plan.symbols if _binds_one(plan, name))
     closing = [bind_closing(conjunct, plan, at_most_one, values) for conjunct in plan.conjuncts if is_closing(conjunct)]
@@ -237,10 +238,10 @@ def _results(
 ) -> tuple[tuple[Returned, ...], tuple[SqlColumn, ...], pa.Schema]:
     """What the operator returns, how the user's columns are made of it, and the operator's schema."""
     results = _Results(plan, program, columns)
-    trees = [(item, results.renamed(item.tree)) for item in plan.items]
+    made = [(item, results.renamed(item)) for item in plan.items]
     fields = [pa.field(f"p{i}", plan.schema.field(name).type) for i, name in enumerate(plan.partition)]
     schema = pa.schema([*fields, *results.returned.values(), *added_fields(plan)])
-    project = [results.column(item, tree, schema) for item, tree in trees]
+    project = [results.column(item, each, schema) for item, each in made]
     return tuple(results.returned), (*project, *added_columns(plan)), schema
 
 
@@ -253,9 +254,11 @@ class _Results:
         self._columns = columns
         self.returned: dict[Returned, pa.Field] = {}
 
-    def renamed(self, tree: exp.Expression) -> exp.Expr:
-        """The tree over the operator's columns."""
-        return tree.transform(self._renamed)
+    def renamed(self, item: Item) -> SqlColumn | exp.Expr:
+        """An item over the operator's columns; where it has another form over them, its tree."""
+        if any(isinstance(node, (exp.Struct, exp.Bracket, *ENDS)) for node in every_node(item.tree)):
+            return item.tree.transform(self._renamed)
+        return project_columns(item, self._name, self._plan, self._columns)
 
     def _renamed(self, node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Struct):
@@ -291,9 +294,10 @@ class _Results:
         self.returned.setdefault(item, pa.field(item.name, pa.list_(pa.struct(list(schema)))))
         return item.name
 
-    def column(self, item: Item, tree: exp.Expr, schema: pa.Schema) -> SqlColumn:
+    def column(self, item: Item, made: SqlColumn | exp.Expr, schema: pa.Schema) -> SqlColumn:
         """A result column; a value of one event has the type that it has there."""
-        made = project_item(item, tree, schema, self._plan, self._columns)
+        if not isinstance(made, SqlColumn):
+            made = project_item(item, made, schema, self._plan, self._columns)
         read = item.tree.this if isinstance(item.tree, ENDS) else item.tree
         if self._plan.query.whole_events and item.name in (MATCH_START, MATCH_END):
             return replace(made, origin=self._plan.ts)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import pyarrow as pa
 from sqlglot import exp
 
+from eventide.lang.nodes import copied
 from eventide.operators.encode import Encoding, place
 from eventide.plan.expressions.code_spaces import CodeSpaces
 from eventide.plan.expressions.residue import HEADER, encoding_of, library
 from eventide.plan.expressions.split import EventValue, is_simple_cast
-from eventide.plan.expressions.typecheck import bind, columns_of
+from eventide.plan.expressions.typecheck import Types, bind, columns_of
 from eventide.plan.expressions.typed import Source, Typed, off_the_list
 from eventide.plan.expressions.types import kind, type_name
 from eventide.plan.expressions.write_code import DECORATOR, Place, TestWriter
@@ -38,13 +40,18 @@ from eventide.kernels.row_types import FOLD, HOLDS
 _ARGUMENTS = "span, labels, first, last, before, folds, cols"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Condition:
     """A conjunct of a label's condition that looks at more than its row: a tree of leaves "value" and "code"."""
 
     label: int
     resolved: Resolved
     source: Source
+
+    @cached_property
+    def merged(self) -> Resolved:
+        """The condition with every part that its row decides as one leaf."""
+        return merge_current(self.resolved)
 
     @property
     def is_near(self) -> bool:
@@ -92,27 +99,29 @@ def is_local(resolved: Resolved) -> bool:
 def plain_tree(resolved: Resolved) -> exp.Expression:
     """A local condition over the row's columns."""
 
-    def rewrite(node: exp.Expression) -> exp.Expression:
-        if isinstance(node, exp.Column):
-            leaf = resolved.leaves[int(node.name)]
-            assert isinstance(leaf, ValueLeaf)
-            return leaf.tree.copy()
-        return node
+    def rewrite(node: exp.Expr) -> exp.Expr | None:
+        if not isinstance(node, exp.Column):
+            return None
+        leaf = resolved.leaves[int(node.name)]
+        assert isinstance(leaf, ValueLeaf)
+        return copied(leaf.tree)
 
-    return resolved.tree.transform(rewrite)
+    return copied(resolved.tree, rewrite)
 
 
-def event_value(tree: exp.Expression, schema: pa.Schema, source: Source) -> EventValue:
+def event_value(tree: exp.Expression, schema: pa.Schema, source: Source, types: Types | None = None) -> EventValue:
     """An expression over the columns of one row."""
-    return EventValue(tree, bind(tree, columns_of(schema, source.text, source.span), source.text, source.span), source)
+    text, span = source.text, source.span
+    return EventValue(tree, bind(tree, columns_of(schema, text, span, types), text, span, types), source)
 
 
 class ConditionCode:
     """The conditions as source text of `holds` and `fold`, over `encodings` of the values that they read."""
 
-    def __init__(self, conditions: Sequence[Condition], n_labels: int, schema: pa.Schema) -> None:
+    def __init__(self, conditions: Sequence[Condition], n_labels: int, schema: pa.Schema, types: Types) -> None:
         self._n_labels = n_labels
         self._schema = schema
+        self._types = types
         self.values: list[EventValue] = []
         self._numbers: dict[str, int] = {}  # of the values, by their text
         self._folds: list[tuple[FoldLeaf, int | None]] = []  # with the value that is folded
@@ -130,9 +139,9 @@ class ConditionCode:
         slots: list[Slot] = []
         if any(isinstance(leaf, (ListLeaf, AggregateLeaf)) for leaf in resolved.leaves):
             raise source.error("this aggregate cannot be compiled", source.span)
-        merged = merge_current(resolved)
+        merged = condition.merged
         values = {
-            i: event_value(leaf.tree, self._schema, Source(source.text, leaf.span))
+            i: event_value(leaf.tree, self._schema, Source(source.text, leaf.span), self._types)
             for i, leaf in enumerate(merged.leaves)
             if isinstance(leaf, (ValueLeaf, FoldLeaf)) and leaf.tree is not None
         }
@@ -147,7 +156,7 @@ class ConditionCode:
                 raise source.error("the type of this is not known before the query runs", source.span_of(column), hint)
             return pa.field(column.name, dtype)
 
-        typed = bind(merged.tree, resolve, source.text, source.span)
+        typed = bind(merged.tree, resolve, source.text, source.span, self._types)
         if typed.dtype is not None and kind(typed.dtype) not in ("boolean", "null"):
             message = f"a condition must be a boolean, but this is {type_name(typed.dtype)}"
             raise source.error(message, typed.span, "compare it with something")
@@ -371,7 +380,7 @@ def _slot(slots: list[Slot], slot: Slot) -> int:
 def merge_current(resolved: Resolved) -> Resolved:
     """The same condition, with every part that the current row decides as one leaf: the SQL engine computes it."""
     leaves: dict[Leaf, int] = {}
-    tree = resolved.tree.copy()
+    tree = copied(resolved.tree)
     decided = _decided_by_row(tree, resolved.leaves)
 
     def add(leaf: Leaf, node: exp.Expression) -> exp.Expression:

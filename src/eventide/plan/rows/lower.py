@@ -21,6 +21,7 @@ from eventide.operators.rows.spec import Interpreted, RowOrder, RowsSpec
 from eventide.operators.times import TimeType
 from eventide.plan.expressions.known_functions import for_engine
 from eventide.plan.expressions.split import EventValue
+from eventide.plan.expressions.typecheck import Types
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import MONTHS, column_type, kind, type_name
 from eventide.plan.expressions.write_sql import FROM_RESULT, write_spark, write_typed
@@ -68,6 +69,7 @@ class _Lowering:
     def __init__(self, query: RowQuery, schema: pa.Schema, engine: str, options: Options, on_stream: bool) -> None:
         self.query = query
         self.schema = schema
+        self.types = Types()
         self.options = options
         self.on_stream = on_stream
         self.leaves: list[Leaf] = []  # all that conditions and measures read
@@ -138,7 +140,7 @@ class _Lowering:
         compiled, interpreted = [], []
         for condition in conditions:
             try:
-                alone = ConditionCode([condition], len(self.labels), self.schema)
+                alone = ConditionCode([condition], len(self.labels), self.schema, self.types)
                 alone.write([""] * len(alone.values))
                 compiled.append(condition)
             except QueryError:
@@ -178,7 +180,7 @@ class _Lowering:
                 bits[self.labels.index(definition.label.text)] = len(local)
                 local.append(alone)
         compiled, interpreted = self._sort_out(conditions)
-        code = ConditionCode(compiled, len(self.labels), self.schema)
+        code = ConditionCode(compiled, len(self.labels), self.schema, self.types)
         value_columns = [self.columns.of_value(value) for value in code.values]
         order = self._order()
         time_type, ts = self._time(on_stream=self.on_stream)

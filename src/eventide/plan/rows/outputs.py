@@ -6,6 +6,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.lang.nodes import copied
 from eventide.lang.tree import Span
 from eventide.operators.computed import Computed
 from eventide.operators.rows.measures import NUMBER
@@ -69,14 +70,14 @@ class Outputs:
         """An expression over the operator's columns."""
         names = [self._add(leaf, resolved.span) for leaf in resolved.leaves]
 
-        def rename(node: exp.Expression) -> exp.Expression:
+        def rename(node: exp.Expr) -> exp.Expr | None:
             if not isinstance(node, exp.Column):
-                return node
+                return None
             column = exp.Column(this=exp.to_identifier(names[int(node.name)], quoted=True))
             column.meta.update(node.meta)
             return column
 
-        return resolved.tree.transform(rename)
+        return copied(resolved.tree, rename)
 
     def bind(self, tree: exp.Expression, span: Span) -> Typed:
         """An expression that `over` gave, with types."""

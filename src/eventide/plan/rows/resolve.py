@@ -9,6 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError, did_you_mean
+from eventide.lang.nodes import copied
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Scalar, Span
 from eventide.plan.expressions.typed import Source
@@ -67,7 +68,7 @@ def resolve(
         # ev.sql has run them all before.
         hint = "run the whole statement with ev.sql(...), or compute the value before and write it here"
         raise resolver.error("ev.match_recognize runs no subqueries", subquery, hint)
-    return Resolved(resolver.expression(scalar.tree.copy(), "RUNNING"), tuple(resolver.leaves), scalar.span)
+    return Resolved(resolver.expression(copied(scalar.tree), "RUNNING"), tuple(resolver.leaves), scalar.span)
 
 
 class _Resolver:
@@ -354,7 +355,7 @@ class _Resolver:
 
     def _plain(self, tree: exp.Expression) -> exp.Expression:
         """The expression over the columns of one row, without labels."""
-        return tree.transform(lambda part: self._column(part)[1] if isinstance(part, exp.Column) else part)
+        return copied(tree, lambda part: self._column(part)[1] if isinstance(part, exp.Column) else None)
 
     # --- names ----------------------------------------------------------------------------------------------
 

@@ -24,7 +24,6 @@ from eventide.plan.references import is_orderable
 from eventide.plan.results import project_item, renamed
 from eventide.plan.situations.functions import arguments_of, function_of, kept_form
 from eventide.plan.situations.refusals import call_span
-from eventide.plan.trends.aggregates import without_symbol
 
 _PICKS = ("FIRST", "LAST", "FIRST_PRESENT", "LAST_PRESENT", "MIN", "MAX", *BY)  # some event's value
 _DIGITS = 18  # of a decimal that 64 bits hold
@@ -143,8 +142,7 @@ class Aggregates:
 
     def _value(self, tree: exp.Expr, item: Item) -> EventValue:
         plan = self.plan
-        plain = tree.transform(without_symbol)
-        assert isinstance(plain, exp.Expression)
-        source = Source(plan.query.text, item.span)
-        typed = bind(plain, columns_of(plan.schema, plan.query.text, item.span), plan.query.text, item.span)
-        return EventValue(plain, typed, source)
+        text, span = plan.query.text, item.span
+        assert isinstance(tree, exp.Expression)
+        typed = bind(tree, columns_of(plan.schema, text, span, plan.types), text, span, plan.types)
+        return EventValue(tree, typed, Source(text, span))

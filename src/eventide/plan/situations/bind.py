@@ -144,7 +144,7 @@ def _check_node(node: exp.Expr, default: Span, plan: Bound) -> None:
         raise error_at(query, span, "an aggregate goes over the events of one situation", hint)
     for each in arguments:
         assert isinstance(each, exp.Expression)
-        type_of(each, plan.schema, query, default)
+        type_of(each, plan.schema, query, default, plan.types)
 
 
 def _inside(node: exp.Expr) -> bool:

@@ -13,8 +13,8 @@ from eventide.lang.positions import span_of
 from eventide.lang.situations import END
 from eventide.lang.tree import EventQuery, SituationQuery, Span
 from eventide.plan.bound import Symbol
+from eventide.plan.expressions.readings import is_next
 from eventide.plan.places import error_at
-from eventide.plan.references import is_next
 from eventide.plan.situations.functions import function_of
 
 KNOWN = (

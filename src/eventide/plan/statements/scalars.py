@@ -6,22 +6,25 @@ a column of its type. The rest is typed and written as in a query.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.lang.nodes import copied
 from eventide.lang.tree import Span
 from eventide.plan.expressions.typecheck import bind
 from eventide.plan.expressions.typed import Source
 from eventide.plan.expressions.types import DURATION, MONTHS, column_type, common_type, kind, type_name
-from eventide.plan.expressions.write_sql import quote_duckdb, write_typed
+from eventide.plan.expressions.write_sql import write_typed
 from eventide.plan.statements.aggregates import Call, aggregate_call, is_aggregate, window_call
 from eventide.plan.statements.scopes import Scope, Value
 
 # What stands for a leaf: a name in characters that mean nothing in any text.
 _LEAF = "\ue000{}\ue001"
+_WRITTEN_LEAF = re.compile('"\ue000([0-9]+)\ue001"')
 INSTEAD = "run the statement on Spark, ev.sql(text, spark=spark), or compute it from the result"
 
 Subquery = Callable[[exp.Expr, Scope], tuple[str, list[pa.DataType]]]
@@ -42,13 +45,12 @@ class Scalars:
             if not fields:
                 return value
         leaves: list[Value] = []
-        prepared = node.transform(lambda part: self._leaf(part, scope, leaves))
+        prepared = copied(node, lambda part: self._leaf(part, scope, leaves))
         source = Source(self.text, scope.source.span_of(node))
         assert isinstance(prepared, exp.Expression)
         typed = bind(prepared, lambda column: _field(column, leaves), self.text, source.span)
         sql = write_typed(typed, source, INSTEAD)
-        for i, leaf in enumerate(leaves):
-            sql = sql.replace(quote_duckdb(_LEAF.format(i)), leaf.sql)
+        sql = _WRITTEN_LEAF.sub(lambda found: leaves[int(found[1])].sql, sql)
         assert typed.dtype is not None
         if typed.dtype == MONTHS:
             raise source.error("an interval of months cannot be computed in this process", typed.span, INSTEAD)
@@ -69,7 +71,8 @@ class Scalars:
             raise scope.source.error(message, scope.source.span_of(node), "compare it with something")
         return value.sql
 
-    def _leaf(self, node: exp.Expr, scope: Scope, leaves: list[Value]) -> exp.Expr:
+    def _leaf(self, node: exp.Expr, scope: Scope, leaves: list[Value]) -> exp.Expr | None:
+        """What stands for a node; None when it is no leaf."""
         if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
             value, fields = scope.find(node)
             leaf: exp.Expr = self._placed(value, node, scope, leaves)
@@ -79,7 +82,7 @@ class Scalars:
         if isinstance(node, (exp.Lambda, exp.Star)):
             raise self._refused(node, scope)
         made = self._made(node, scope)
-        return node if made is None else self._placed(made, node, scope, leaves)
+        return None if made is None else self._placed(made, node, scope, leaves)
 
     def _placed(self, value: Value, node: exp.Expr, scope: Scope, leaves: list[Value]) -> exp.Column:
         leaf = exp.column(_LEAF.format(len(leaves)))

@@ -108,21 +108,11 @@ class Aggregates:
 
     def _value(self, tree: exp.Expr, item: Item) -> EventValue:
         plan = self.plan
-        plain = tree.transform(without_symbol)
-        assert isinstance(plain, exp.Expression)
-        source = Source(plan.query.text, item.span)
-        typed = bind(plain, columns_of(plan.schema, plan.query.text, item.span), plan.query.text, item.span)
-        return EventValue(plain, typed, source)
+        text, span = plan.query.text, item.span
+        assert isinstance(tree, exp.Expression)
+        typed = bind(tree, columns_of(plan.schema, text, span, plan.types), text, span, plan.types)
+        return EventValue(tree, typed, Source(text, span))
 
 
 def _inside(node: exp.Expr) -> bool:
     return node.find_ancestor(*AGGREGATES) is not None
-
-
-def without_symbol(node: exp.Expr) -> exp.Expr:
-    """A reference as a plain column."""
-    if isinstance(node, exp.Column) and node.table:
-        plain = exp.Column(this=node.this.copy())
-        plain.meta.update(node.meta)
-        return plain
-    return node

@@ -15,8 +15,10 @@ from eventide.lang.tree import Step
 from eventide.plan.bound import Bound
 from eventide.plan.columns import conditions_of
 from eventide.plan.expressions.split import Split
+from eventide.plan.expressions.write_sql import write_spark
 
 MOST_CASES = 1 << 12
+MOST_TESTS = 1 << 20  # of atoms, in all cases together
 
 Atom = tuple[str, str | None]  # a column and a literal that it is equal to; any other condition: its text, None
 
@@ -41,7 +43,7 @@ def find_alphabet(conditions: Sequence[Sequence[exp.Expr]]) -> tuple[int, ...] |
     n_cases = 1
     for each in choices:
         n_cases *= len(each)
-    if n_cases > MOST_CASES:
+    if n_cases > MOST_CASES or n_cases * len(atoms) > MOST_TESTS:
         return None
     masks = set()
     for chosen in product(*choices):
@@ -79,7 +81,7 @@ def _test(tree: exp.Expr, atoms: dict[Atom, str]) -> Callable[[set[Atom]], bool]
             return lambda case: any(test(case) for test in each)
         case exp.Boolean():
             return lambda case: bool(tree.this)
-    atom, value = _equality(tree) or ((tree.sql(), None), "")
+    atom, value = _equality(tree) or ((write_spark(tree), None), "")
     atoms[atom] = value
     return lambda case: atom in case
 
@@ -94,5 +96,5 @@ def _equality(tree: exp.Expr) -> tuple[Atom, str] | None:
                 value = repr(float(literal.this))
             except ValueError:
                 value = literal.this.strip().casefold()
-            return (column.sql(), literal.sql()), value
+            return (column.name, literal.sql()), value
     return None

@@ -126,7 +126,7 @@ def split_adjacent(plan: Bound) -> Split:
             message = "a condition on an aggregate needs each trend, and trends are never built here"
             hint = "relate single or adjacent events, or return the events instead of aggregates"
             raise error_at(plan.query, conjunct.span, message, hint)
-    parts = split(plan.conjuncts, list(plan.symbols), plan.schema, plan.query.text)
+    parts = split(plan.conjuncts, list(plan.symbols), plan.schema, plan.query.text, plan.types)
     for test in parts.tests:
         span = test.source.span
         names = [slot.symbol for slot in test.slots]

@@ -15,6 +15,7 @@ from eventide.engines.computed import add_computed
 from eventide.operators.block import TS, numpy_int64, within
 from eventide.operators.factory import Spec, make_operator
 from eventide.operators.protocol import Results
+from eventide.operators.threads import until
 from eventide.operators.time_slices import Part, make_parts, overlap_us, run_part
 
 FEW_EVENTS = 200_000  # below, one thread is done before others have begun
@@ -64,10 +65,11 @@ def run_parts(spec: Spec, block: pa.Table, parts: Sequence[Part]) -> Results:
 
     def work(part: Part, queue: Queue[pa.RecordBatch | None]) -> None:
         try:
-            for rows in run_part(make_operator(spec, compute=add_computed), part.cut(block), part):
-                if stopped.is_set():
-                    return
-                queue.put(rows)
+            with until(stopped):
+                for rows in run_part(make_operator(spec, compute=add_computed), part.cut(block), part):
+                    if stopped.is_set():
+                        return
+                    queue.put(rows)
         finally:
             queue.put(None)
 

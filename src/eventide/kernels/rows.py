@@ -2,7 +2,8 @@
 
 Each attempt begins at one row; its first way through the program is the match. Program points that several ways
 reach ("joins") remember the rows from which they failed, so that nested quantifiers stay polynomial on rows that do
-not match. `state` holds where to go on, so a full output pauses the search and the next call resumes it.
+not match. `state` holds where to go on, so a full output, full room to work in or the last step that a call may take
+pauses the search, and the next call resumes it.
 
 The module is compiled when it is imported, for all queries; the tests of a query come as functions.
 
@@ -21,6 +22,11 @@ from eventide.kernels.arrays import IndexArray, IntArray
 from eventide.kernels.row_labels import find_first, find_last
 from eventide.kernels.row_places import (
     AHEAD,
+    AT_DEPTH,
+    AT_PC,
+    AT_ROW,
+    AT_STACK,
+    AT_TRAIL,
     ATTEMPT,
     CHECK,
     END,
@@ -29,6 +35,8 @@ from eventide.kernels.row_places import (
     FRONTIER_US,
     HIGH,
     IS_OPEN,
+    IS_PAUSED,
+    IS_UNDECIDED,
     JUMP,
     LABEL,
     LAST_OF_SKIP,
@@ -37,14 +45,15 @@ from eventide.kernels.row_places import (
     MATCH_NUMBER,
     MEMO,
     MEMO_PER_ATTEMPT,
-    N_REGISTERS,
     NEXT_NUMBER,
     NEXT_ROW,
     NO_SKIP_ROW,
+    NO_STEPS_LEFT,
     NUMBER,
     OUTPUT_FULL,
     PARTITION,
     PROBLEM,
+    REGISTERS,
     ROW,
     SKIP,
     SKIP_NEXT,
@@ -52,6 +61,7 @@ from eventide.kernels.row_places import (
     SKIP_TO_FIRST_ROW,
     SPLIT,
     START,
+    STEPS_LEFT,
     STOP_ROW,
     WINDOW_US,
     WORK_FULL,
@@ -119,7 +129,7 @@ def match_rows(
     that has one of limits[FIRST_BITS] in its first mask; 0: or any other row.
     `path` (rows: label, last row of the label before, instruction), `stack` and `trail` are room to work in: the
     caller makes them larger when the state says so. Arrays that the kernel itself replaced would cost more in every
-    step, for counting references, than the step.
+    step, for counting references, than the step. A call takes state[STEPS_LEFT] steps, then it pauses.
     """
     holds, fold = tests
     n_labels = bits.size
@@ -129,7 +139,8 @@ def match_rows(
     span = np.zeros(4, dtype=np.int64)
     first = np.full(n_labels, -1, dtype=np.int32)
     last = np.full(n_labels, -1, dtype=np.int32)
-    registers = np.zeros(limits[N_REGISTERS] + 1, dtype=np.int64)
+    registers = state[REGISTERS:]
+    left = state[STEPS_LEFT]
     labels, before, codes = path[0], path[1], path[2]
     stack_pc, stack_row, stack_trail = stack[0], stack[1], stack[2]
     n_out = 0
@@ -148,26 +159,39 @@ def match_rows(
         span[LOW], span[HIGH] = lo, hi
         while state[ROW] < stop and not undecided:
             if n_out == out.shape[0]:
+                state[STEPS_LEFT] = left
                 return n_out
             start = state[ROW]
-            if first_bits:
+            if first_bits and not state[IS_PAUSED]:
                 while start < min(known, stop) and not masks[0, start] & first_bits:
                     start += 1
                 state[ROW] = start
                 if start >= stop:
                     break
             span[FIRST_ROW], span[MATCH_NUMBER] = start, state[NUMBER]
-            if memo == MEMO_PER_ATTEMPT:
+            if memo == MEMO_PER_ATTEMPT and not state[IS_PAUSED]:
                 state[ATTEMPT] += 1
             stamp = state[ATTEMPT]
             pc, row, depth, n_stack, n_trail = 0, start, 0, 0, 0
+            if state[IS_PAUSED]:
+                state[IS_PAUSED] = 0
+                pc, row, depth = state[AT_PC], state[AT_ROW], state[AT_DEPTH]
+                n_stack, n_trail, undecided = state[AT_STACK], state[AT_TRAIL], state[IS_UNDECIDED] != 0
+                for at in range(depth):
+                    label = labels[at]
+                    if first[label] < 0:
+                        first[label] = at
+                    last[label] = at
             matched = False
             while True:
-                if n_trail == trail.size or depth == labels.size or n_stack == stack_pc.size:
-                    for i in range(n_trail):
-                        tried[trail[i]] = 0
-                    state[PROBLEM] = WORK_FULL
+                is_full = n_trail == trail.size or depth == labels.size or n_stack == stack_pc.size
+                if is_full or left <= 0:
+                    state[PROBLEM] = WORK_FULL if is_full else NO_STEPS_LEFT
+                    state[STEPS_LEFT], state[IS_PAUSED], state[IS_UNDECIDED] = left, 1, undecided
+                    state[AT_PC], state[AT_ROW], state[AT_DEPTH] = pc, row, depth
+                    state[AT_STACK], state[AT_TRAIL] = n_stack, n_trail
                     return n_out
+                left -= 1
                 failed = False
                 join = joins[pc]
                 if join >= 0:
@@ -272,6 +296,7 @@ def match_rows(
                 if n_path + depth > out_path.size:
                     if n_out == 0:
                         state[PROBLEM] = OUTPUT_FULL
+                    state[STEPS_LEFT] = left
                     return n_out
                 for at in range(depth):
                     out_path[n_path + at] = codes[at]
@@ -303,4 +328,5 @@ def match_rows(
         progress[state[PARTITION], NEXT_NUMBER] = state[NUMBER]
         state[PARTITION] += 1
         state[ROW] = -1
+    state[STEPS_LEFT] = left
     return n_out

@@ -8,6 +8,7 @@ import numpy as np
 
 from eventide.kernels.arrays import IndexArray
 from eventide.kernels.detection import ACCEPTED, IGNORE, STOPPED, TAKE
+from eventide.operators.effort import MANY
 
 __all__ = ["ACCEPTED", "IGNORE", "STOPPED", "TAKE", "Edge", "Program"]
 
@@ -36,6 +37,12 @@ class Program:
     conditions: tuple[str, ...]
     states: tuple[tuple[Edge, ...], ...]
     pending: frozenset[int] = frozenset()
+
+    @property
+    def may_double(self) -> bool:
+        """Whether the partial matches may double with every event: something repeats, or there are many steps."""
+        takes = ((edge.target, number) for number, state in enumerate(self.states) for edge in state if edge.action == TAKE)
+        return len(self.states) > MANY or any(0 <= target <= number for target, number in takes)
 
     @property
     def labels(self) -> tuple[str, ...]:

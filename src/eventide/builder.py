@@ -12,6 +12,7 @@ from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
 from eventide.engines.local.sources import open_source
 from eventide.errors import EventideError, QueryError
 from eventide.lang.durations import parse_length
+from eventide.operators.effort import steps_text
 from eventide.operators.limit import limit_text
 from eventide.plan.arguments import names_of
 from eventide.plan.detection.automaton import compile_pattern
@@ -145,7 +146,7 @@ class Pattern:
         return f"Pattern.{self}"
 
     def explain(self) -> str:
-        """The automaton: what a partial match may do with an event in each of its states; then warnings and the limit.
+        """The automaton: what a partial match may do with an event in each of its states; then warnings and limits.
 
         >>> print(Pattern.begin("a", "x = 1").one_or_more().next("b", "x = 2").explain())
         0  take a if a: go to 1
@@ -155,16 +156,18 @@ class Pattern:
         2  take a if a: go to 1
            ignore if not a: go to 2
         >>> loop = Pattern.begin("a").one_or_more().allow_combinations()
-        >>> print("\\n".join(loop.within("1 hour").explain().splitlines()[-2:]))
+        >>> print("\\n".join(loop.within("1 hour").explain().splitlines()[-3:]))
         warning  'a' repeats in any combination: n events have up to 2^n matches; within(...) bounds n
         limit    1,000,000 matches in a partition, 10,000 for each event where that is more; max_matches_per_partition
         sets another
+        limit    1,000,000,000 steps of the search in a partition, 1,000,000 for each event where that is more;
+        max_steps_per_partition sets another
         """
         tree = checked(self).tree
         program = compile_pattern(tree)
         warnings = [f"warning  {text}" for text in warnings_of(tree, program)]
-        limit = [f"limit    {limit_text(None)}"] if warnings else []
-        return "\n".join([program.dump(), *warnings, *limit])
+        limits = [f"limit    {text}" for text in (limit_text(None), steps_text(None))] if warnings else []
+        return "\n".join([program.dump(), *warnings, *limits])
 
     def diagnose(
         self,

@@ -50,6 +50,7 @@ def detect(
     state_ttl: Any = None,
     allowed_lateness: Any = None,
     max_matches_per_partition: int | str | None = None,
+    max_steps_per_partition: int | str | None = None,
 ) -> Detection:
     """The matches of a builder pattern: pyarrow Tables, or Spark DataFrames where the events are one.
 
@@ -60,7 +61,8 @@ def detect(
     A streaming DataFrame gives streaming DataFrames; each that is started runs the pattern on its own. A stream needs
     `within`, or `state_ttl`, which bounds every match as `within` does; `allowed_lateness` is how much later than
     others an event may come. More matches in one partition than `max_matches_per_partition` are an error; by default a
-    million, or 10,000 for each of its events where that is more, and "unlimited" lifts it.
+    million, or 10,000 for each of its events where that is more, and "unlimited" lifts it. `max_steps_per_partition` is
+    the same for the steps of the search.
 
     >>> import eventide as ev
     >>> unpaid = ev.Pattern.begin("order", "kind = 'order'").not_followed_by("pay", "kind = 'pay'").within("15 minutes")
@@ -79,6 +81,7 @@ def detect(
         state_ttl=state_ttl,
         allowed_lateness=allowed_lateness,
         max_matches_per_partition=max_matches_per_partition,
+        max_steps_per_partition=max_steps_per_partition,
         close_at_end=close_at_end,
     )
     tree = checked(pattern, given.state_ttl).tree
@@ -94,6 +97,7 @@ def detect(
         state_ttl=given.state_ttl,
         allowed_lateness=given.allowed_lateness,
         max_matches=given.max_matches_per_partition,
+        max_steps=given.max_steps_per_partition,
         close_at_end=given.close_at_end,
     )
     events = plain_frame(events)

@@ -39,13 +39,15 @@ def sql(
     allowed_lateness: Any = None,
     match_id: bool = False,
     on_bad_event: str = "error",
+    max_steps_per_partition: int | str | None = None,
     **tables: Any,
 ) -> Any:
     """The result of a SQL statement with MATCH_RECOGNIZE in it.
 
     Tables by name: Spark DataFrames give a Spark DataFrame, anything else that holds rows a pyarrow Table. With
     `spark`, names that are not given are those of its catalog. `ts_unit` is the unit of an integer ORDER BY column that
-    is a time. `state_ttl`, `allowed_lateness`, `match_id` and `on_bad_event` are as in `match_recognize`.
+    is a time. `state_ttl`, `allowed_lateness`, `match_id`, `on_bad_event` and `max_steps_per_partition` are as in
+    `match_recognize`.
 
     >>> import eventide as ev
     >>> ticks = [{"ts": i, "price": price} for i, price in enumerate([10, 8, 6, 7, 9, 5])]
@@ -64,6 +66,7 @@ def sql(
         allowed_lateness=allowed_lateness,
         match_id=match_id,
         on_bad_event=on_bad_event,
+        max_steps_per_partition=max_steps_per_partition,
     )
     tables = {name: plain_frame(table) for name, table in tables.items()}
     statement = _statement(text, tables)
@@ -141,7 +144,7 @@ def diagnose_sql(text: str, events: Any, *, ts_unit: str | None = None, partitio
     return diagnose_rows(found[0].clause, Options.of(ts_unit=ts_unit), open_source(events), partitions)
 
 
-_OPTIONS = ("ts_unit", "state_ttl", "allowed_lateness", "match_id", "on_bad_event")
+_OPTIONS = ("ts_unit", "state_ttl", "allowed_lateness", "match_id", "on_bad_event", "max_steps_per_partition")
 
 
 def _statement(text: str, tables: Mapping[str, Any]) -> Statement:
@@ -190,6 +193,7 @@ def match_recognize(
     allowed_lateness: Any = None,
     match_id: bool = False,
     on_bad_event: str = "error",
+    max_steps_per_partition: int | str | None = None,
 ) -> Recognizer:
     """One MATCH_RECOGNIZE as a function from rows to rows, for `df.transform(...)` or any input of the embedded engine.
 
@@ -198,6 +202,9 @@ def match_recognize(
     `allowed_lateness` is how much later than others a row of a stream may come. With `match_id` every row has the id
     of its match in a last column: a stable hash of the clause, the partition and the rows of the match. Where time is
     measured, a row without one is an error; `on_bad_event="drop"` drops and counts such rows.
+    A search of more steps in one partition than `max_steps_per_partition` is an error. By default that holds where a
+    condition of DEFINE looks at other rows of the match: a billion, or a million for each row of the partition where
+    that is more, and "unlimited" lifts it.
 
     >>> import eventide as ev
     >>> falls = ev.match_recognize(order_by="ts", pattern="A B{2,}", define={"B": "price < PREV(price)"},
@@ -217,6 +224,7 @@ def match_recognize(
             allowed_lateness=allowed_lateness,
             match_id=match_id,
             on_bad_event=on_bad_event,
+            max_steps_per_partition=max_steps_per_partition,
         ),
     )
 

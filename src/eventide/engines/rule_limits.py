@@ -10,9 +10,11 @@ import pyarrow as pa
 from eventide.engines.local.memory import size_text
 from eventide.engines.local.run import size_bytes
 from eventide.errors import EventideError, InputError
+from eventide.operators.detection.spec import DetectionSpec
 from eventide.operators.limit import tighter
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.protocol import Operator
+from eventide.operators.rows.spec import RowsSpec
 from eventide.operators.sequence import SequenceSpec
 from eventide.operators.trends.spec import TrendSpec
 from eventide.plan.options import Options
@@ -21,28 +23,38 @@ from eventide.plan.physical import Physical
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of every rule; None: no limit, or the default one of matches."""
+    """Of every rule; None: no limit, or the default one of matches or steps."""
 
     max_matches: int | None = None  # in one partition
     memory_bytes: int | None = None  # that a rule may hold in one bucket, or that its rows take in the embedded engine
     planning_seconds: float | None = None  # from text to compiled code
+    max_steps: int | None = None  # of a search in one partition
 
     @classmethod
-    def of(cls, max_matches_per_partition: Any, memory_limit: Any, planning_limit: Any) -> Limits:
+    def of(
+        cls, max_matches_per_partition: Any, memory_limit: Any, planning_limit: Any, max_steps_per_partition: Any = None
+    ) -> Limits:
         """From what a user writes.
 
         >>> Limits.of(1000, "64MB", "5 seconds")
-        Limits(max_matches=1000, memory_bytes=64000000, planning_seconds=5.0)
+        Limits(max_matches=1000, memory_bytes=64000000, planning_seconds=5.0, max_steps=None)
         """
+        given = Options.of(
+            max_matches_per_partition=max_matches_per_partition, max_steps_per_partition=max_steps_per_partition
+        )
         return cls(
-            Options.of(max_matches_per_partition=max_matches_per_partition).max_matches_per_partition,
+            given.max_matches_per_partition,
             None if memory_limit is None else size_bytes(memory_limit),
             None if planning_limit is None else seconds_of("planning_limit", planning_limit),
+            given.max_steps_per_partition,
         )
 
     def applied(self, physical: Physical) -> Physical:
-        """The plan of a rule under the limit of matches, or under its own where that is lower."""
+        """The plan of a rule under the limits of matches and of steps, or under its own where these are lower."""
         spec = physical.spec
+        if isinstance(spec, SequenceSpec | PatternSpec | RowsSpec | DetectionSpec):
+            spec = replace(spec, max_steps=tighter(spec.max_steps, self.max_steps))
+            physical = replace(physical, spec=spec)
         if self.max_matches is None or isinstance(spec, TrendSpec):
             return physical  # aggregates have a row for each window, however many matches they are about
         if isinstance(spec, SequenceSpec | PatternSpec):

@@ -2,7 +2,8 @@
 
 Ways of a side stand by scope and first row. The one that begins first leads; the others are looked for from where it
 begins to where its window ends, so a window's ways are compared with one another and with no others. The join keeps
-its place in `state`: a full `out` pauses it, and so does the last step that a call may take. The module is compiled when it is imported, for all queries.
+its place in `state`: a full `out` pauses it, and so does the last step that a call may take. The module is compiled
+when it is imported, for all queries.
 """
 
 from __future__ import annotations

@@ -301,7 +301,7 @@ def walk_longest(
                             inner = gap_job(job, jobs, gaps[0, i], gaps[1, i], gaps[2, i], depth + 1, m, top, above)
                             status: int = search(inner, program, events, offers, stacks, tests, cols, out)
                             state[STEPS] = state[MAX_STEPS] - inner[STEPS_LEFT]
-                            if status == SPACE or status == PAUSED:
+                            if status in (SPACE, PAUSED):
                                 job[DEPTH] = depth
                                 return SPACE if status == SPACE else LIMIT
                             if status == FOUND:
@@ -349,7 +349,7 @@ def walk_longest(
                         inner = gap_job(job, jobs, gaps[0, i], lo, up, depth + 1, m, top, above)
                         status = search(inner, program, events, offers, stacks, tests, cols, out)
                         state[STEPS] = state[MAX_STEPS] - inner[STEPS_LEFT]
-                        if status == SPACE or status == PAUSED:
+                        if status in (SPACE, PAUSED):
                             job[DEPTH] = depth
                             return SPACE if status == SPACE else LIMIT
                         holds = status != FOUND

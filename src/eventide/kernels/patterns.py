@@ -137,7 +137,7 @@ def is_answered(job: IntArray, inner: IntArray, status: int) -> bool:
     """Whether the walk of a negation has ended: the asking walk remembers how, or that it is paused."""
     is_kept = job[N_ANSWERS] < MAX_ANSWERS
     job[STEPS_LEFT] = inner[STEPS_LEFT] if is_kept else job[STEPS_LEFT] - (NEVER - inner[STEPS_LEFT])
-    if status == SPACE or status == PAUSED:
+    if status in (SPACE, PAUSED):
         job[IS_ASKING] = is_kept
         return False
     if is_kept:
@@ -460,9 +460,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
                             status = FOUND if job[ANSWERS] >> asked & 1 else DONE
                             if asked >= job[N_ANSWERS]:
                                 above = gaps_end(job, frame)
-                                inner = gap_job(
-                                    job, jobs, gaps[0, i], gaps[1, i], gaps[2, i], depth + 1, m, top, above
-                                )
+                                inner = gap_job(job, jobs, gaps[0, i], gaps[1, i], gaps[2, i], depth + 1, m, top, above)
                                 status = search(inner, program, events, offers, stacks, tests, cols, out)
                                 if not is_answered(job, inner, status):
                                     job[DEPTH] = depth

@@ -41,8 +41,10 @@ class Program:
     @property
     def may_double(self) -> bool:
         """Whether the partial matches may double with every event: something repeats, or there are many steps."""
-        takes = ((edge.target, number) for number, state in enumerate(self.states) for edge in state if edge.action == TAKE)
-        return len(self.states) > MANY or any(0 <= target <= number for target, number in takes)
+        for number, state in enumerate(self.states):
+            if any(edge.action == TAKE and 0 <= edge.target <= number for edge in state):
+                return True
+        return len(self.states) > MANY
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -184,7 +184,7 @@ def _widest(offsets: IntArray, least: int = 1) -> int:
 
 
 def doubled(stack: IntArray) -> IntArray:
-    """The same content in twice the room: frames, heads and jobs lie along the first side, all else along the second."""
+    """The same content in twice the room: frames, heads and jobs lie along the first side, others along the second."""
     axis = 0 if stack.shape[1] in (places.FRAME_SIZE, places.HEAD_SIZE, places.JOB_SIZE) else 1
     shape = tuple(2 * size if i == axis else size for i, size in enumerate(stack.shape))
     wider = np.empty(shape, dtype=np.int64)

@@ -75,16 +75,17 @@ class Pace:
         self._partition: int | None = None
         self._begun = 0.0
 
-    def go_on(self, partition: int) -> int:
+    def go_on(self, partition: int, left: int = 0) -> int:
         """Steps for a walk that stands in a partition, at its beginning and whenever it has used up what it had.
 
-        Here Ctrl-C is heard. An error where nobody waits for the walk any more, or where there were too many steps.
-        Those in which a walk went from one partition to another are not counted: a partition with too many has many.
+        `left` is below 0 where it took more. Here Ctrl-C is heard. An error where nobody waits for the walk any more,
+        or where there were too many steps. Those on the way from one partition to another are not counted: a partition
+        with too many has many.
         """
         check_stopped()
         now = monotonic()
         if self._partition == partition:
-            self._effort.add(partition, self._n_steps)
+            self._effort.add(partition, self._n_steps - left)
         if self._partition is not None:
             seconds = now - self._begun
             if seconds < _CALL_SECONDS / 2:

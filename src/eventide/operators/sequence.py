@@ -147,7 +147,7 @@ class SequenceOperator(WatermarkOperator):
             try:
                 while n == 0 and state[plain_kernel.PARTITION] < stop:
                     if state[plain_kernel.STEPS_LEFT] <= 0:
-                        state[plain_kernel.STEPS_LEFT] = pace.go_on(int(state[plain_kernel.PARTITION]))
+                        state[plain_kernel.STEPS_LEFT] = pace.go_on(*state[_PLACE].tolist())
                     n = run(ordered.offsets, stop, ordered.ts_us, reach, nearest, limits, state, cols, out)
             except OverflowError as error:
                 raise InputError(
@@ -200,6 +200,7 @@ class SequenceOperator(WatermarkOperator):
         return pa.RecordBatch.from_pydict(columns)
 
 
+_PLACE = [plain_kernel.PARTITION, plain_kernel.STEPS_LEFT]
 _Walk = tuple[IntArray, int, IntArray, Pace]  # state, where it ends, room for matches, and how many steps it takes
 
 

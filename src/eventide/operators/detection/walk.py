@@ -120,7 +120,8 @@ class Walk:
         search = self._search
         self._state[plain_kernel.PROBLEM] = plain_kernel.NO_PROBLEM
         if self._state[plain_kernel.STEPS_LEFT] <= 0 and not self.is_done:
-            self._state[plain_kernel.STEPS_LEFT] = self._pace.go_on(int(self._state[plain_kernel.PARTITION]))
+            at, left = self._state[[plain_kernel.PARTITION, plain_kernel.STEPS_LEFT]].tolist()
+            self._state[plain_kernel.STEPS_LEFT] = self._pace.go_on(at, left)
         self._n_out: int = kernel.advance_matches(
             self._offsets,
             self._stop,

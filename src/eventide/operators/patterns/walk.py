@@ -111,7 +111,8 @@ class Walk:
         job[places.N_OUT : places.N_OUT_GAPS + 1] = 0
         while True:
             if job[places.STEPS_LEFT] <= 0 and not self.ended:
-                job[places.STEPS_LEFT] = self._pace.go_on(int(setting.scopes[job[places.SCOPE], places.PARTITION]))
+                partition = int(setting.scopes[job[places.SCOPE], places.PARTITION])
+                job[places.STEPS_LEFT] = self._pace.go_on(partition, int(job[places.STEPS_LEFT]))
             status = self._run()
             if status == places.PAUSED:
                 continue

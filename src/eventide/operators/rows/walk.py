@@ -163,7 +163,8 @@ class Walk:
     def _run(self, kernel: Kernel) -> int:
         search = self._search
         if self._state[places.STEPS_LEFT] <= 0 and not self.is_done:
-            self._state[places.STEPS_LEFT] = self._pace.go_on(int(self._state[places.PARTITION]))
+            at, left = self._state[[places.PARTITION, places.STEPS_LEFT]].tolist()
+            self._state[places.STEPS_LEFT] = self._pace.go_on(at, left)
         n: int = kernel.match_rows(
             self._offsets,
             self._stop,

@@ -30,7 +30,7 @@ def test_the_embedded_engine_finds_the_oracles_matches(case: Case) -> None:
     check(case, lambda case: case.detect(case.table()))
 
 
-@settings(max_examples=100 if WITHOUT_JIT else 4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60 if WITHOUT_JIT else 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=cases(), n_steps=st.integers(1, 5))
 def test_a_search_that_pauses_after_every_few_steps_finds_the_oracles_matches(case: Case, n_steps: int) -> None:
     with few_steps(n_steps):

@@ -54,7 +54,7 @@ def test_a_pattern_with_and_returns_the_oracles_rows(case: PatternCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=100 if WITHOUT_JIT else 3, **QUICK)
+@settings(max_examples=60 if WITHOUT_JIT else 3, **QUICK)
 @given(pattern_cases(kinds=[*ALL, "and"], max_per_group=6), st.integers(1, 5))
 def test_a_search_that_pauses_after_every_few_steps_returns_the_oracles_rows(case: PatternCase, n_steps: int) -> None:
     with few_steps(n_steps):

@@ -47,7 +47,7 @@ def test_the_embedded_engine_returns_the_oracles_rows(case: Case) -> None:
     check(case, embedded)
 
 
-@settings(max_examples=100 if WITHOUT_JIT else 4, **QUICK)
+@settings(max_examples=60 if WITHOUT_JIT else 4, **QUICK)
 @given(cases(), st.integers(1, 5), st.integers(4, 20))
 def test_a_search_that_pauses_after_every_few_steps_returns_the_oracles_rows(
     case: Case, n_steps: int, room: int

@@ -141,10 +141,10 @@ def alarm() -> Iterator[Callable[[float], None]]:
 def test_ctrl_c_is_heard_while_a_search_runs(name: str, alarm: Callable[[float], None]) -> None:
     ENDLESS[name](letters("A" * 3))  # compiled before the clock starts
     alarm(0.3)
-    started = time.perf_counter()
+    started = time.process_time()  # as much as this process had of the machine
     with pytest.raises(KeyboardInterrupt):
         ENDLESS[name](letters("A" * 60))
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 2
 
 
 def test_ctrl_c_is_heard_while_threads_search(alarm: Callable[[float], None]) -> None:

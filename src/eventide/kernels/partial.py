@@ -75,11 +75,11 @@ from eventide.kernels.pattern_types import COLS, EVENTS, INT, INTS, OFFERS, OUT,
 from eventide.kernels.patterns import (
     decided_us,
     first_at_least,
+    first_with,
     gap_begin,
     gap_end,
     gap_job,
     gaps_end,
-    has_bit,
     is_bound,
     is_known,
     lowest_bit,
@@ -293,7 +293,7 @@ def walk_longest(
                         for k in range(link_lo[gaps[0, i]], link_lo[gaps[0, i] + 1]):
                             due = due and is_bound(link[k], symbols, m)
                         if due and neg_bit[gaps[0, i]]:
-                            if has_bit(job, mask, neg_bit[gaps[0, i]], gaps[1, i], gaps[2, i]):
+                            if first_with(mask, neg_bit[gaps[0, i]], gaps[1, i], gaps[2, i]) < gaps[2, i]:
                                 holds = False
                                 break
                         elif due:
@@ -343,7 +343,7 @@ def walk_longest(
                     lo = gap_begin(job, gaps[1, i], last_us, ts_us)
                     up = gap_end(job, gaps[2, i], first_us, ts_us)
                     if neg_bit[gaps[0, i]]:
-                        holds = not has_bit(job, mask, neg_bit[gaps[0, i]], lo, up)
+                        holds = first_with(mask, neg_bit[gaps[0, i]], lo, up) >= up
                     else:
                         job[STEPS_LEFT], above = state[MAX_STEPS] - state[STEPS], gaps_end(job, frame)
                         inner = gap_job(job, jobs, gaps[0, i], lo, up, depth + 1, m, top, above)

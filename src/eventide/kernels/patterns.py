@@ -116,7 +116,7 @@ def gap_job(
 ) -> IntArray:
     """The walk that looks for a match of the negation between two rows, above what the asking walk uses.
 
-    One that was paused goes on. What is above must not depend on what a candidate has come to: it is looked at again.
+    One that was paused goes on. `gap` is above all that the candidate may write, since it is looked at again then.
     """
     inner = jobs[job[LEVEL]]
     if job[IS_ASKING]:
@@ -259,14 +259,12 @@ def gap_end(job: IntArray, hi: int, first_us: int, ts_us: IntArray) -> int:
 
 
 @njit(cache=True, nogil=True)
-def has_bit(job: IntArray, mask: IntArray, bit: int, lo: int, hi: int) -> bool:
-    """Whether one of the rows from `lo` to `hi` has the bit."""
+def first_with(mask: IntArray, bit: int, lo: int, hi: int) -> int:
+    """The first of the rows from `lo` to `hi` that has the bit, or where they end."""
     row = lo
     while row < hi and not mask[row] & bit:
         row += 1
-    if not job[IS_ASKING]:
-        job[STEPS_LEFT] -= (row - lo) >> 5
-    return row < hi  # type: ignore[no-any-return]
+    return row
 
 
 @njit(cache=True, nogil=True)
@@ -337,6 +335,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
     symbols, rows = entries[0], entries[1]
     base, floor, hi, reach = job[ENTRY], job[FRAME], job[HI], job[REACH]
     strategy = strategies[job[BRANCH]]
+    left, is_again = job[STEPS_LEFT], job[IS_ASKING] != 0
     depth = job[DEPTH]
     if depth < floor:
         if floor >= frames.shape[0] or job[PATH] >= paths.shape[1]:
@@ -353,12 +352,9 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
         frame = frames[depth]
         n, end = frame[N], frame[END]
         room: int = needs_room(job, frame, depth, stacks, out)
-        if room != DONE:
-            job[DEPTH] = depth
-            return room
-        if job[STEPS_LEFT] <= 0 and not job[IS_ASKING]:
-            job[DEPTH] = depth
-            return PAUSED
+        if room != DONE or (left <= 0 and not is_again):
+            job[DEPTH], job[STEPS_LEFT] = depth, left
+            return room if room != DONE else PAUSED
         # --- the next candidate: an event for a symbol, or a pair of matches ---
         row, bits = frame[ROW], frame[BITS]
         if bits == 0:
@@ -366,9 +362,9 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
                 row += 1
             if row < end:
                 bits = mask[row] & frame[WANT]
-        if not job[IS_ASKING]:
+        if not is_again:
             # Passing over rows and looking at bound ones is quick.
-            job[STEPS_LEFT] -= 1 + ((row - frame[ROW] + n - base) >> 5)
+            left -= 1 + ((row - frame[ROW] + n - base) >> 5)
         asked = 0
         offer = frame[OFFER]
         is_offer = False
@@ -453,18 +449,21 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
                         for k in range(link_lo[gaps[0, i]], link_lo[gaps[0, i] + 1]):
                             due = due and is_bound(link[k], symbols, m)
                         if due and neg_bit[gaps[0, i]]:
-                            if has_bit(job, mask, neg_bit[gaps[0, i]], gaps[1, i], gaps[2, i]):
+                            at = first_with(mask, neg_bit[gaps[0, i]], gaps[1, i], gaps[2, i])
+                            left -= 0 if is_again else (at - gaps[1, i]) >> 5
+                            if at < gaps[2, i]:
                                 holds = False
                                 break
                         elif due:
                             status = FOUND if job[ANSWERS] >> asked & 1 else DONE
                             if asked >= job[N_ANSWERS]:
-                                above = gaps_end(job, frame)
+                                job[STEPS_LEFT], above = left, gaps_end(job, frame)
                                 inner = gap_job(job, jobs, gaps[0, i], gaps[1, i], gaps[2, i], depth + 1, m, top, above)
                                 status = search(inner, program, events, offers, stacks, tests, cols, out)
                                 if not is_answered(job, inner, status):
                                     job[DEPTH] = depth
                                     return status
+                                left, is_again = job[STEPS_LEFT], False
                             asked += 1
                             if status == FOUND:
                                 holds = False
@@ -518,20 +517,24 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
                     lo = gap_begin(job, gaps[1, i], last_us, ts_us)
                     up = gap_end(job, gaps[2, i], first_us, ts_us)
                     if neg_bit[gaps[0, i]]:
-                        holds = not has_bit(job, mask, neg_bit[gaps[0, i]], lo, up)
+                        at = first_with(mask, neg_bit[gaps[0, i]], lo, up)
+                        left -= 0 if is_again else (at - lo) >> 5
+                        holds = at >= up
                     else:
                         status = FOUND if job[ANSWERS] >> asked & 1 else DONE
                         if asked >= job[N_ANSWERS]:
-                            above = gaps_end(job, frame)
+                            job[STEPS_LEFT], above = left, gaps_end(job, frame)
                             inner = gap_job(job, jobs, gaps[0, i], lo, up, depth + 1, m, top, above)
                             status = search(inner, program, events, offers, stacks, tests, cols, out)
                             if not is_answered(job, inner, status):
                                 job[DEPTH] = depth
                                 return status
+                            left, is_again = job[STEPS_LEFT], False
                         asked += 1
                         holds = status != FOUND
                     i += 1
                 if holds and mode == EXISTS:
+                    job[STEPS_LEFT] = left
                     return FOUND
                 if holds:
                     best, waited = decided, waits
@@ -540,7 +543,8 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
             write_head(out[0], n_out, n_out_entries, job[SCOPE], best, waited, n_out_gaps)
             n_out += 1
         # --- from here on nothing pauses: the candidate is used up ---
-        job[N_ANSWERS] = job[ANSWERS] = 0
+        if asked:
+            job[N_ANSWERS] = job[ANSWERS] = 0
         if mode != EXISTS:
             job[N_OUT], job[N_OUT_ENTRIES], job[N_OUT_GAPS] = n_out, n_out_entries, n_out_gaps
         frame[OFFER] = offer + 1 if is_offer else offer
@@ -567,6 +571,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
         if deeper[WANT_OFFER]:
             deeper[OFFER] = first_at_least(offer_first, after, job[OFFER_LO], job[OFFER_HI])
         depth += 1
+    job[STEPS_LEFT] = left
     return DONE
 
 

@@ -47,6 +47,7 @@ from eventide.kernels.row_places import (
     MEMO_PER_ATTEMPT,
     NEXT_NUMBER,
     NEXT_ROW,
+    NO_PROBLEM,
     NO_SKIP_ROW,
     NO_STEPS_LEFT,
     NUMBER,
@@ -129,7 +130,8 @@ def match_rows(
     that has one of limits[FIRST_BITS] in its first mask; 0: or any other row.
     `path` (rows: label, last row of the label before, instruction), `stack` and `trail` are room to work in: the
     caller makes them larger when the state says so. Arrays that the kernel itself replaced would cost more in every
-    step, for counting references, than the step. A call takes state[STEPS_LEFT] steps, then it pauses.
+    step, for counting references, than the step. A call takes state[STEPS_LEFT] steps, each a
+    choice that is tried or an attempt, then it pauses.
     """
     holds, fold = tests
     n_labels = bits.size
@@ -140,7 +142,8 @@ def match_rows(
     first = np.full(n_labels, -1, dtype=np.int32)
     last = np.full(n_labels, -1, dtype=np.int32)
     registers = state[REGISTERS:]
-    left = state[STEPS_LEFT]
+    left, is_paused = state[STEPS_LEFT], state[IS_PAUSED] != 0
+    state[IS_PAUSED] = 0
     labels, before, codes = path[0], path[1], path[2]
     stack_pc, stack_row, stack_trail = stack[0], stack[1], stack[2]
     n_out = 0
@@ -158,23 +161,23 @@ def match_rows(
         width = hi - lo + 1
         span[LOW], span[HIGH] = lo, hi
         while state[ROW] < stop and not undecided:
-            if n_out == out.shape[0]:
-                state[STEPS_LEFT] = left
+            if n_out == out.shape[0] or left <= 0:
+                state[STEPS_LEFT], state[PROBLEM] = left, NO_STEPS_LEFT if left <= 0 else NO_PROBLEM
                 return n_out
             start = state[ROW]
-            if first_bits and not state[IS_PAUSED]:
+            if first_bits and not is_paused:
                 while start < min(known, stop) and not masks[0, start] & first_bits:
                     start += 1
                 state[ROW] = start
                 if start >= stop:
                     break
             span[FIRST_ROW], span[MATCH_NUMBER] = start, state[NUMBER]
-            if memo == MEMO_PER_ATTEMPT and not state[IS_PAUSED]:
+            if memo == MEMO_PER_ATTEMPT and not is_paused:
                 state[ATTEMPT] += 1
             stamp = state[ATTEMPT]
             pc, row, depth, n_stack, n_trail = 0, start, 0, 0, 0
-            if state[IS_PAUSED]:
-                state[IS_PAUSED] = 0
+            if is_paused:
+                is_paused = False
                 pc, row, depth = state[AT_PC], state[AT_ROW], state[AT_DEPTH]
                 n_stack, n_trail, undecided = state[AT_STACK], state[AT_TRAIL], state[IS_UNDECIDED] != 0
                 for at in range(depth):
@@ -184,14 +187,12 @@ def match_rows(
                     last[label] = at
             matched = False
             while True:
-                is_full = n_trail == trail.size or depth == labels.size or n_stack == stack_pc.size
-                if is_full or left <= 0:
-                    state[PROBLEM] = WORK_FULL if is_full else NO_STEPS_LEFT
+                if n_trail == trail.size or depth == labels.size or n_stack == stack_pc.size or left <= 0:
+                    state[PROBLEM] = NO_STEPS_LEFT if left <= 0 else WORK_FULL
                     state[STEPS_LEFT], state[IS_PAUSED], state[IS_UNDECIDED] = left, 1, undecided
                     state[AT_PC], state[AT_ROW], state[AT_DEPTH] = pc, row, depth
                     state[AT_STACK], state[AT_TRAIL] = n_stack, n_trail
                     return n_out
-                left -= 1
                 failed = False
                 join = joins[pc]
                 if join >= 0:
@@ -280,6 +281,7 @@ def match_rows(
                     if n_stack == 0:
                         break
                     n_stack -= 1
+                    left -= 1
                     pc, row, n_trail = stack_pc[n_stack], stack_row[n_stack], stack_trail[n_stack]
                     while depth > row - start:
                         depth -= 1
@@ -322,6 +324,7 @@ def match_rows(
                         return n_out
             else:
                 state[ROW] = start + 1
+            left -= 1 + (depth >> 4)
             for at in range(depth):
                 first[labels[at]] = last[labels[at]] = -1
         progress[state[PARTITION], NEXT_ROW] = state[ROW]

@@ -160,7 +160,7 @@ class Pattern:
         warning  'a' repeats in any combination: n events have up to 2^n matches; within(...) bounds n
         limit    1,000,000 matches in a partition, 10,000 for each event where that is more; max_matches_per_partition
         sets another
-        limit    1,000,000,000 steps of the search in a partition, 1,000,000 for each event where that is more;
+        limit    200,000,000 steps of the search in a partition, 1,000,000 for each event where that is more;
         max_steps_per_partition sets another
         """
         tree = checked(self).tree

@@ -203,7 +203,7 @@ def match_recognize(
     of its match in a last column: a stable hash of the clause, the partition and the rows of the match. Where time is
     measured, a row without one is an error; `on_bad_event="drop"` drops and counts such rows.
     A search of more steps in one partition than `max_steps_per_partition` is an error. By default that holds where a
-    condition of DEFINE looks at other rows of the match: a billion, or a million for each row of the partition where
+    condition of DEFINE looks at other rows of the match: 200 million, or a million for each row of the partition where
     that is more, and "unlimited" lifts it.
 
     >>> import eventide as ev

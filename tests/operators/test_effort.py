@@ -25,7 +25,7 @@ from tests.few_steps import few_steps
 from tests.operators.test_conjunctions import letters
 
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-STEPS = 2_000  # in place of a billion
+STEPS = 2_000  # in place of 200 million
 
 
 def run(text: str, events: Any, **options: Any) -> Any:
@@ -123,6 +123,23 @@ def test_calls_get_as_long_as_a_tenth_of_a_second(monkeypatch: pytest.MonkeyPatc
             taken.append(pace.go_on(0))
             now += taken[-1] * seconds_per_step
         assert 0.04 < taken[-1] * seconds_per_step < 0.21
+
+
+def test_a_negation_goes_on_where_it_was_paused() -> None:
+    events = letters("X" + "A" * 6 + "B" + "Y")
+    text = "PATTERN SEQ(X x, NOT(SEQ(A a+, B b)), Y y) WHERE a.n > b.n + x.n RETURN x.ts"
+    with few_steps(5):
+        # Begun anew after every pause, it would never come to an end.
+        assert run(text, events, max_steps_per_partition=10_000).num_rows == 1
+
+
+def test_an_attempt_that_was_paused_knows_what_it_has_labelled() -> None:
+    clause = "(ORDER BY ts MEASURES count(*) AS n PATTERN (A+ B C) DEFINE B AS n > FIRST(A.n) + 2, C AS n > LAST(B.n))"
+    events = letters("A" * 7)
+    text = f"SELECT * FROM t MATCH_RECOGNIZE {clause}"
+    expected = ev.sql(text, t=events, ts_unit="s").to_pylist()
+    with few_steps(1):
+        assert ev.sql(text, t=events, ts_unit="s").to_pylist() == expected == [{"n": 7}]
 
 
 # --- Ctrl-C ---------------------------------------------------------------------------------------------------

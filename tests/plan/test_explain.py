@@ -34,7 +34,7 @@ LIMIT = (
     "max_matches_per_partition sets another"
 )
 STEPS = (
-    "limit       1,000,000,000 steps of the search in a partition, 1,000,000 for each event where that is more; "
+    "limit       200,000,000 steps of the search in a partition, 1,000,000 for each event where that is more; "
     "max_steps_per_partition sets another"
 )
 UNBOUNDED = "warning     nothing bounds n: add WITHIN, or "
@@ -114,7 +114,7 @@ def test_the_limit_of_steps_is_named_as_it_is_where_there_is_one() -> None:
     for condition, is_told in (("SUM(A.n) > 0", True), ("n > 0", False)):
         clause = f"ORDER BY ts MEASURES count(*) AS c PATTERN (A+) DEFINE A AS {condition}"
         told = ev.explain_sql(f"SELECT * FROM t MATCH_RECOGNIZE ({clause})", t=events)
-        assert ("Limit: 1,000,000,000 steps of the search in a partition" in told) == is_told
+        assert ("Limit: 200,000,000 steps of the search in a partition" in told) == is_told
 
 
 @pytest.mark.parametrize(

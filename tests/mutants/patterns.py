@@ -89,8 +89,8 @@ PATTERNS = (
     Mutant(
         "patterns: one event of a NOT is looked for in the gap but its first event",
         WALK,
-        "    row = lo\n    while row < hi and not mask[row] & bit:",
-        "    row = lo + 1\n    while row < hi and not mask[row] & bit:",
+        "for row in range(lo, hi):",
+        "for row in range(lo + 1, hi):",
         RULES,
     ),
     Mutant(

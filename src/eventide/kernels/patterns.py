@@ -183,9 +183,8 @@ def lowest_bit(bits: int) -> int:
 
 @njit(cache=True, nogil=True)
 def gaps_end(job: IntArray, frame: IntArray) -> int:
-    """Where the open gaps end that one step may write."""
+    """Where the open gaps end that one step may write, as `needs_room` counts them."""
     n_new = (frame[PATH_HI] - frame[PATH_LO]) * job[FAN_OUT]
-    # A path carries gaps on, passes over some, and where the match ends there may be as many behind it.
     n_open = frame[GAP_TOP] - job[OPEN] + 2 * job[MAX_GAPS]
     return frame[GAP_TOP] + (n_new + 1) * n_open  # type: ignore[no-any-return]
 
@@ -193,12 +192,14 @@ def gaps_end(job: IntArray, frame: IntArray) -> int:
 @njit(cache=True, nogil=True)
 def needs_room(job: IntArray, frame: IntArray, depth: int, stacks: Any, out: Any) -> int:
     """DONE when whatever one step may add has room; else SPACE, the stacks must grow, or FULL, so must `out`."""
-    frames, entries, paths, gaps = stacks[:4]
+    frames, entries, paths, gaps, _ = stacks
     n = frame[N]
     n_new = (frame[PATH_HI] - frame[PATH_LO]) * job[FAN_OUT]
+    # A path carries gaps on, passes over some, and where the match ends there may be as many behind it.
+    n_open = frame[GAP_TOP] - job[OPEN] + 2 * job[MAX_GAPS]
     if depth + 2 >= frames.shape[0] or n + job[MAX_ENTRIES] > entries.shape[1]:
         return SPACE
-    if frame[PATH_HI] + n_new + 1 > paths.shape[1] or gaps_end(job, frame) > gaps.shape[1]:
+    if frame[PATH_HI] + n_new + 1 > paths.shape[1] or frame[GAP_TOP] + (n_new + 1) * n_open > gaps.shape[1]:
         return SPACE
     if job[MODE] == EXISTS:
         return DONE
@@ -206,7 +207,6 @@ def needs_room(job: IntArray, frame: IntArray, depth: int, stacks: Any, out: Any
     n_entries = n_ways * (n - job[ENTRY] + job[MAX_ENTRIES])
     if job[N_OUT] + n_ways > out[0].shape[0] or job[N_OUT_ENTRIES] + n_entries > out[1].shape[1]:
         return FULL
-    n_open = frame[GAP_TOP] - job[OPEN] + 2 * job[MAX_GAPS]
     if job[MODE] == WAYS and job[N_OUT_GAPS] + n_ways * n_open > out[2].shape[1]:
         return FULL
     return DONE
@@ -261,10 +261,10 @@ def gap_end(job: IntArray, hi: int, first_us: int, ts_us: IntArray) -> int:
 @njit(cache=True, nogil=True)
 def first_with(mask: IntArray, bit: int, lo: int, hi: int) -> int:
     """The first of the rows from `lo` to `hi` that has the bit, or where they end."""
-    row = lo
-    while row < hi and not mask[row] & bit:
-        row += 1
-    return row
+    for row in range(lo, hi):
+        if mask[row] & bit:
+            return row
+    return hi
 
 
 @njit(cache=True, nogil=True)

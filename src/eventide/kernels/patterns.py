@@ -118,7 +118,7 @@ def gap_job(
 
     One that was paused goes on. `gap` is above all that the candidate may write, since it is looked at again then.
     """
-    inner = jobs[job[LEVEL]]
+    inner: IntArray = jobs[job[LEVEL]]
     if job[IS_ASKING]:
         job[IS_ASKING] = 0
         inner[STEPS_LEFT] = job[STEPS_LEFT]

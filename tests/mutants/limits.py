@@ -10,7 +10,7 @@ TALLY = ("tests/operators/test_default_limit.py::test_a_partition_with_many_even
 RULES = ("tests/rules/test_limits.py",)
 MEMORY = ("tests/engines/test_result_memory.py",)
 TYPES = ("tests/engines/test_absent_types.py",)
-EFFORT = ("tests/operators/test_effort.py::test_steps_are_counted",)
+EFFORT = ("tests/operators/test_effort.py::test_steps_count_in_a_partition_and_its_limit_grows_with_its_events",)
 _LIMIT = "operators/limit.py"
 _EFFORT = "operators/effort.py"
 _ABSENT = "engines/local/absent_types.py"
@@ -49,7 +49,7 @@ LIMITS = (
         "kernels/rows.py",
         "                    last[label] = at\n",
         "",
-        ("tests/rows/test_matcher.py", "tests/operators/test_effort.py::test_an_attempt_that_was_paused"),
+        ("tests/operators/test_effort.py::test_an_attempt_that_was_paused_knows_what_it_has_labelled",),
     ),
     Mutant(
         "limits: the default counts no run of one partition",

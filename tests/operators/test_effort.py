@@ -100,7 +100,7 @@ def test_a_search_that_is_polynomial_has_no_default_limit(small: None) -> None:
         run("PATTERN SEQ(A a, B b) WHERE a.n > b.n RETURN a.ts", events, max_steps_per_partition=300)
 
 
-def test_steps_are_counted_where_a_walk_stays_in_a_partition_and_the_limit_grows_with_its_events() -> None:
+def test_steps_count_in_a_partition_and_its_limit_grows_with_its_events() -> None:
     counted = Effort(None, np.array([0, 5, 5_000]), may_double=True)
     assert (counted.limit_of(0), counted.limit_of(1)) == (effort.STEPS, 4_995 * effort.STEPS_PER_EVENT)
     assert Effort(None, np.array([0, 5]), may_double=False).limit_of(0) == effort.UNLIMITED

@@ -134,7 +134,7 @@ def test_a_negation_goes_on_where_it_was_paused() -> None:
 
 
 def test_an_attempt_that_was_paused_knows_what_it_has_labelled() -> None:
-    clause = "(ORDER BY ts MEASURES count(*) AS n PATTERN (A+ B C) DEFINE B AS n > FIRST(A.n) + 2, C AS n > LAST(B.n))"
+    clause = "(ORDER BY ts MEASURES count(*) AS n PATTERN (A+ B C) DEFINE B AS n = LAST(A.n) + 1, C AS n > LAST(B.n))"
     events = letters("A" * 7)
     text = f"SELECT * FROM t MATCH_RECOGNIZE {clause}"
     expected = ev.sql(text, t=events, ts_unit="s").to_pylist()

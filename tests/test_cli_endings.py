@@ -172,6 +172,47 @@ def test_ctrl_c_while_matching_is_130(folder: Path) -> None:
     assert (command.returncode, err) == (130, "running on the local engine ...\nstopped; nothing was written\n")
 
 
+# Says when a search begins, which without a limit would not end for years.
+_SEARCHING = """
+import eventide.operators.effort as effort, eventide.cli as cli
+go_on = effort.Pace.go_on
+def say(self, *place):
+    steps = go_on(self, *place)
+    if self._begun_saying is None:
+        print("searching", flush=True)
+    type(self)._begun_saying = True
+    return steps
+effort.Pace._begun_saying, effort.Pace.go_on = None, say
+cli.main()
+"""
+ENDLESS = {
+    "run": ["run", "-c", "PATTERN A+ DEFINE A AS true WHERE SUM(A.n) < 0", "--input", "events.csv", "--json"],
+    "sql": [
+        *("sql", "--table", "t=events.csv", "--json", "-c"),
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES count(*) AS n PATTERN ((A|C)+ B) "
+        "DEFINE A AS n > 0, C AS SUM(C.n) > 0, B AS n < 0)",
+    ],
+}
+
+
+@pytest.mark.parametrize("words", ENDLESS.values(), ids=ENDLESS)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_search_without_an_end_is_stopped_at_once(
+    folder: Path, words: list[str], number: signal.Signals, code: int
+) -> None:
+    lines = [f"2024-01-01 00:00:{i:02},1" for i in range(60)]
+    (folder / "events.csv").write_text("\n".join(["ts,n", *lines]))
+    with subprocess.Popen(
+        [sys.executable, "-c", _SEARCHING, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as command:
+        assert command.stdout is not None and command.stdout.readline() == "searching\n"
+        time.sleep(0.5)
+        command.send_signal(number)
+        # A second is enough where nothing else runs on the machine.
+        out, _ = command.communicate(timeout=30)
+    assert (command.returncode, out) == (code, "")
+
+
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.jsonl"])
 def test_a_full_disk_is_one_message_and_the_old_file_stays(
     folder: Path, eventide: Command, monkeypatch: pytest.MonkeyPatch, name: str

@@ -46,6 +46,10 @@ MaxMatches = Annotated[
     str | None,
     typer.Option("--max-matches-per-partition", help="The most matches of one partition, or unlimited."),
 ]
+MaxSteps = Annotated[
+    str | None,
+    typer.Option("--max-steps-per-partition", help="The most steps of the search in one partition, or unlimited."),
+]
 Engine = Annotated[str, typer.Option(help="local (also called embedded) or spark.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the rows as JSON, one a line.")]
 Output = Annotated[Path | None, typer.Option("--output", help="Write the rows here (.parquet, .csv or .jsonl).")]
@@ -65,6 +69,7 @@ def run(
     sequence: Sequence = None,
     close_at_end: CloseAtEnd = False,
     max_matches: MaxMatches = None,
+    max_steps: MaxSteps = None,
     engine: Engine = "local",
     output: Output = None,
     explain: Explain = False,
@@ -77,8 +82,8 @@ def run(
         hint = f"eventide sql {_shown(query_file)} --table {_EVENTS}={input_path}"
         raise InputError(f"{given.name} is SQL, and run takes a query", hint=hint)
     options = _options(ts, ts_unit, type_column, partition_by, sequence, close_at_end)
-    if max_matches is not None:
-        options["max_matches_per_partition"] = int(max_matches) if max_matches.isdecimal() else max_matches
+    limits = {"max_matches_per_partition": max_matches, "max_steps_per_partition": max_steps}
+    options |= {name: int(most) if most.isdecimal() else most for name, most in limits.items() if most is not None}
     query = ev.query(given.text, **options)
     if explain:
         # Beside machine-readable rows, the plan goes where the messages go.
@@ -95,6 +100,7 @@ def run_sql(
     table: Tables = None,
     inline: Inline = None,
     ts_unit: TsUnit = None,
+    max_steps: MaxSteps = None,
     engine: Engine = "local",
     output: Output = None,
     explain: Explain = False,
@@ -104,12 +110,13 @@ def run_sql(
     engine = _check_run(engine, output)
     paths = _named_paths(table)
     given = read_query(statement_file, inline)
+    options = {"ts_unit": ts_unit, "max_steps_per_partition": max_steps}
     if explain:
-        plan = ev.sql(given.text, ts_unit=ts_unit).explain(**paths)
+        plan = ev.sql(given.text, **options).explain(**paths)
         print(plan, file=sys.stderr if as_json else sys.stdout)
     started = time.perf_counter()
     with progress(f"running on the {engine} engine"):
-        rows = _collect_sql(given.text, paths, ts_unit, engine)
+        rows = _collect_sql(given.text, paths, options, engine)
     _give_out(rows, output, as_json, time.perf_counter() - started)
 
 
@@ -287,14 +294,14 @@ def _collect(query: ev.Query, path: str, engine: str) -> pa.Table:
         spark.stop()
 
 
-def _collect_sql(text: str, paths: dict[str, Any], ts_unit: str | None, engine: str) -> pa.Table:
+def _collect_sql(text: str, paths: dict[str, Any], options: dict[str, Any], engine: str) -> pa.Table:
     if engine == "local":
-        return ev.sql(text, ts_unit=ts_unit, **paths)
+        return ev.sql(text, **options, **paths)
     from eventide.engines.spark.session import session
 
     spark = session("eventide sql")
     try:
-        return ev.sql(text, spark=spark, ts_unit=ts_unit, **paths).toArrow()
+        return ev.sql(text, spark=spark, **options, **paths).toArrow()
     finally:
         spark.stop()
 

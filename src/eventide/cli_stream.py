@@ -53,6 +53,9 @@ def stream(
     max_matches_per_partition: Annotated[
         str | None, typer.Option(help="The most matches in one partition and batch, of every rule too; or unlimited.")
     ] = None,
+    max_steps_per_partition: Annotated[
+        str | None, typer.Option(help="The most steps of a search in one partition and batch; or unlimited.")
+    ] = None,
     memory_limit: Annotated[
         str | None, typer.Option(help="With --rules: what one rule may hold in one bucket: '512MB'.")
     ] = None,
@@ -100,6 +103,7 @@ def stream(
         "partition_by": partition_by,
         "allowed_lateness": allowed_lateness,
         "max_matches_per_partition": max_matches_per_partition,
+        "max_steps_per_partition": max_steps_per_partition,
         "memory_limit": memory_limit,
         "planning_limit": planning_limit,
     }
@@ -185,7 +189,7 @@ def _statement(text: str, given: dict[str, Any], table: str, *, with_ids: bool) 
 
     parse_statement(text)
     for name in given:
-        if name not in ("ts_unit", "allowed_lateness"):
+        if name not in ("ts_unit", "allowed_lateness", "max_steps_per_partition"):
             option = "--" + name.replace("_", "-")
             raise InputError(f"{option} is for queries, and the file holds SQL", hint="write it in MATCH_RECOGNIZE")
     return lambda events, spark: ev.sql(text, spark=spark, match_id=with_ids, **given, **{table: events})

@@ -10,11 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
 
 import eventide as ev
 from tests.engines.cases import EPOCH_US, SECOND
 from tests.engines.pattern_cases import ALL, PatternCase, pattern_cases
 from tests.engines.test_same_rows import run_case_as_stream
+from tests.few_steps import few_steps
 from tests.micro_batches import Stream
 
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
@@ -50,6 +52,15 @@ def test_a_pattern_returns_the_oracles_rows(case: PatternCase) -> None:
 @given(pattern_cases(kinds=[*ALL, "and"], max_per_group=6))
 def test_a_pattern_with_and_returns_the_oracles_rows(case: PatternCase) -> None:
     check(case, run(case))
+
+
+@settings(max_examples=60 if WITHOUT_JIT else 3, **QUICK)
+@given(pattern_cases(kinds=[*ALL, "and"], max_per_group=6), st.integers(1, 5))
+def test_a_search_that_pauses_after_every_few_steps_returns_the_oracles_rows(case: PatternCase, n_steps: int) -> None:
+    # Without Numba, some walks of negations are beyond those whose answers are remembered.
+    with few_steps(n_steps), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("eventide.kernels.patterns.MAX_ANSWERS", n_steps - 1)
+        check(case, run(case))
 
 
 @settings(max_examples=200 if WITHOUT_JIT else 3, **QUICK)

@@ -110,7 +110,7 @@ def test_a_path_in_place_of_a_query_is_told_how_to_read_it() -> None:
 
 def test_what_a_notebook_shows_is_short_and_says_what_it_is(tmp_path: Path) -> None:
     assert repr(PAIR) == "<Query PATTERN SEQ(A a, B b) WHERE [user]>"
-    assert repr(ev.match_recognize(order_by="ts", pattern="A B+")).startswith("<Recognizer ORDER BY ts")
+    assert repr(ev.match_recognize(order_by="ts", pattern="A B+")).startswith("<Query ORDER BY ts")
     found = ev.detect(EVENTS, ev.Pattern.begin("a", "kind = 'A'"), ts_unit="s")
     assert repr(found) == "<Detection: 1 match, 0 timeouts, 0 late events; in .matches, .timeouts and .late>"
     assert repr(ev.RuleSet(tmp_path, ts_unit="s")) == f"<RuleSet of '{tmp_path}', ts_unit='s'>"

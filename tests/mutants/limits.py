@@ -10,10 +10,47 @@ TALLY = ("tests/operators/test_default_limit.py::test_a_partition_with_many_even
 RULES = ("tests/rules/test_limits.py",)
 MEMORY = ("tests/engines/test_result_memory.py",)
 TYPES = ("tests/engines/test_absent_types.py",)
+EFFORT = ("tests/operators/test_effort.py::test_steps_count_in_a_partition_and_its_limit_grows_with_its_events",)
 _LIMIT = "operators/limit.py"
+_EFFORT = "operators/effort.py"
 _ABSENT = "engines/local/absent_types.py"
 
 LIMITS = (
+    Mutant(
+        "steps: those on the way to another partition are counted",
+        _EFFORT,
+        "if self._partition == partition:",
+        "if self._partition is not None:",
+        EFFORT,
+    ),
+    Mutant(
+        "steps: a large partition has no more of them than a small one",
+        _EFFORT,
+        "return max(STEPS, STEPS_PER_EVENT * n_events)",
+        "return STEPS",
+        EFFORT,
+    ),
+    Mutant(
+        "steps: a rule loosens the owner's limit",
+        "engines/rule_limits.py",
+        "max_steps=tighter(spec.max_steps, self.max_steps)",
+        "max_steps=spec.max_steps or self.max_steps",
+        RULES,
+    ),
+    Mutant(
+        "steps: a negation that was paused begins anew",
+        "kernels/patterns.py",
+        "        job[IS_ASKING] = is_kept\n",
+        "        job[IS_ASKING] = False\n",
+        ("tests/operators/test_effort.py::test_a_negation_goes_on_where_it_was_paused",),
+    ),
+    Mutant(
+        "steps: rows forget what a paused attempt had labelled",
+        "kernels/rows.py",
+        "                    last[label] = at\n",
+        "",
+        ("tests/operators/test_effort.py::test_an_attempt_that_was_paused_knows_what_it_has_labelled",),
+    ),
     Mutant(
         "limits: the default counts no run of one partition",
         _LIMIT,

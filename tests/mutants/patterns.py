@@ -195,8 +195,8 @@ PATTERNS = (
     Mutant(
         "patterns: a full stack loses a candidate",
         WALK,
-        "        if room != DONE:\n            job[DEPTH] = depth\n",
-        "        if room != DONE:\n            job[DEPTH] = depth\n            frame[ROW] += 1\n",
+        "            job[DEPTH], job[STEPS_LEFT] = depth, left\n",
+        "            job[DEPTH], job[STEPS_LEFT] = depth, left\n            frame[ROW] += 1\n",
         PAUSES,
     ),
     Mutant(

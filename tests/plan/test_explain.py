@@ -33,6 +33,10 @@ LIMIT = (
     "limit       1,000,000 matches in a partition, 10,000 for each event where that is more; "
     "max_matches_per_partition sets another"
 )
+STEPS = (
+    "limit       200,000,000 steps of the search in a partition, 1,000,000 for each event where that is more; "
+    "max_steps_per_partition sets another"
+)
 UNBOUNDED = "warning     nothing bounds n: add WITHIN, or "
 TIES = "ties        events tied for the earliest each extend a match: k at each of n times have up to k^n matches; "
 
@@ -89,7 +93,7 @@ TIES = "ties        events tied for the earliest each extend a match: k at each 
 )
 def test_without_events_the_pattern_alone_warns_of_too_many_matches(text: str, lines: list[str]) -> None:
     told = ev.query(f"PATTERN {text}").explain().split("\nOperator\n")[1:]
-    said = "\n".join(f"  {line}" for line in [*lines, LIMIT])
+    said = "\n".join(f"  {line}" for line in [*lines, LIMIT, STEPS])
     assert told == ([] if not lines else [f"{said}\nPlan\n  {NO_COLUMNS}"])
 
 
@@ -100,6 +104,17 @@ def test_the_limit_of_matches_is_named_as_it_is() -> None:
             query = ev.query(text, type="kind", ts_unit="s")
             told = query.explain([{"ts": 1, "kind": "A"}])
             assert f"  limit       {said} max_matches_per_partition says" in told.splitlines()
+
+
+def test_the_limit_of_steps_is_named_as_it_is_where_there_is_one() -> None:
+    events = [{"ts": 1, "kind": "A", "n": 1}]
+    for most, said in (("7", "7 steps of the search in a partition, as"), ("unlimited", "no limit of steps, as")):
+        query = ev.query(f"PATTERN A+ OPTIONS (max_steps_per_partition = {most})", type="kind", ts_unit="s")
+        assert f"  limit       {said} max_steps_per_partition says" in query.explain(events).splitlines()
+    for condition, is_told in (("SUM(A.n) > 0", True), ("n > 0", False)):
+        clause = f"ORDER BY ts MEASURES count(*) AS c PATTERN (A+) DEFINE A AS {condition}"
+        told = ev.explain_sql(f"SELECT * FROM t MATCH_RECOGNIZE ({clause})", t=events)
+        assert ("Limit: 200,000,000 steps of the search in a partition" in told) == is_told
 
 
 @pytest.mark.parametrize(

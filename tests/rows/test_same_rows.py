@@ -12,11 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.api.query import Query
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
+from tests.few_steps import few_steps
 from tests.rows.cases import Case, cases
 from tests.rows.conformance import comparable
 
@@ -43,6 +45,15 @@ def embedded(case: Case) -> pa.Table:
 @given(cases())
 def test_the_embedded_engine_returns_the_oracles_rows(case: Case) -> None:
     check(case, embedded)
+
+
+@settings(max_examples=60 if WITHOUT_JIT else 4, **QUICK)
+@given(cases(), st.integers(1, 5), st.integers(4, 20))
+def test_a_search_that_pauses_after_every_few_steps_returns_the_oracles_rows(
+    case: Case, n_steps: int, room: int
+) -> None:
+    with few_steps(n_steps), patch("eventide.operators.rows.walk.ROOM", room):
+        check(case, embedded)
 
 
 @pytest.mark.spark

@@ -17,6 +17,7 @@ from eventide.engines.rules_run import run_bounded
 from eventide.lang import deadline
 from eventide.operators.limit import UNLIMITED
 from eventide.operators.sequence import SequenceOperator
+from tests.few_steps import few_steps
 from tests.rules.bucket import OPTIONS, SCHEMA, Stream, table
 
 AB = "PATTERN SEQ(A a, B b) WITHIN 8 ms RETURN a.amount, b.amount"
@@ -199,3 +200,42 @@ def test_the_limit_of_matches_holds_in_every_family(tmp_path: Path, family: str)
     stream.step(events, **{family: OTHERS[family]})
     stream.step(table([(40, "X")]))
     assert [failure["rule"] for failure in stream.told] == [family]
+
+
+# --- steps of a search ----------------------------------------------------------------------------------------
+
+ENDLESS = {
+    "pattern": "PATTERN A a+ WHERE SUM(a.amount) < 0 WITHIN 1 hour RETURN user",
+    "rows": (
+        "SELECT user FROM events MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts PATTERN ((A|C)+ B) WITHIN INTERVAL 1 "
+        "HOUR DEFINE A AS amount >= 0, C AS SUM(C.amount) >= 0, B AS amount < 0)"
+    ),
+}
+
+
+def test_a_rule_that_searches_for_ever_is_a_problem_and_the_others_go_on(tmp_path: Path) -> None:
+    rules = rule_set(tmp_path, {"ab": AB, "rows": "", **ENDLESS}, max_steps_per_partition=2_000)
+    (tmp_path / "rows.evq").rename(tmp_path / "rows.sql")
+    with few_steps(100):
+        found = rules.run(table(LETTERS))
+    assert sorted(problems(found)) == ["pattern", "rows"]
+    for problem in problems(found).values():
+        assert problem.startswith("the search in the partition u takes more than 2,000 steps")
+    assert found["rule"].to_pylist().count("ab") == 7
+
+
+def test_on_a_stream_a_rule_that_searches_for_ever_is_switched_off() -> None:
+    stream = stream_with(max_steps=2_000)
+    with few_steps(100):
+        found = stream.step(table([*LETTERS, (40, "X")]), ab=AB, **ENDLESS)
+    assert {row["rule"] for row in found} == {"ab"}
+    assert sorted(failure["rule"] for failure in stream.told) == ["pattern", "rows"]
+
+
+@pytest.mark.parametrize(
+    ("own", "owners", "expected"), [(None, 5, 5), ("3", 5, 3), ("unlimited", 5, 5), ("7", None, 7)]
+)
+def test_a_rule_never_loosens_the_limit_of_steps(own: str | None, owners: int | None, expected: int) -> None:
+    for text in (AB, *ENDLESS.values()):
+        written = {"query": text, "options": None if own is None else f'{{"max_steps_per_partition": "{own}"}}'}
+        assert plan_rule(written, limited(max_steps=owners)).physical.spec.max_steps == expected

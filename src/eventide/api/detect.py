@@ -74,6 +74,7 @@ def detect(
     state_ttl: Any = None,
     allowed_lateness: Any = None,
     max_matches_per_partition: int | str | None = None,
+    max_steps_per_partition: int | str | None = None,
     ties: str | None = None,
     engine: str | None = None,
     spark: Any = None,
@@ -89,8 +90,9 @@ def detect(
     A streaming DataFrame gives streaming DataFrames; each that is started runs the pattern on its own. A stream needs
     `within`, or `state_ttl`, which bounds every match as `within` does; `allowed_lateness` is how much later than
     others an event may come. More matches in one partition than `max_matches_per_partition` are an error; by default a
-    million, or 10,000 for each of its events where that is more, and "unlimited" lifts it. Events of one time follow
-    one another, in the order of `sequence`; `ties` can say no more than that here.
+    million, or 10,000 for each of its events where that is more, and "unlimited" lifts it. `max_steps_per_partition` is
+    the same for the steps of the search. Events of one time follow one another, in the order of `sequence`; `ties` can
+    say no more than that here.
 
     >>> import eventide as ev
     >>> unpaid = ev.Pattern.begin("order", "kind = 'order'").not_followed_by("pay", "kind = 'pay'").within("15 minutes")
@@ -116,6 +118,7 @@ def detect(
         state_ttl=state_ttl,
         allowed_lateness=allowed_lateness,
         max_matches_per_partition=max_matches_per_partition,
+        max_steps_per_partition=max_steps_per_partition,
         close_at_end=close_at_end,
     )
     tree = checked(pattern, given.state_ttl).tree
@@ -131,6 +134,7 @@ def detect(
         state_ttl=given.state_ttl,
         allowed_lateness=given.allowed_lateness,
         max_matches=given.max_matches_per_partition,
+        max_steps=given.max_steps_per_partition,
         close_at_end=given.close_at_end,
     )
     query = Detecting("builder", str(pattern), tree, options)

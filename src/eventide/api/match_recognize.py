@@ -30,6 +30,7 @@ def match_recognize(
     allowed_lateness: Any = None,
     match_id: bool = False,
     on_bad_event: str = "error",
+    max_steps_per_partition: int | str | None = None,
 ) -> Query:
     """One MATCH_RECOGNIZE as a function from rows to rows, for `df.transform(...)` or any input of the embedded engine.
 
@@ -38,6 +39,9 @@ def match_recognize(
     `allowed_lateness` is how much later than others a row of a stream may come. With `match_id` every row has the id
     of its match in a last column: a stable hash of the clause, the partition and the rows of the match. Where time is
     measured, a row without one is an error; `on_bad_event="drop"` drops and counts such rows.
+    A search of more steps in one partition than `max_steps_per_partition` is an error. By default that holds where a
+    condition of DEFINE looks at other rows of the match: 200 million, or a million for each row of the partition where
+    that is more, and "unlimited" lifts it.
 
     >>> import eventide as ev
     >>> falls = ev.match_recognize(order_by="ts", pattern="A B{2,}", define={"B": "price < PREV(price)"},
@@ -62,6 +66,7 @@ def match_recognize(
         allowed_lateness=allowed_lateness,
         match_id=match_id,
         on_bad_event=on_bad_event,
+        max_steps_per_partition=max_steps_per_partition,
     )
     return Query("rows", text, parse_clause(text), options)
 

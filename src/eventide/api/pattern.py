@@ -140,7 +140,7 @@ class Pattern:
         return f"Pattern.{self}"
 
     def explain(self) -> str:
-        """The automaton: what a partial match may do with an event in each of its states; then warnings and the limit.
+        """The automaton: what a partial match may do with an event in each of its states; then warnings and limits.
 
         >>> print(Pattern.begin("a", "x = 1").one_or_more().next("b", "x = 2").explain())
         0  take a if a: go to 1
@@ -150,10 +150,12 @@ class Pattern:
         2  take a if a: go to 1
            ignore if not a: go to 2
         >>> loop = Pattern.begin("a").one_or_more().allow_combinations()
-        >>> print("\\n".join(loop.within("1 hour").explain().splitlines()[-2:]))
+        >>> print("\\n".join(loop.within("1 hour").explain().splitlines()[-3:]))
         warning  'a' repeats in any combination: n events have up to 2^n matches; within(...) bounds n
         limit    1,000,000 matches in a partition, 10,000 for each event where that is more; max_matches_per_partition
         sets another
+        limit    200,000,000 steps of the search in a partition, 1,000,000 for each event where that is more;
+        max_steps_per_partition sets another
         """
         return "\n".join(automaton_lines(checked(self).tree))
 

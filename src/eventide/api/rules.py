@@ -30,7 +30,8 @@ class RuleSet:
 
     Limits that hold for every rule, whatever its own options say: `max_matches_per_partition`; `memory_limit`, what a
     rule may hold in one bucket, or what its rows take without Spark; `planning_limit`, how long a rule may take from
-    text to compiled code. A rule that exceeds one is switched off with a problem, and the others go on.
+    text to compiled code; `max_steps_per_partition`, how long its search may be. A rule that exceeds one is switched
+    off with a problem, and the others go on.
 
     >>> import eventide as ev, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -57,6 +58,7 @@ class RuleSet:
         max_matches_per_partition: int | str | None = None,
         memory_limit: int | str | None = None,
         planning_limit: Any = None,
+        max_steps_per_partition: int | str | None = None,
         **options: Any,
     ) -> None:
         if (folder is None) == (table is None):
@@ -81,7 +83,7 @@ class RuleSet:
         self._folder = None if folder is None else os.path.abspath(os.fspath(folder))
         self._table, self._spark = table, spark
         self._poll_seconds = seconds_of("poll", poll)
-        self._limits = Limits.of(max_matches_per_partition, memory_limit, planning_limit)
+        self._limits = Limits.of(max_matches_per_partition, memory_limit, planning_limit, max_steps_per_partition)
         self._n_buckets = n_buckets
         self._shared: Shared | None = None
         self._mirror: Any = None

@@ -24,7 +24,7 @@ from eventide.lang.rows.write import write_clause
 from eventide.plan.arguments import check_session, count_of
 from eventide.plan.options import Options
 
-_OPTIONS = ("ts_unit", "state_ttl", "allowed_lateness", "match_id", "on_bad_event")
+_OPTIONS = ("ts_unit", "state_ttl", "allowed_lateness", "match_id", "on_bad_event", "max_steps_per_partition")
 
 
 def sql(
@@ -36,6 +36,7 @@ def sql(
     allowed_lateness: Any = None,
     match_id: bool = False,
     on_bad_event: str = "error",
+    max_steps_per_partition: int | str | None = None,
     memory_limit: int | str | None = None,
     **tables: Any,
 ) -> Any:
@@ -43,8 +44,8 @@ def sql(
 
     Tables by name: Spark DataFrames give a Spark DataFrame, anything else that holds rows a pyarrow Table. With
     `spark`, Spark reads the paths, and names that are not given are those of its catalog. `ts_unit` is the unit of an
-    integer ORDER BY column that is a time. `state_ttl`, `allowed_lateness`, `match_id` and `on_bad_event` are as in
-    `match_recognize`. Without tables and without `spark` it is the `Query`, whose `run(ticks=ticks)` returns the same.
+    integer ORDER BY column that is a time. `state_ttl`, `allowed_lateness`, `match_id`, `on_bad_event` and
+    `max_steps_per_partition` are as in `match_recognize`. Without tables and without `spark` it is the `Query`, whose `run(ticks=ticks)` returns the same.
 
     >>> import eventide as ev
     >>> ticks = [{"ts": i, "price": price} for i, price in enumerate([10, 8, 6, 7, 9, 5])]
@@ -63,6 +64,7 @@ def sql(
         allowed_lateness=allowed_lateness,
         match_id=match_id,
         on_bad_event=on_bad_event,
+        max_steps_per_partition=max_steps_per_partition,
     )
     query = StatementQuery("statement", text, _statement(text, tables), options)
     if not tables and spark is None:

@@ -16,6 +16,7 @@ from eventide.families.registry import make_operator
 from eventide.families.time_slices import Part, make_parts, overlap_us, run_part
 from eventide.operators.block import TS, numpy_int64, within
 from eventide.operators.protocol import Results, Spec
+from eventide.operators.threads import until
 
 FEW_EVENTS = 200_000  # below, one thread is done before others have begun
 MOST_OVERLAP = 0.5  # of the events, that two slices have
@@ -64,10 +65,11 @@ def run_parts(spec: Spec, block: pa.Table, parts: Sequence[Part]) -> Results:
 
     def work(part: Part, queue: Queue[pa.RecordBatch | None]) -> None:
         try:
-            for rows in run_part(make_operator(spec, compute=add_computed), part.cut(block), part):
-                if stopped.is_set():
-                    return
-                queue.put(rows)
+            with until(stopped):
+                for rows in run_part(make_operator(spec, compute=add_computed), part.cut(block), part):
+                    if stopped.is_set():
+                        return
+                    queue.put(rows)
         finally:
             queue.put(None)
 

@@ -18,30 +18,40 @@ from eventide.plan.physical import Physical
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of every rule; None: no limit, or the default one of matches."""
+    """Of every rule; None: no limit, or the default one of matches or steps."""
 
     max_matches: int | None = None  # in one partition
     memory_bytes: int | None = None  # that a rule may hold in one bucket, or that its rows take in the embedded engine
     planning_seconds: float | None = None  # from text to compiled code
+    max_steps: int | None = None  # of a search in one partition
 
     @classmethod
-    def of(cls, max_matches_per_partition: Any, memory_limit: Any, planning_limit: Any) -> Limits:
+    def of(
+        cls, max_matches_per_partition: Any, memory_limit: Any, planning_limit: Any, max_steps_per_partition: Any = None
+    ) -> Limits:
         """From what a user writes.
 
         >>> Limits.of(1000, "64MB", "5 seconds")
-        Limits(max_matches=1000, memory_bytes=64000000, planning_seconds=5.0)
+        Limits(max_matches=1000, memory_bytes=64000000, planning_seconds=5.0, max_steps=None)
         """
+        given = Options.of(
+            max_matches_per_partition=max_matches_per_partition, max_steps_per_partition=max_steps_per_partition
+        )
         return cls(
-            Options.of(max_matches_per_partition=max_matches_per_partition).max_matches_per_partition,
+            given.max_matches_per_partition,
             None if memory_limit is None else size_bytes(memory_limit),
             None if planning_limit is None else seconds_of("planning_limit", planning_limit),
+            given.max_steps_per_partition,
         )
 
     def applied(self, physical: Physical) -> Physical:
-        """The plan of a rule under the limit of matches, or under its own where that is lower."""
+        """The plan of a rule under the limits of matches and of steps, or under its own where these are lower."""
+        family = family_of(physical.spec)
+        if self.max_steps is not None:
+            physical = replace(physical, spec=family.with_steps(physical.spec, self.max_steps))
         if self.max_matches is None:
             return physical
-        spec = family_of(physical.spec).with_limit(physical.spec, self.max_matches)
+        spec = family.with_limit(physical.spec, self.max_matches)
         return replace(physical, max_rows=self.max_matches) if spec is None else replace(physical, spec=spec)
 
     def check_memory(self, operator: Operator, rows: pa.RecordBatch | None = None) -> None:

@@ -42,7 +42,7 @@ _SHARED = ("ts", "ts_unit", "allowed_lateness", "on_bad_event", "close_at_end")
 Columns = tuple[tuple[str, str], ...]  # the plan's name and the rule's
 _NOT_LOCAL = "the local engine cannot compute"
 _PYTHON = re.compile(r"\s*(ev|eventide)\s*\.|\s*(import|from)\s+eventide\b")
-_OF_ROWS = ("ts_unit", "state_ttl", "allowed_lateness", "on_bad_event")
+_OF_ROWS = ("ts_unit", "state_ttl", "allowed_lateness", "on_bad_event", "max_steps_per_partition")
 
 
 @dataclass(frozen=True, slots=True)

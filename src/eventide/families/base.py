@@ -117,6 +117,11 @@ class Family:
     def with_limit(self, spec: Any, max_matches: int) -> Spec | None:
         """The spec for at most so many matches in a partition; None where the operator does not count them."""
 
+    def with_steps(self, spec: Any, max_steps: int) -> Spec:
+        """The spec for a search of at most so many steps in a partition; unchanged where nothing is searched."""
+        kept: Spec = spec
+        return kept
+
     def on_stream(self, spec: Any) -> Spec:
         """The spec as a stream runs it; what no stream could run is an error that says what is missing."""
         kept: Spec = spec

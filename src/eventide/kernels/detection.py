@@ -2,7 +2,8 @@
 
 A partial match is (state, last binding, first row); bindings form a forest in which several partial matches share
 what they have in common. Time moves before the event is looked at. Every step works from one side of the arrays to
-the other, so that a step for which there is no room can be left undone: the caller makes room and calls again.
+the other, so that a step for which there is no room can be left undone: the caller makes room and calls again. A call
+looks at so many partial matches, each with one event, as it is allowed, and pauses between two events.
 
 A partition may be open: more events will come. Its partial matches are read at its first event and kept at its last.
 """
@@ -23,9 +24,9 @@ NEVER = 2**62
 
 # Places in `state`.
 PARTITION, ROW, MOVED, SIDE, N_RUNS, N_BINDINGS, N_COMPLETE, PROBLEM = 0, 1, 2, 3, 4, 5, 6, 7
-BASE, N_KEPT_RUNS, N_KEPT_COMPLETE, N_KEPT_BINDINGS, STATE_SIZE = 8, 9, 10, 11, 12
+BASE, N_KEPT_RUNS, N_KEPT_COMPLETE, N_KEPT_BINDINGS, STEPS_LEFT, STATE_SIZE = 8, 9, 10, 11, 12, 13
 # state[PROBLEM]: what ended a call before its work was done.
-NO_PROBLEM, OUT_FULL, RUNS_FULL, BINDINGS_FULL, COMPLETE_FULL, KEPT_FULL = 0, 1, 2, 3, 4, 5
+NO_PROBLEM, OUT_FULL, RUNS_FULL, BINDINGS_FULL, COMPLETE_FULL, KEPT_FULL, NO_STEPS_LEFT = 0, 1, 2, 3, 4, 5, 6
 # Places in a row of `progress`: the first event that was not looked at, which saved partial matches are the
 # partition's (-1: none), whether more events will come, before which event matches begin.
 NEXT_ROW, SAVED, IS_OPEN, STOP_ROW = 0, 1, 2, 3
@@ -383,6 +384,10 @@ def advance_matches(
                 return n_out
             state[ROW], state[MOVED] = progress[partition, NEXT_ROW], 0
         while state[ROW] <= hi:
+            if state[STEPS_LEFT] <= 0:
+                state[PROBLEM] = NO_STEPS_LEFT
+                return n_out
+            state[STEPS_LEFT] -= 1 + state[N_RUNS]
             row, side = state[ROW], state[SIDE]
             is_end = row == hi
             if is_end and is_open and state[MOVED] != 0:

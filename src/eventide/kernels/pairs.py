@@ -2,7 +2,8 @@
 
 Ways of a side stand by scope and first row. The one that begins first leads; the others are looked for from where it
 begins to where its window ends, so a window's ways are compared with one another and with no others. The join keeps
-its place in `state`: a full `out` pauses it. The module is compiled when it is imported, for all queries.
+its place in `state`: a full `out` pauses it, and so does the last step that a call may take. The module is compiled
+when it is imported, for all queries.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from eventide.kernels.pattern_places import (
     PAIR_SCOPE,
     PAIR_SIDES,
     PAIR_STATE,
+    PAIR_STEPS_LEFT,
+    PAUSED,
     START_HI,
     START_LO,
 )
@@ -119,7 +122,7 @@ def join_sides(
     cols: Any,
     out: Any,
 ) -> int:
-    """Write to `out` one way of each side, all in one window, that the conjuncts between them allow; DONE or FULL.
+    """Write to `out` one way of each side, all in one window, that the conjuncts between them allow; DONE or why not.
 
     `out` has scope, end of entries and end of gaps; entries; gaps. The aggregate conjuncts `closing` are about them.
     """
@@ -132,6 +135,9 @@ def join_sides(
     sizes = state[PAIR_STATE + 3 * n_sides : PAIR_STATE + 4 * n_sides]
     symbols, rows = room[0], room[1]
     while state[PAIR_SCOPE] < n_scopes:
+        if state[PAIR_STEPS_LEFT] <= 0:
+            return PAUSED
+        state[PAIR_STEPS_LEFT] -= 1
         scope = state[PAIR_SCOPE]
         if state[PAIR_LEVEL] == NOT_BEGUN:
             begin_scope(state, following, side_lo, first, scopes)

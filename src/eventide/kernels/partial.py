@@ -56,12 +56,14 @@ from eventide.kernels.pattern_places import (
     OFFER_LO,
     PATH_HI,
     PATH_LO,
+    PAUSED,
     REACH,
     ROW,
     SCOPE,
     SCOPE_HI,
     SCOPE_LO,
     SPACE,
+    STEPS_LEFT,
     STOP,
     UP_TO,
     WANT,
@@ -73,10 +75,11 @@ from eventide.kernels.pattern_types import COLS, EVENTS, INT, INTS, OFFERS, OUT,
 from eventide.kernels.patterns import (
     decided_us,
     first_at_least,
+    first_with,
     gap_begin,
     gap_end,
     gap_job,
-    has_bit,
+    gaps_end,
     is_bound,
     is_known,
     lowest_bit,
@@ -164,7 +167,7 @@ def walk_longest(
     ts_us, mask, follows, precedes, completion = events
     offer_first, offer_last, offer_entry_lo, offer_symbol, offer_row, member_lo, member_of = offers[:7]
     member_gap_lo, gap_negation, gap_lo, gap_hi = offers[7:]
-    frames, entries, paths, gaps = stacks
+    frames, entries, paths, gaps, jobs = stacks
     bound_holds, adjacent_holds, closes = tests
     rank, ahead = guide[2], guide[3]
     state = out[2][0]
@@ -290,15 +293,17 @@ def walk_longest(
                         for k in range(link_lo[gaps[0, i]], link_lo[gaps[0, i] + 1]):
                             due = due and is_bound(link[k], symbols, m)
                         if due and neg_bit[gaps[0, i]]:
-                            if has_bit(mask, neg_bit[gaps[0, i]], gaps[1, i], gaps[2, i]):
+                            if first_with(mask, neg_bit[gaps[0, i]], gaps[1, i], gaps[2, i]) < gaps[2, i]:
                                 holds = False
                                 break
                         elif due:
-                            inner = gap_job(job, gaps[0, i], gaps[1, i], gaps[2, i], depth + 1, m, top, g)
+                            job[STEPS_LEFT], above = state[MAX_STEPS] - state[STEPS], gaps_end(job, frame)
+                            inner = gap_job(job, jobs, gaps[0, i], gaps[1, i], gaps[2, i], depth + 1, m, top, above)
                             status: int = search(inner, program, events, offers, stacks, tests, cols, out)
-                            if status == SPACE:
+                            state[STEPS] = state[MAX_STEPS] - inner[STEPS_LEFT]
+                            if status in (SPACE, PAUSED):
                                 job[DEPTH] = depth
-                                return SPACE
+                                return SPACE if status == SPACE else LIMIT
                             if status == FOUND:
                                 holds = False
                                 break
@@ -338,13 +343,15 @@ def walk_longest(
                     lo = gap_begin(job, gaps[1, i], last_us, ts_us)
                     up = gap_end(job, gaps[2, i], first_us, ts_us)
                     if neg_bit[gaps[0, i]]:
-                        holds = not has_bit(mask, neg_bit[gaps[0, i]], lo, up)
+                        holds = first_with(mask, neg_bit[gaps[0, i]], lo, up) >= up
                     else:
-                        inner = gap_job(job, gaps[0, i], lo, up, depth + 1, m, top, g)
+                        job[STEPS_LEFT], above = state[MAX_STEPS] - state[STEPS], gaps_end(job, frame)
+                        inner = gap_job(job, jobs, gaps[0, i], lo, up, depth + 1, m, top, above)
                         status = search(inner, program, events, offers, stacks, tests, cols, out)
-                        if status == SPACE:
+                        state[STEPS] = state[MAX_STEPS] - inner[STEPS_LEFT]
+                        if status in (SPACE, PAUSED):
                             job[DEPTH] = depth
-                            return SPACE
+                            return SPACE if status == SPACE else LIMIT
                         holds = status != FOUND
                     i += 1
                 if holds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # What a call ends with.
-DONE, FULL, SPACE, FOUND, LIMIT = 0, 1, 2, 3, 4
+DONE, FULL, SPACE, FOUND, LIMIT, PAUSED = 0, 1, 2, 3, 4, 5
 # What a walk is for: matches, all ways to match, whether there is one, whether a negation is violated.
 MATCHES, WAYS, EXISTS, GAP = 0, 1, 2, 3
 ANY, NEXT, CONTIGUOUS = 0, 1, 2
@@ -13,8 +13,12 @@ MODE, BRANCH, LO, HI, ENTRY, FRAME, PATH, OPEN, DEPTH = 0, 1, 2, 3, 4, 5, 6, 7, 
 SCOPE, BRANCH_IDX, SCOPE_LO, SCOPE_HI, OFFER_LO, OFFER_HI, WINDOW_END, REACH = 9, 10, 11, 12, 13, 14, 15, 16
 NEWER_THAN, UP_TO, N_WINDOWS, MIN_LENGTH, LAST_START = 17, 18, 19, 20, 21
 FAN_OUT, MAX_ENDS, MAX_ENTRIES, MAX_GAPS, NEGATION = 22, 23, 24, 25, 26
-N_OUT, N_OUT_ENTRIES, N_OUT_GAPS, STOP = 27, 28, 29, 30
-JOB_SIZE = 31
+N_OUT, N_OUT_ENTRIES, N_OUT_GAPS, STOP, STEPS_LEFT = 27, 28, 29, 30, 31
+# Of the walks that a candidate starts for its negations: how many are around this one, whether one is paused, how many
+# have ended, and which of these found a match.
+LEVEL, IS_ASKING, N_ANSWERS, ANSWERS = 32, 33, 34, 35
+JOB_SIZE = 36
+MAX_ANSWERS = 62  # that are remembered; walks beyond do not pause
 
 # Places in a frame.
 ROW, BITS, END, LIMIT_ROW, OFFER, N, PATH_LO, PATH_HI, GAP_TOP, LAST, WANT, WANT_OFFER = range(12)
@@ -30,7 +34,7 @@ PARTITION, START_LO, START_HI = 5, 6, 7
 
 # Places in the state of a join of sides, behind which stand four numbers for each side.
 PAIR_SCOPE, PAIR_LEVEL, PAIR_LEADER, PAIR_LIMIT, PAIR_REACH, PAIR_SIDES = range(6)
-N_PAIRS, N_PAIR_ENTRIES, N_PAIR_GAPS, PAIR_STATE = 6, 7, 8, 9
+N_PAIRS, N_PAIR_ENTRIES, N_PAIR_GAPS, PAIR_STEPS_LEFT, PAIR_STATE = 6, 7, 8, 9, 10
 NOT_BEGUN = -2
 
 NEVER = 1 << 62

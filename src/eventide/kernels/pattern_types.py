@@ -24,7 +24,7 @@ TESTS = types.Tuple([types.FunctionType(signature) for signature in (BOUND_HOLDS
 PROGRAM = types.UniTuple(INTS, 18)
 EVENTS = types.Tuple((INTS, INTS, INDEX, INDEX, types.Array(types.int32, 2, "C")))
 OFFERS = types.UniTuple(INTS, 11)
-STACKS = types.UniTuple(TABLE, 4)
+STACKS = types.UniTuple(TABLE, 5)
 OUT = types.UniTuple(TABLE, 3)
 
 SEARCH = INT(INTS, PROGRAM, EVENTS, OFFERS, STACKS, TESTS, COLS, OUT)

@@ -4,7 +4,8 @@ A depth-first walk from each start event. A frame of the walk is one partial mat
 paths of the automaton that lead to it, each with the negations it still has to find clear. The strategy looks at all
 paths of a partial match together. A negation starts a walk of its own above the frames of the one that asks.
 The module is compiled when it is imported, for all queries; the tests of a query come as functions.
-Everything is kept in `job` and `stacks`, so a full `out` or a full stack pauses the walk and the next call resumes.
+Everything is kept in `job` and `stacks`, so a full `out`, a full stack or the last step that a call may take pauses the
+walk, and the next call resumes. A candidate whose negation was paused is looked at again, with the answers that it had.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from eventide.compilation.njit import njit
 from eventide.kernels.arrays import IntArray
 from eventide.kernels.pattern_places import (
+    ANSWERS,
     ANY,
     BITS,
     BRANCH,
@@ -33,16 +35,20 @@ from eventide.kernels.pattern_places import (
     GAP,
     GAP_TOP,
     HI,
+    IS_ASKING,
     LAST,
     LAST_START,
+    LEVEL,
     LIMIT_ROW,
     LO,
     MATCHES,
+    MAX_ANSWERS,
     MAX_ENDS,
     MAX_ENTRIES,
     MAX_GAPS,
     MIN_LENGTH,
     MODE,
+    N_ANSWERS,
     N_OUT,
     N_OUT_ENTRIES,
     N_OUT_GAPS,
@@ -62,6 +68,7 @@ from eventide.kernels.pattern_places import (
     PATH,
     PATH_HI,
     PATH_LO,
+    PAUSED,
     REACH,
     ROW,
     SCOPE,
@@ -70,6 +77,7 @@ from eventide.kernels.pattern_places import (
     SPACE,
     START_HI,
     START_LO,
+    STEPS_LEFT,
     STOP,
     UP_TO,
     WANT,
@@ -103,12 +111,39 @@ NO_TESTS = (no_bound_test, no_adjacent_test, no_closing_test)
 
 
 @njit(cache=True, nogil=True)
-def gap_job(job: IntArray, negation: int, lo: int, hi: int, frame: int, entry: int, path: int, gap: int) -> IntArray:
-    """The walk that looks for a match of the negation between two rows, above what the asking walk uses."""
-    inner = job.copy()
+def gap_job(
+    job: IntArray, jobs: IntArray, negation: int, lo: int, hi: int, frame: int, entry: int, path: int, gap: int
+) -> IntArray:
+    """The walk that looks for a match of the negation between two rows, above what the asking walk uses.
+
+    One that was paused goes on. `gap` is above all that the candidate may write, since it is looked at again then.
+    """
+    inner: IntArray = jobs[job[LEVEL]]
+    if job[IS_ASKING]:
+        job[IS_ASKING] = 0
+        inner[STEPS_LEFT] = job[STEPS_LEFT]
+        return inner
+    inner[:] = job
     inner[MODE], inner[NEGATION], inner[LO], inner[HI], inner[DEPTH] = GAP, negation, lo, hi, -1
     inner[FRAME], inner[ENTRY], inner[PATH], inner[OPEN], inner[LAST_START] = frame, entry, path, gap, hi
+    inner[BRANCH_IDX], inner[N_ANSWERS], inner[ANSWERS], inner[LEVEL] = 0, 0, 0, job[LEVEL] + 1
+    if job[N_ANSWERS] >= MAX_ANSWERS:
+        inner[STEPS_LEFT] = NEVER
     return inner
+
+
+@njit(cache=True, nogil=True)
+def is_answered(job: IntArray, inner: IntArray, status: int) -> bool:
+    """Whether the walk of a negation has ended: the asking walk remembers how, or that it is paused."""
+    is_kept = job[N_ANSWERS] < MAX_ANSWERS
+    job[STEPS_LEFT] = inner[STEPS_LEFT] if is_kept else job[STEPS_LEFT] - (NEVER - inner[STEPS_LEFT])
+    if status in (SPACE, PAUSED):
+        job[IS_ASKING] = is_kept
+        return False
+    if is_kept:
+        job[ANSWERS] |= np.int64(status == FOUND) << job[N_ANSWERS]
+        job[N_ANSWERS] += 1
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -147,9 +182,17 @@ def lowest_bit(bits: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def gaps_end(job: IntArray, frame: IntArray) -> int:
+    """Where the open gaps end that one step may write, as `needs_room` counts them."""
+    n_new = (frame[PATH_HI] - frame[PATH_LO]) * job[FAN_OUT]
+    n_open = frame[GAP_TOP] - job[OPEN] + 2 * job[MAX_GAPS]
+    return frame[GAP_TOP] + (n_new + 1) * n_open  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
 def needs_room(job: IntArray, frame: IntArray, depth: int, stacks: Any, out: Any) -> int:
     """DONE when whatever one step may add has room; else SPACE, the stacks must grow, or FULL, so must `out`."""
-    frames, entries, paths, gaps = stacks
+    frames, entries, paths, gaps, _ = stacks
     n = frame[N]
     n_new = (frame[PATH_HI] - frame[PATH_LO]) * job[FAN_OUT]
     # A path carries gaps on, passes over some, and where the match ends there may be as many behind it.
@@ -216,12 +259,12 @@ def gap_end(job: IntArray, hi: int, first_us: int, ts_us: IntArray) -> int:
 
 
 @njit(cache=True, nogil=True)
-def has_bit(mask: IntArray, bit: int, lo: int, hi: int) -> bool:
-    """Whether one of the rows from `lo` to `hi` has the bit."""
-    for row in range(lo, hi):  # noqa: SIM110 (Numba compiles a loop, not a generator)
+def first_with(mask: IntArray, bit: int, lo: int, hi: int) -> int:
+    """The first of the rows from `lo` to `hi` that has the bit, or where they end."""
+    for row in range(lo, hi):
         if mask[row] & bit:
-            return True
-    return False
+            return row
+    return hi
 
 
 @njit(cache=True, nogil=True)
@@ -272,24 +315,27 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
     ts_us, mask, follows, precedes, completion = events
     offer_first, offer_last, offer_entry_lo, offer_symbol, offer_row, member_lo, member_of = offers[:7]
     member_gap_lo, gap_negation, gap_lo, gap_hi = offers[7:]
-    frames, entries, paths, gaps = stacks
+    frames, entries, paths, gaps, jobs = stacks
     bound_holds, adjacent_holds, closes = tests
     if job[LO] >= job[HI]:
         return DONE
     mode = job[MODE]
     if mode == GAP:
-        negation = job[NEGATION]
-        job[MODE] = EXISTS
-        for i in range(neg_lo[negation], neg_lo[negation + 1]):
-            job[BRANCH] = neg_branch[i]
-            job[DEPTH] = -1
+        first, last = neg_lo[job[NEGATION]], neg_lo[job[NEGATION] + 1]
+        while first + job[BRANCH_IDX] < last:
+            job[BRANCH] = neg_branch[first + job[BRANCH_IDX]]
+            job[MODE] = EXISTS
             status: int = search(job, program, events, offers, stacks, tests, cols, out)
+            job[MODE] = GAP
             if status != DONE:
                 return status
+            job[DEPTH] = -1
+            job[BRANCH_IDX] += 1
         return DONE
     symbols, rows = entries[0], entries[1]
     base, floor, hi, reach = job[ENTRY], job[FRAME], job[HI], job[REACH]
     strategy = strategies[job[BRANCH]]
+    left, is_again = job[STEPS_LEFT], job[IS_ASKING] != 0
     depth = job[DEPTH]
     if depth < floor:
         if floor >= frames.shape[0] or job[PATH] >= paths.shape[1]:
@@ -306,9 +352,9 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
         frame = frames[depth]
         n, end = frame[N], frame[END]
         room: int = needs_room(job, frame, depth, stacks, out)
-        if room != DONE:
-            job[DEPTH] = depth
-            return room
+        if room != DONE or (left <= 0 and not is_again):
+            job[DEPTH], job[STEPS_LEFT] = depth, left
+            return room if room != DONE else PAUSED
         # --- the next candidate: an event for a symbol, or a pair of matches ---
         row, bits = frame[ROW], frame[BITS]
         if bits == 0:
@@ -316,6 +362,10 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
                 row += 1
             if row < end:
                 bits = mask[row] & frame[WANT]
+        if not is_again:
+            # Passing over rows and looking at bound ones is quick.
+            left -= 1 + ((row - frame[ROW] + n - base) >> 5)
+        asked = 0
         offer = frame[OFFER]
         is_offer = False
         if frame[WANT_OFFER]:
@@ -399,15 +449,22 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
                         for k in range(link_lo[gaps[0, i]], link_lo[gaps[0, i] + 1]):
                             due = due and is_bound(link[k], symbols, m)
                         if due and neg_bit[gaps[0, i]]:
-                            if has_bit(mask, neg_bit[gaps[0, i]], gaps[1, i], gaps[2, i]):
+                            at = first_with(mask, neg_bit[gaps[0, i]], gaps[1, i], gaps[2, i])
+                            left -= 0 if is_again else (at - gaps[1, i]) >> 5
+                            if at < gaps[2, i]:
                                 holds = False
                                 break
                         elif due:
-                            inner = gap_job(job, gaps[0, i], gaps[1, i], gaps[2, i], depth + 1, m, top, g)
-                            status = search(inner, program, events, offers, stacks, tests, cols, out)
-                            if status == SPACE:
-                                job[DEPTH] = depth
-                                return SPACE
+                            status = FOUND if job[ANSWERS] >> asked & 1 else DONE
+                            if asked >= job[N_ANSWERS]:
+                                job[STEPS_LEFT], above = left, gaps_end(job, frame)
+                                inner = gap_job(job, jobs, gaps[0, i], gaps[1, i], gaps[2, i], depth + 1, m, top, above)
+                                status = search(inner, program, events, offers, stacks, tests, cols, out)
+                                if not is_answered(job, inner, status):
+                                    job[DEPTH] = depth
+                                    return status
+                                left, is_again = job[STEPS_LEFT], False
+                            asked += 1
                             if status == FOUND:
                                 holds = False
                                 break
@@ -460,16 +517,24 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
                     lo = gap_begin(job, gaps[1, i], last_us, ts_us)
                     up = gap_end(job, gaps[2, i], first_us, ts_us)
                     if neg_bit[gaps[0, i]]:
-                        holds = not has_bit(mask, neg_bit[gaps[0, i]], lo, up)
+                        at = first_with(mask, neg_bit[gaps[0, i]], lo, up)
+                        left -= 0 if is_again else (at - lo) >> 5
+                        holds = at >= up
                     else:
-                        inner = gap_job(job, gaps[0, i], lo, up, depth + 1, m, top, g)
-                        status = search(inner, program, events, offers, stacks, tests, cols, out)
-                        if status == SPACE:
-                            job[DEPTH] = depth
-                            return SPACE
+                        status = FOUND if job[ANSWERS] >> asked & 1 else DONE
+                        if asked >= job[N_ANSWERS]:
+                            job[STEPS_LEFT], above = left, gaps_end(job, frame)
+                            inner = gap_job(job, jobs, gaps[0, i], lo, up, depth + 1, m, top, above)
+                            status = search(inner, program, events, offers, stacks, tests, cols, out)
+                            if not is_answered(job, inner, status):
+                                job[DEPTH] = depth
+                                return status
+                            left, is_again = job[STEPS_LEFT], False
+                        asked += 1
                         holds = status != FOUND
                     i += 1
                 if holds and mode == EXISTS:
+                    job[STEPS_LEFT] = left
                     return FOUND
                 if holds:
                     best, waited = decided, waits
@@ -478,6 +543,8 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
             write_head(out[0], n_out, n_out_entries, job[SCOPE], best, waited, n_out_gaps)
             n_out += 1
         # --- from here on nothing pauses: the candidate is used up ---
+        if asked:
+            job[N_ANSWERS] = job[ANSWERS] = 0
         if mode != EXISTS:
             job[N_OUT], job[N_OUT_ENTRIES], job[N_OUT_GAPS] = n_out, n_out_entries, n_out_gaps
         frame[OFFER] = offer + 1 if is_offer else offer
@@ -504,6 +571,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
         if deeper[WANT_OFFER]:
             deeper[OFFER] = first_at_least(offer_first, after, job[OFFER_LO], job[OFFER_HI])
         depth += 1
+    job[STEPS_LEFT] = left
     return DONE
 
 

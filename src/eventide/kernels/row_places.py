@@ -13,13 +13,15 @@ CHECK = 6  # go on at b if no row was matched since MARK of register a
 ACCEPT = 7
 
 # Places in `state`.
-PARTITION, ROW, NUMBER, ATTEMPT, PROBLEM = 0, 1, 2, 3, 4
+PARTITION, ROW, NUMBER, ATTEMPT, PROBLEM, STEPS_LEFT = 0, 1, 2, 3, 4, 5
+# Of an attempt that was paused; what its registers hold stands behind.
+IS_PAUSED, AT_PC, AT_ROW, AT_DEPTH, AT_STACK, AT_TRAIL, IS_UNDECIDED, REGISTERS = 6, 7, 8, 9, 10, 11, 12, 13
 # state[PROBLEM]: what ended a call before its work was done.
-NO_PROBLEM, NO_SKIP_ROW, SKIP_TO_FIRST_ROW, OUTPUT_FULL, WORK_FULL = 0, 1, 2, 3, 4
+NO_PROBLEM, NO_SKIP_ROW, SKIP_TO_FIRST_ROW, OUTPUT_FULL, WORK_FULL, NO_STEPS_LEFT = 0, 1, 2, 3, 4, 5
 # Places in `span`, for conditions.
 LOW, HIGH, FIRST_ROW, MATCH_NUMBER = 0, 1, 2, 3
 # Places in `limits`.
-WINDOW_US, SKIP, LAST_OF_SKIP, MEMO, N_REGISTERS, AHEAD, FRONTIER_US, FIRST_BITS = 0, 1, 2, 3, 4, 5, 6, 7
+WINDOW_US, SKIP, LAST_OF_SKIP, MEMO, AHEAD, FRONTIER_US, FIRST_BITS = 0, 1, 2, 3, 4, 5, 6
 SKIP_PAST_LAST, SKIP_NEXT, SKIP_TO = 0, 1, 2
 # Places in a row of `progress`: where its search begins, and later where it stopped; the number of the next match;
 # whether more rows will come; before which row matches begin.

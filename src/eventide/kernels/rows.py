@@ -2,7 +2,8 @@
 
 Each attempt begins at one row; its first way through the program is the match. Program points that several ways
 reach ("joins") remember the rows from which they failed, so that nested quantifiers stay polynomial on rows that do
-not match. `state` holds where to go on, so a full output pauses the search and the next call resumes it.
+not match. `state` holds where to go on, so a full output, full room to work in or the last step that a call may take
+pauses the search, and the next call resumes it.
 
 The module is compiled when it is imported, for all queries; the tests of a query come as functions.
 
@@ -21,6 +22,11 @@ from eventide.kernels.arrays import IndexArray, IntArray
 from eventide.kernels.row_labels import find_first, find_last
 from eventide.kernels.row_places import (
     AHEAD,
+    AT_DEPTH,
+    AT_PC,
+    AT_ROW,
+    AT_STACK,
+    AT_TRAIL,
     ATTEMPT,
     CHECK,
     END,
@@ -29,6 +35,8 @@ from eventide.kernels.row_places import (
     FRONTIER_US,
     HIGH,
     IS_OPEN,
+    IS_PAUSED,
+    IS_UNDECIDED,
     JUMP,
     LABEL,
     LAST_OF_SKIP,
@@ -37,14 +45,16 @@ from eventide.kernels.row_places import (
     MATCH_NUMBER,
     MEMO,
     MEMO_PER_ATTEMPT,
-    N_REGISTERS,
     NEXT_NUMBER,
     NEXT_ROW,
+    NO_PROBLEM,
     NO_SKIP_ROW,
+    NO_STEPS_LEFT,
     NUMBER,
     OUTPUT_FULL,
     PARTITION,
     PROBLEM,
+    REGISTERS,
     ROW,
     SKIP,
     SKIP_NEXT,
@@ -52,6 +62,7 @@ from eventide.kernels.row_places import (
     SKIP_TO_FIRST_ROW,
     SPLIT,
     START,
+    STEPS_LEFT,
     STOP_ROW,
     WINDOW_US,
     WORK_FULL,
@@ -119,7 +130,8 @@ def match_rows(
     that has one of limits[FIRST_BITS] in its first mask; 0: or any other row.
     `path` (rows: label, last row of the label before, instruction), `stack` and `trail` are room to work in: the
     caller makes them larger when the state says so. Arrays that the kernel itself replaced would cost more in every
-    step, for counting references, than the step.
+    step, for counting references, than the step. A call takes state[STEPS_LEFT] steps, each a
+    choice that is tried or an attempt, then it pauses.
     """
     holds, fold = tests
     n_labels = bits.size
@@ -129,7 +141,9 @@ def match_rows(
     span = np.zeros(4, dtype=np.int64)
     first = np.full(n_labels, -1, dtype=np.int32)
     last = np.full(n_labels, -1, dtype=np.int32)
-    registers = np.zeros(limits[N_REGISTERS] + 1, dtype=np.int64)
+    registers = state[REGISTERS:]
+    left, is_paused = state[STEPS_LEFT], state[IS_PAUSED] != 0
+    state[IS_PAUSED] = 0
     labels, before, codes = path[0], path[1], path[2]
     stack_pc, stack_row, stack_trail = stack[0], stack[1], stack[2]
     n_out = 0
@@ -147,26 +161,37 @@ def match_rows(
         width = hi - lo + 1
         span[LOW], span[HIGH] = lo, hi
         while state[ROW] < stop and not undecided:
-            if n_out == out.shape[0]:
+            if n_out == out.shape[0] or left <= 0:
+                state[STEPS_LEFT], state[PROBLEM] = left, NO_STEPS_LEFT if left <= 0 else NO_PROBLEM
                 return n_out
             start = state[ROW]
-            if first_bits:
+            if first_bits and not is_paused:
                 while start < min(known, stop) and not masks[0, start] & first_bits:
                     start += 1
                 state[ROW] = start
                 if start >= stop:
                     break
             span[FIRST_ROW], span[MATCH_NUMBER] = start, state[NUMBER]
-            if memo == MEMO_PER_ATTEMPT:
+            if memo == MEMO_PER_ATTEMPT and not is_paused:
                 state[ATTEMPT] += 1
             stamp = state[ATTEMPT]
             pc, row, depth, n_stack, n_trail = 0, start, 0, 0, 0
+            if is_paused:
+                is_paused = False
+                pc, row, depth = state[AT_PC], state[AT_ROW], state[AT_DEPTH]
+                n_stack, n_trail, undecided = state[AT_STACK], state[AT_TRAIL], state[IS_UNDECIDED] != 0
+                for at in range(depth):
+                    label = labels[at]
+                    if first[label] < 0:
+                        first[label] = at
+                    last[label] = at
             matched = False
             while True:
-                if n_trail == trail.size or depth == labels.size or n_stack == stack_pc.size:
-                    for i in range(n_trail):
-                        tried[trail[i]] = 0
-                    state[PROBLEM] = WORK_FULL
+                if n_trail == trail.size or depth == labels.size or n_stack == stack_pc.size or left <= 0:
+                    state[PROBLEM] = NO_STEPS_LEFT if left <= 0 else WORK_FULL
+                    state[STEPS_LEFT], state[IS_PAUSED], state[IS_UNDECIDED] = left, 1, undecided
+                    state[AT_PC], state[AT_ROW], state[AT_DEPTH] = pc, row, depth
+                    state[AT_STACK], state[AT_TRAIL] = n_stack, n_trail
                     return n_out
                 failed = False
                 join = joins[pc]
@@ -256,6 +281,7 @@ def match_rows(
                     if n_stack == 0:
                         break
                     n_stack -= 1
+                    left -= 1
                     pc, row, n_trail = stack_pc[n_stack], stack_row[n_stack], stack_trail[n_stack]
                     while depth > row - start:
                         depth -= 1
@@ -272,6 +298,7 @@ def match_rows(
                 if n_path + depth > out_path.size:
                     if n_out == 0:
                         state[PROBLEM] = OUTPUT_FULL
+                    state[STEPS_LEFT] = left
                     return n_out
                 for at in range(depth):
                     out_path[n_path + at] = codes[at]
@@ -297,10 +324,12 @@ def match_rows(
                         return n_out
             else:
                 state[ROW] = start + 1
+            left -= 1 + (depth >> 4)
             for at in range(depth):
                 first[labels[at]] = last[labels[at]] = -1
         progress[state[PARTITION], NEXT_ROW] = state[ROW]
         progress[state[PARTITION], NEXT_NUMBER] = state[NUMBER]
         state[PARTITION] += 1
         state[ROW] = -1
+    state[STEPS_LEFT] = left
     return n_out

@@ -2,7 +2,8 @@
 
 `match_any` walks backwards from each last event (skip-till-any, 000 Definition 2.15); `match_next` walks
 forward from each start event (skip-till-next and contiguous, 002 Definition 2.7). Both keep their walk in
-`state`, so a full `out` pauses them and the next call resumes: memory is bounded whatever the result size.
+`state`, so a full `out` pauses them and the next call resumes: memory is bounded whatever the result size. So does the
+last step that a call may take.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ def holds(step: int, rows: IntArray, cols: Any) -> bool:
 
 # </generated>
 
-# Places in `state`: the partition, the outermost row, the level of the walk, then two cursors a level.
-PARTITION, ROW, LEVEL, CURSORS = 0, 1, 2, 3
+# Places in `state`: the partition, the outermost row, the level of the walk, how many steps a call may take; then two
+# cursors a level.
+PARTITION, ROW, LEVEL, STEPS_LEFT, CURSORS = 0, 1, 2, 3, 4
 
 
 def new_state(n_steps: int, first_partition: int) -> IntArray:
@@ -58,6 +60,9 @@ def match_any(
     cursor = state[CURSORS + n_steps : CURSORS + 2 * n_steps]
     n_out = 0
     while state[PARTITION] < stop_partition:
+        if state[STEPS_LEFT] <= 0:
+            return n_out
+        state[STEPS_LEFT] -= 1
         lo, hi = offsets[state[PARTITION]], offsets[state[PARTITION] + 1]
         if state[LEVEL] < 0:
             # Next last event, walking down from the newest: older ones than the limit end the partition.
@@ -130,6 +135,9 @@ def match_next(
     end = state[CURSORS + 2 * n_steps : CURSORS + 3 * n_steps]
     n_out = 0
     while state[PARTITION] < stop_partition:
+        if state[STEPS_LEFT] <= 0:
+            return n_out
+        state[STEPS_LEFT] -= 1
         lo, hi = offsets[state[PARTITION]], offsets[state[PARTITION] + 1]
         if state[LEVEL] < 0:
             row = lo if state[ROW] < 0 else state[ROW] + 1

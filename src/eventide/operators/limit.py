@@ -134,11 +134,15 @@ class Tally:
         return [(number, self._counts.get(number, 0) + count) for number, count in both]
 
 
+def partition_text(block: pa.Table, names: Sequence[str], row: int) -> str:
+    """What messages call the partition of a block's row."""
+    key = ", ".join(str(block.column(name)[row].as_py()) for name in names)
+    return f"the partition {key}" if names else "the input"
+
+
 def too_many(block: pa.Table, names: Sequence[str], row: int, limit: int, what: str, hint: str) -> InputError:
     """The error about the partition of a block's row."""
-    key = ", ".join(str(block.column(name)[row].as_py()) for name in names)
-    where = f"the partition {key}" if names else "the input"
     return InputError(
-        f"{where} has more than {limit:,} {what}",
+        f"{partition_text(block, names, row)} has more than {limit:,} {what}",
         hint=f"bound them with {hint}, or raise max_matches_per_partition",
     )

@@ -7,7 +7,6 @@ the kernel costs less than reading it back from a state store.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar
@@ -21,6 +20,7 @@ from eventide.kernels import sequence as plain_kernel
 from eventide.kernels.arrays import HashArray, IntArray
 from eventide.kernels.order import clear_unreachable, index_steps_backward, index_steps_forward
 from eventide.operators.block import MAX_US, MIN_US, TS, Layout
+from eventide.operators.effort import MANY, Effort, Pace, TooManyStepsError, too_long
 from eventide.operators.encode import Encoding, encode_columns
 from eventide.operators.generated import load_specialized
 from eventide.operators.hashes import hash_rows
@@ -30,10 +30,12 @@ from eventide.operators.limit import Tally, TooManyMatchesError, too_many
 from eventide.operators.ordered import Ordered, order_events
 from eventide.operators.protocol import Results
 from eventide.operators.shares import share_out
+from eventide.operators.threads import share_among_threads
 from eventide.operators.times import TimeType
 from eventide.operators.windows import Slide, spread_over_windows
 
 MATCHES_PER_BATCH = 1 << 16
+HINT = "WITHIN, a stricter WHERE or SEMANTICS next, count them with RETURN COUNT(*)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class SequenceSpec:
     holds_source: str | None = None
     identity: tuple[str, ...] | None = None  # block columns that tell events apart, when match_id is wanted
     max_matches: int | None = None  # in one partition
+    max_steps: int | None = None
     facts: tuple[tuple[str, str], ...] = ()  # what else saved state depends on: see plan.facts
 
     @property
@@ -117,8 +120,10 @@ class SequenceOperator(WatermarkOperator):
                     yield self._rows(block, ordered, hashes, matches[start : start + n_at_once], tally)
         except TooManyMatchesError as error:
             row = int(ordered.order[ordered.offsets[error.partition]])
-            hint = "WITHIN, a stricter WHERE or SEMANTICS next, count them with RETURN COUNT(*)"
-            raise too_many(block, self.spec.layout.partition, row, error.limit, "matches", hint) from None
+            raise too_many(block, self.spec.layout.partition, row, error.limit, "matches", HINT) from None
+        except TooManyStepsError as error:
+            row = int(ordered.order[ordered.offsets[error.partition]])
+            raise too_long(block, self.spec.layout.partition, row, error.limit, HINT) from None
 
     def _match(self, block: pa.Table, ordered: Ordered, newer_than_us: int) -> Iterator[IntArray]:
         """Matches as arrays (n_matches, n_steps) of positions in `ordered`, a bounded number at a time."""
@@ -137,9 +142,14 @@ class SequenceOperator(WatermarkOperator):
         limits = np.array([spec.span_us, newer_than_us, spec.strategy == "contiguous"], dtype=np.int64)
         cols = encode_columns(block, spec.encodings, ordered.order, self._n_threads)
 
-        def fill(state: IntArray, stop: int, out: IntArray) -> IntArray:
+        def fill(walk: _Walk) -> IntArray:
+            state, stop, out, pace = walk
+            n = 0
             try:
-                n = run(ordered.offsets, stop, ordered.ts_us, reach, nearest, limits, state, cols, out)
+                while n == 0 and state[plain_kernel.PARTITION] < stop:
+                    if state[plain_kernel.STEPS_LEFT] <= 0:
+                        state[plain_kernel.STEPS_LEFT] = pace.go_on(*state[_PLACE].tolist())
+                    n = run(ordered.offsets, stop, ordered.ts_us, reach, nearest, limits, state, cols, out)
             except OverflowError as error:
                 raise InputError(
                     f"a condition that relates events leaves the range of its type: {error}",
@@ -148,15 +158,19 @@ class SequenceOperator(WatermarkOperator):
             return out[:n]
 
         shares = share_out(ordered.offsets, self._n_threads)
-        walks = [
-            (plain_kernel.new_state(spec.n_steps, start), stop, np.empty((MATCHES_PER_BATCH, spec.n_steps), np.int64))
+        effort = Effort(spec.max_steps, ordered.offsets, may_double=spec.n_steps > MANY)
+        walks: list[_Walk] = [
+            (
+                plain_kernel.new_state(spec.n_steps, start),
+                stop,
+                np.empty((MATCHES_PER_BATCH, spec.n_steps), np.int64),
+                Pace(effort),
+            )
             for start, stop in shares
         ]
-        with ThreadPoolExecutor(max_workers=len(walks) or 1) as pool:
-            while walks:
-                batches = [fill(*walks[0])] if len(walks) == 1 else list(pool.map(lambda w: fill(*w), walks))
-                yield from (batch for batch in batches if batch.size)
-                walks = [walk for walk in walks if walk[0][plain_kernel.PARTITION] < walk[1]]
+        while walks:
+            yield from (batch for batch in share_among_threads(fill, walks) if batch.size)
+            walks = [walk for walk in walks if walk[0][plain_kernel.PARTITION] < walk[1]]
 
     def _rows(
         self, block: pa.Table, ordered: Ordered, hashes: HashArray | None, matches: IntArray, tally: Tally
@@ -185,6 +199,10 @@ class SequenceOperator(WatermarkOperator):
             columns["match_id"] = match_ids(hashes, rows, spec.query, window_start)
         columns["detected_at"] = spec.time_type.restore(last_us)
         return pa.RecordBatch.from_pydict(columns)
+
+
+_PLACE = [plain_kernel.PARTITION, plain_kernel.STEPS_LEFT]
+_Walk = tuple[IntArray, int, IntArray, Pace]  # state, where it ends, room for matches, and how many steps it takes
 
 
 def _take(block: pa.Table, name: str, rows: pa.Array) -> pa.Array:

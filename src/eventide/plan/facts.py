@@ -1,7 +1,8 @@
 """What saved state depends on besides the query's text: the types and places of columns, and some options.
 
 With other ones the state would be read wrongly, so it is refused. Not among them is what only later events meet:
-`allowed_lateness`, `on_bad_event`, `on_overflow` and `max_matches_per_partition` may change between two runs.
+`allowed_lateness`, `on_bad_event`, `on_overflow`, `max_matches_per_partition` and `max_steps_per_partition` may change
+between two runs.
 """
 
 from __future__ import annotations

@@ -56,6 +56,7 @@ class Options:
     state_ttl: int | None = None  # microseconds
     match_id: bool = False
     max_matches_per_partition: int | None = None
+    max_steps_per_partition: int | None = None
     close_at_end: bool = False  # the end of bounded input closes what is open
     possible: bool = False  # situation matches carry the relations still possible
 
@@ -126,7 +127,7 @@ def _check(name: str, value: Any) -> Any:
         return _flag(name, value)
     if name == "origin":
         return _origin(value)
-    if name == "max_matches_per_partition":
+    if name in ("max_matches_per_partition", "max_steps_per_partition"):
         return _count(name, value)
     if not isinstance(value, str) or not value:
         raise EventideError(f"{name} takes a column name, found {value!r}")

@@ -117,6 +117,7 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
         holds_source=holds_source,
         identity=tuple(identity) if needs_identity else None,
         max_matches=plan.options.max_matches_per_partition,
+        max_steps=plan.options.max_steps_per_partition,
     )
     intake = Intake(
         layout=layout,

@@ -14,6 +14,7 @@ from eventide.operators.computed import Compute, cannot_compute
 from eventide.operators.detection.attempts import next_rows, reach_of
 from eventide.operators.detection.operator import DetectionOperator, warm
 from eventide.operators.detection.spec import DetectionSpec
+from eventide.operators.limit import tighter
 from eventide.operators.protocol import Operator
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Builder(Family):
         made = None
         if schema is not None:
             made = self.prepare(tree, options, schema, engine=engine.split()[0], on_stream=engine == "spark stream")
-        return explain_pattern(tree, made, engine, n_rows, options.max_matches)
+        return explain_pattern(tree, made, engine, n_rows, options)
 
     def write(self, tree: EventPattern) -> str:
         from eventide.plan.detection.write import write_pattern
@@ -76,6 +77,9 @@ class Builder(Family):
 
     def with_end(self, spec: DetectionSpec, end_us: int) -> DetectionSpec:
         return replace(spec, end_us=end_us)
+
+    def with_steps(self, spec: DetectionSpec, max_steps: int) -> DetectionSpec:
+        return replace(spec, max_steps=tighter(spec.max_steps, max_steps))
 
     def reach(self, spec: DetectionSpec) -> Reach | None:
         return reach_of(spec)

@@ -90,6 +90,9 @@ class Events(Family):
     def with_limit(self, spec: EventSpec, max_matches: int) -> EventSpec:
         return replace(spec, max_matches=tighter(spec.max_matches, max_matches))
 
+    def with_steps(self, spec: EventSpec, max_steps: int) -> EventSpec:
+        return replace(spec, max_steps=tighter(spec.max_steps, max_steps))
+
     def on_stream(self, spec: EventSpec) -> EventSpec:
         if spec.window_us is None:
             raise refuse_unbounded("event", WITHIN_OR_TTL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from eventide.families.base import NO_SITUATIONS, Choose, Family
 from eventide.families.registry import register
 from eventide.operators.borders import NextRows, Reach
 from eventide.operators.computed import Compute, cannot_compute
+from eventide.operators.limit import tighter
 from eventide.operators.protocol import Operator
 from eventide.operators.rows.attempts import next_rows, reach_of
 from eventide.operators.rows.operator import RowsOperator, warm
@@ -63,6 +65,9 @@ class Rows(Family):
 
     def warm(self, spec: RowsSpec) -> None:
         warm(spec)
+
+    def with_steps(self, spec: RowsSpec, max_steps: int) -> RowsSpec:
+        return replace(spec, max_steps=tighter(spec.max_steps, max_steps))
 
     def reach(self, spec: RowsSpec) -> Reach | None:
         return reach_of(spec)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -19,12 +18,16 @@ from eventide.operators.detection.matches import Found, Rows
 from eventide.operators.detection.partial import PartialMatches, keep, make_progress
 from eventide.operators.detection.spec import DetectionSpec
 from eventide.operators.detection.walk import Search, Walk, load_kernel
+from eventide.operators.effort import TooManyStepsError, too_long
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.limit import Tally, TooManyMatchesError, too_many
 from eventide.operators.marked import Held, MarkedBuffer
 from eventide.operators.protocol import Results
 from eventide.operators.rows.order import OrderedRows, order_rows
 from eventide.operators.shares import share_out
+from eventide.operators.threads import share_among_threads
+
+HINT = "within(...), stricter conditions or skip="
 
 
 class DetectionOperator(WatermarkOperator):
@@ -107,18 +110,19 @@ class DetectionOperator(WatermarkOperator):
             yield from map(rows.batch, self._found(walks, Tally(spec.max_matches, ordered.offsets)))
         except TooManyMatchesError as error:
             row = int(ordered.order[ordered.offsets[error.partition]])
-            hint = "within(...), stricter conditions or skip="
-            raise too_many(block, spec.layout.partition, row, error.limit, "matches", hint) from None
+            raise too_many(block, spec.layout.partition, row, error.limit, "matches", HINT) from None
+        except TooManyStepsError as error:
+            row = int(ordered.order[ordered.offsets[error.partition]])
+            raise too_long(block, spec.layout.partition, row, error.limit, HINT) from None
 
     def _found(self, walks: list[Walk], tally: Tally) -> Iterator[Found]:
-        with ThreadPoolExecutor(max_workers=len(walks) or 1) as pool:
-            while walks:
-                list(pool.map(self._step, walks))
-                for walk in walks:
-                    for found in walk.found():
-                        tally.add(found.partition[found.is_timeout == 0])
-                        yield found
-                walks = [walk for walk in walks if not walk.is_done]
+        while walks:
+            share_among_threads(self._step, walks)
+            for walk in walks:
+                for found in walk.found():
+                    tally.add(found.partition[found.is_timeout == 0])
+                    yield found
+            walks = [walk for walk in walks if not walk.is_done]
 
     def _step(self, walk: Walk) -> None:
         try:

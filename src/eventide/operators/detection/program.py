@@ -8,6 +8,7 @@ import numpy as np
 
 from eventide.kernels.arrays import IndexArray
 from eventide.kernels.detection import ACCEPTED, IGNORE, STOPPED, TAKE
+from eventide.operators.effort import MANY
 
 __all__ = ["ACCEPTED", "IGNORE", "STOPPED", "TAKE", "Edge", "Program"]
 
@@ -36,6 +37,14 @@ class Program:
     conditions: tuple[str, ...]
     states: tuple[tuple[Edge, ...], ...]
     pending: frozenset[int] = frozenset()
+
+    @property
+    def may_double(self) -> bool:
+        """Whether the partial matches may double with every event: something repeats, or there are many steps."""
+        for number, state in enumerate(self.states):
+            if any(edge.action == TAKE and 0 <= edge.target <= number for edge in state):
+                return True
+        return len(self.states) > MANY
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ class DetectionSpec:
     carry_source: str | None = None
     n_carried: tuple[int, int, int, int] = (0, 0, 0, 0)  # rows of last events, of integers, of doubles, of counts
     max_matches: int | None = None  # in one partition
+    max_steps: int | None = None
     rows: str = "one"
     returned: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()  # what else saved state depends on: see plan.facts

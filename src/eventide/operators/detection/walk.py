@@ -16,6 +16,7 @@ from eventide.kernels.arrays import IndexArray, IntArray
 from eventide.operators.block import MAX_US, TS, numpy_int64
 from eventide.operators.detection.matches import Found
 from eventide.operators.detection.spec import DetectionSpec
+from eventide.operators.effort import Effort, Pace
 from eventide.operators.encode import encode_columns
 from eventide.operators.generated import load_specialized
 from eventide.operators.rearrange import rearrange
@@ -52,6 +53,7 @@ class Search:
     saved: Saved
     n_carried: tuple[int, int, int, int]
     cols: Any
+    effort: Effort
 
     @staticmethod
     def of(
@@ -83,6 +85,7 @@ class Search:
             saved=saved,
             n_carried=spec.n_carried,
             cols=encode_columns(block, spec.encodings, order, n_threads),
+            effort=Effort(spec.max_steps, ordered.offsets, may_double=spec.program.may_double),
         )
 
 
@@ -95,6 +98,7 @@ class Walk:
         self._start, self._stop = start, stop
         self._state = np.zeros(plain_kernel.STATE_SIZE, dtype=np.int64)
         self._state[plain_kernel.PARTITION], self._state[plain_kernel.ROW] = start, -1
+        self._pace = Pace(search.effort)
         self._runs = np.empty((2, 3, ROOM), dtype=np.int32)
         self._complete = np.empty((2, 2, ROOM), dtype=np.int32)
         self._bindings = np.empty((3, 4 * ROOM), dtype=np.int32)
@@ -108,7 +112,16 @@ class Walk:
 
     def step(self, kernel: Any) -> None:
         """Advance; what was found is read by `found`, before the next step."""
+        self._run(kernel)
+        while self._n_out == 0 and self._state[plain_kernel.PROBLEM] == plain_kernel.NO_STEPS_LEFT:
+            self._run(kernel)
+
+    def _run(self, kernel: Any) -> None:
         search = self._search
+        self._state[plain_kernel.PROBLEM] = plain_kernel.NO_PROBLEM
+        if self._state[plain_kernel.STEPS_LEFT] <= 0 and not self.is_done:
+            at, left = self._state[[plain_kernel.PARTITION, plain_kernel.STEPS_LEFT]].tolist()
+            self._state[plain_kernel.STEPS_LEFT] = self._pace.go_on(at, left)
         self._n_out: int = kernel.advance_matches(
             self._offsets,
             self._stop,

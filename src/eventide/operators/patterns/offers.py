@@ -13,6 +13,7 @@ import numpy as np
 
 from eventide.kernels import pattern_places as places
 from eventide.kernels.arrays import IntArray
+from eventide.operators.effort import Pace
 from eventide.operators.limit import TooManyMatchesError
 from eventide.operators.patterns.program import PatternProgram
 from eventide.operators.patterns.walk import Setting, Walk, too_wide
@@ -184,10 +185,15 @@ class _Join:
             np.empty((2, max(4 * _FIRST_ROOM, self.widest)), dtype=np.int64),
             np.empty((3, _FIRST_ROOM), dtype=np.int64),
         )
-        events = setting.events[0]
+        events, pace, status = setting.events[0], Pace(setting.effort), places.PAUSED
         with too_wide():
-            while join_sides(state, self.arrays, scopes, events, closing, room, setting.tests, setting.cols, out):
-                out = _doubled(out[0], 0), _doubled(out[1], 1), _doubled(out[2], 1)
+            while status != places.DONE:
+                if status == places.FULL:
+                    out = _doubled(out[0], 0), _doubled(out[1], 1), _doubled(out[2], 1)
+                else:
+                    at = int(scopes[state[places.PAIR_SCOPE], places.PARTITION])
+                    state[places.PAIR_STEPS_LEFT] = pace.go_on(at)
+                status = join_sides(state, self.arrays, scopes, events, closing, room, setting.tests, setting.cols, out)
         n, n_entries, n_gaps = (int(state[i]) for i in (places.N_PAIRS, places.N_PAIR_ENTRIES, places.N_PAIR_GAPS))
         head = out[0][:n]
         tag = np.full(n, self.number, dtype=np.int64)

@@ -6,7 +6,6 @@ State is the events that still matter and nothing else, as in `operators.sequenc
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -19,6 +18,7 @@ from eventide.errors import InputError
 from eventide.kernels.completions import ANYWHERE, AT_NEW, NOWHERE, index_completions
 from eventide.kernels.pattern_places import MATCHES, PARTITION, SCOPE_SIZE
 from eventide.operators.block import MAX_US, MIN_US, TS
+from eventide.operators.effort import Effort, TooManyStepsError, too_long
 from eventide.operators.encode import encode_columns
 from eventide.operators.generated import load_module
 from eventide.operators.hashes import hash_rows
@@ -33,6 +33,8 @@ from eventide.operators.patterns.search import ROWS_PER_PIECE, Some, find_matche
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.operators.patterns.walk import Setting, Walk
 from eventide.operators.protocol import Results
+from eventide.operators.sequence import HINT
+from eventide.operators.threads import share_among_threads
 
 _MAX_COMPLETIONS = 1 << 26  # rows times positions; beyond, the walk goes without
 _WAYS_PER_MATCH = 64  # a side of AND may have so many more matches than the limit, most of which find no partner
@@ -99,6 +101,9 @@ class PatternOperator(WatermarkOperator):
                 yield make_rows(self.spec, block, ordered, hashes, scopes, found)
         except TooManyMatchesError as error:
             raise self._too_many(block, ordered, error) from None
+        except TooManyStepsError as error:
+            row = int(ordered.order[ordered.offsets[error.partition]])
+            raise too_long(block, self.spec.layout.partition, row, error.limit, HINT) from None
 
     def _setting(self, block: pa.Table, ordered: Ordered, newer_than_us: int) -> Setting:
         spec = self.spec
@@ -122,28 +127,25 @@ class PatternOperator(WatermarkOperator):
             up_to_us=self._watermark_us,
             min_length=spec.min_length,
             max_ways=_most_ways(spec.max_matches, ordered.ts_us.size),
+            effort=Effort(spec.max_steps, ordered.offsets, may_double=spec.program.may_double),
         )
 
     def _found(self, setting: Setting, tally: Tally) -> Iterator[Some]:
         """Matches, a bounded number at a time; each thread has a share of the partitions."""
         shares = share_scopes(setting.scopes, self._n_threads)
         searches = [find_matches(replace(setting, scopes=scopes), tally) for scopes in shares]
-        with ThreadPoolExecutor(max_workers=len(searches) or 1) as pool:
-            while searches:
-                # One alone needs no other thread.
-                step = map if len(searches) == 1 else pool.map
-                found = list(step(_next, searches))
-                for some in found:
-                    if some is not None:
-                        tally.add(some[0][some[1].scope, PARTITION])
-                        yield some
-                searches = [search for search, some in zip(searches, found, strict=True) if some is not None]
+        while searches:
+            found = share_among_threads(_next, searches)
+            for some in found:
+                if some is not None:
+                    tally.add(some[0][some[1].scope, PARTITION])
+                    yield some
+            searches = [search for search, some in zip(searches, found, strict=True) if some is not None]
 
     def _too_many(self, block: pa.Table, ordered: Ordered, error: TooManyMatchesError) -> InputError:
         row = int(ordered.order[ordered.offsets[error.partition]])
         what = "matches of one side of AND" if isinstance(error, TooManyWaysError) else "matches"
-        hint = "WITHIN, a stricter WHERE or SEMANTICS next, count them with RETURN COUNT(*)"
-        return too_many(block, self.spec.layout.partition, row, self.spec.max_matches or error.limit, what, hint)
+        return too_many(block, self.spec.layout.partition, row, self.spec.max_matches or error.limit, what, HINT)
 
 
 def _most_ways(most: int | None, n_events: int) -> int:
@@ -203,6 +205,7 @@ def warm(spec: PatternSpec) -> None:
         up_to_us=MAX_US,
         min_length=1,
         max_ways=MAX_US,
+        effort=Effort(None, ordered.offsets, may_double=False),
     )
     Walk(setting, spec.program.main, MATCHES, 0, 0).fill()
 

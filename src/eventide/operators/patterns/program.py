@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from eventide.kernels.arrays import IntArray
+from eventide.operators.effort import MANY
 
 Numbers: TypeAlias = tuple[int, ...]
 STRATEGIES = ("any", "next", "contiguous")
@@ -87,6 +88,13 @@ class PatternProgram:
     def n_windows(self) -> int:
         """How many windows behind a match's last event the negations inside it must see."""
         return max((negation.n_windows for negation in self.negations), default=0)
+
+    @property
+    def may_double(self) -> bool:
+        """Whether the partial matches may double with every event: something repeats, or there are many steps."""
+        numbered = enumerate(self.positions)
+        loops = any(edge.target <= number for number, position in numbered for edge in position.edges)
+        return loops or len(self.positions) > MANY
 
     @property
     def waits(self) -> bool:

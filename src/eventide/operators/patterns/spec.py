@@ -50,6 +50,7 @@ class PatternSpec:
     identity: tuple[str, ...] | None = None  # block columns that tell events apart, when match_id is wanted
     min_length: int = 1
     max_matches: int | None = None  # in one partition
+    max_steps: int | None = None
     end_us: int = MAX_US  # how far time has come when the input ends
     facts: tuple[tuple[str, str], ...] = ()  # what else saved state depends on: see plan.facts
 

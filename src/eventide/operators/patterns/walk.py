@@ -12,13 +12,14 @@ import numpy as np
 from eventide.errors import InputError
 from eventide.kernels import pattern_places as places
 from eventide.kernels.arrays import IntArray
+from eventide.operators.effort import Effort, Pace
 from eventide.operators.patterns.program import PatternProgram
 
 MATCHES_PER_BATCH = 1 << 14
 _ENTRIES_PER_BATCH = 1 << 18
 _FIRST_STACK = 64
 
-Stacks = tuple[IntArray, IntArray, IntArray, IntArray]
+Stacks = tuple[IntArray, IntArray, IntArray, IntArray, IntArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Setting:
     up_to_us: int
     min_length: int
     max_ways: int  # of one side of an AND
+    effort: Effort
 
 
 @contextmanager
@@ -72,6 +74,7 @@ class Walk:
         self._setting = setting
         self._branches = np.array(branches, dtype=np.int64)
         self._stop = stop
+        self._pace = Pace(setting.effort)
         self._job = _new_job(setting, mode)
         self._job[places.SCOPE] = start
         self._job[places.STOP] = stop
@@ -82,6 +85,7 @@ class Walk:
                 (2, _FIRST_STACK),
                 (3, _FIRST_STACK),
                 (3, _FIRST_STACK),
+                (1 + len(setting.program.negations), places.JOB_SIZE),
             )
         )
         # A match of any length fits into some array: they grow when not even one does.
@@ -106,7 +110,12 @@ class Walk:
         job, setting = self._job, self._setting
         job[places.N_OUT : places.N_OUT_GAPS + 1] = 0
         while True:
+            if job[places.STEPS_LEFT] <= 0 and not self.ended:
+                partition = int(setting.scopes[job[places.SCOPE], places.PARTITION])
+                job[places.STEPS_LEFT] = self._pace.go_on(partition, int(job[places.STEPS_LEFT]))
             status = self._run()
+            if status == places.PAUSED:
+                continue
             if status == places.SPACE:
                 self._stacks = tuple(doubled(stack) for stack in self._stacks)  # type: ignore[assignment]
             elif status == places.FULL and job[places.N_OUT] == 0:
@@ -176,8 +185,8 @@ def _widest(offsets: IntArray, least: int = 1) -> int:
 
 
 def doubled(stack: IntArray) -> IntArray:
-    """The same content in twice the room: frames and heads lie along the first side, all else along the second."""
-    axis = 0 if stack.shape[1] in (places.FRAME_SIZE, places.HEAD_SIZE) else 1
+    """The same content in twice the room: frames, heads and jobs lie along the first side, others along the second."""
+    axis = 0 if stack.shape[1] in (places.FRAME_SIZE, places.HEAD_SIZE, places.JOB_SIZE) else 1
     shape = tuple(2 * size if i == axis else size for i, size in enumerate(stack.shape))
     wider = np.empty(shape, dtype=np.int64)
     wider[tuple(slice(size) for size in stack.shape)] = stack

@@ -10,6 +10,7 @@ import pyarrow as pa
 from eventide.kernels.arrays import IntArray
 from eventide.kernels.row_places import NEXT_ROW
 from eventide.operators.borders import NextRows, Reach
+from eventide.operators.effort import TooManyStepsError
 from eventide.operators.marked import Held
 from eventide.operators.rows.measures import Found
 from eventide.operators.rows.order import order_rows
@@ -58,7 +59,7 @@ def next_rows(spec: RowsSpec, block: pa.Table, frontier_us: int) -> NextRows | N
     while not walk.is_done and n_taken <= MOST_TAKEN * n:
         try:
             found = walk.step(kernel)
-        except OverflowError:
+        except (OverflowError, TooManyStepsError):
             return None
         if found is None:
             continue

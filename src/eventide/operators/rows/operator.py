@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +16,7 @@ from eventide.kernels.arrays import IntArray
 from eventide.operators.block import MAX_US, TS
 from eventide.operators.borders import Beginnings
 from eventide.operators.computed import Compute, cannot_compute
+from eventide.operators.effort import TooManyStepsError, too_long
 from eventide.operators.holding import WatermarkOperator
 from eventide.operators.marked import Held, MarkedBuffer
 from eventide.operators.protocol import Results
@@ -27,6 +27,9 @@ from eventide.operators.rows.progress import Progress, split_sessions
 from eventide.operators.rows.spec import RowsSpec
 from eventide.operators.rows.walk import ROWS_PER_BATCH, Kernel, Search, Walk, load_kernel, times_in_order
 from eventide.operators.shares import share_out
+from eventide.operators.threads import share_among_threads
+
+HINT = "WITHIN or more exact conditions"
 
 
 class RowsOperator(WatermarkOperator):
@@ -136,14 +139,17 @@ class RowsOperator(WatermarkOperator):
             match_rows = getattr(kernel.match_rows, "py_func", kernel.match_rows)
             kernel = replace(kernel, match_rows=match_rows, tests=(holds, kernel.tests[1]))
         walks = [Walk(search, ordered.offsets, *share) for share in share_out(ordered.offsets, self._n_threads)]
-        with ThreadPoolExecutor(max_workers=len(walks) or 1) as pool:
-            while walks:
-                stepped = list(pool.map(lambda walk: self._step(walk, kernel), walks))
-                yield from (found for found in stepped if found is not None)
-                for walk in walks:
-                    if walk.problem:
-                        raise self._skip_error(walk.problem)
-                walks = [walk for walk in walks if not walk.is_done]
+        while walks:
+            try:
+                stepped = share_among_threads(lambda walk: self._step(walk, kernel), walks)
+            except TooManyStepsError as error:
+                row = int(ordered.order[ordered.offsets[error.partition]])
+                raise too_long(block, self.spec.layout.partition, row, error.limit, HINT) from None
+            yield from (found for found in stepped if found is not None)
+            for walk in walks:
+                if walk.problem:
+                    raise self._skip_error(walk.problem)
+            walks = [walk for walk in walks if not walk.is_done]
 
     def _step(self, walk: Walk, kernel: Kernel) -> Found | None:
         try:

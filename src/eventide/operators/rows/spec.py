@@ -116,6 +116,7 @@ class RowsSpec:
     ttl_us: int | None = None  # a gap of this length ends a partition, and no match is longer
     interpreted: tuple[Interpreted, ...] = ()
     hashed: tuple[str, ...] | None = None  # block columns that tell rows apart, when match_id is wanted
+    max_steps: int | None = None  # of the search in one partition
     facts: tuple[tuple[str, str], ...] = ()  # what else saved state depends on: see plan.facts
 
     @property

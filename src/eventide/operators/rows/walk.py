@@ -12,6 +12,7 @@ from eventide.kernels import near as plain_near
 from eventide.kernels import row_places as places
 from eventide.kernels.arrays import IndexArray, IntArray
 from eventide.operators.block import TS, numpy_int64
+from eventide.operators.effort import Effort, Pace
 from eventide.operators.encode import encode_columns
 from eventide.operators.generated import load_module, load_specialized
 from eventide.operators.rearrange import rearrange, rearrange_integers
@@ -21,6 +22,7 @@ from eventide.operators.rows.spec import RowsSpec
 
 MATCHES_PER_BATCH = 1 << 16
 ROWS_PER_BATCH = 1 << 20
+ROOM = 1 << 10  # choices that there is room for at first
 _SKIP = {"past last": places.SKIP_PAST_LAST, "next": places.SKIP_NEXT}
 
 
@@ -38,10 +40,12 @@ class Search:
     skip_members: IndexArray
     limits: IntArray
     progress: IntArray
+    n_registers: int
     n_folds: tuple[int, int, int]
     n_mask_columns: int
     n_near: int
     cols: Any
+    effort: Effort
 
     @staticmethod
     def of(
@@ -67,7 +71,6 @@ class Search:
             _SKIP.get(spec.skip, places.SKIP_TO),
             int(spec.skip == "last"),
             places.MEMO_PER_ATTEMPT if per_attempt else places.MEMO_PER_PARTITION,
-            spec.program.n_registers,
             spec.ahead,
             frontier_us,
             _first_bits(spec),
@@ -83,10 +86,13 @@ class Search:
             skip_members=skip_members,
             limits=np.array(limits, dtype=np.int64),
             progress=progress,
+            n_registers=spec.program.n_registers,
             n_folds=spec.n_folds,
             n_mask_columns=n_columns,
             n_near=n_near,
             cols=encode_columns(block, spec.encodings, order, n_threads),
+            # Where no condition depends on the labels of other rows, what failed once is not tried again.
+            effort=Effort(spec.max_steps, ordered.offsets, may_double=any(spec.depends_on_path)),
         )
 
 
@@ -110,11 +116,14 @@ class Walk:
         self._offsets = offsets
         self._start, self._stop = start, stop
         self._is_marked = False
-        self._state = np.array([start, -1, 1, 0, 0], dtype=np.int64)
+        self._state = np.zeros(places.REGISTERS + search.n_registers, dtype=np.int64)
+        self._state[[places.PARTITION, places.ROW, places.NUMBER]] = start, -1, 1
+        self._pace = Pace(search.effort)
         largest = int(np.diff(offsets[start : stop + 1]).max(initial=0))
         n_numbers = int(np.where(search.joins >= 0, search.joins + search.program[:, 3] + 1, 0).max(initial=0))
         self._tried = np.zeros(n_numbers * (largest + 1), dtype=np.int32)
-        self._make_room(1 << 10)
+        self._path, self._stack = (np.empty((3, ROOM), dtype=np.int32) for _ in range(2))
+        self._trail = np.empty(ROOM, dtype=np.int64)
         self._out = np.empty((MATCHES_PER_BATCH, 4), dtype=np.int64)
         self._out_path = np.empty(min(ROWS_PER_BATCH, 4 * int(offsets[stop] - offsets[start]) + 1), dtype=np.int32)
         n_integers, n_doubles, n_counts = search.n_folds
@@ -134,19 +143,28 @@ class Walk:
         """What the user must hear of."""
         return int(self._state[places.PROBLEM])
 
-    def _make_room(self, size: int) -> None:
-        self._path = np.empty((3, size), dtype=np.int32)
-        self._stack = np.empty((3, size), dtype=np.int32)
-        self._trail = np.empty(size, dtype=np.int64)
-
     def step(self, kernel: Kernel) -> Found | None:
-        """The next matches; None when a call found none."""
+        """The next matches; None when there are no more."""
         search = self._search
         if not self._is_marked:
             self._is_marked = True
             kernel.mark_near(
                 self._offsets, self._start, self._stop, search.n_near, search.n_mask_columns, search.masks, search.cols
             )
+        n = self._run(kernel)
+        while self._make_room() and n == 0:
+            n = self._run(kernel)
+        if n == 0:
+            return None
+        used = self._out_path[: self._out[n - 1, 3]]
+        labels, excluded = search.program[:, 1][used], search.program[:, 2][used] != 0
+        return Found.of(self._out[:n], self._offsets, labels, excluded)
+
+    def _run(self, kernel: Kernel) -> int:
+        search = self._search
+        if self._state[places.STEPS_LEFT] <= 0 and not self.is_done:
+            at, left = self._state[[places.PARTITION, places.STEPS_LEFT]].tolist()
+            self._state[places.STEPS_LEFT] = self._pace.go_on(at, left)
         n: int = kernel.match_rows(
             self._offsets,
             self._stop,
@@ -171,19 +189,20 @@ class Walk:
             self._out,
             self._out_path,
         )
-        found = None
-        if n:
-            used = self._out_path[: self._out[n - 1, 3]]
-            labels, excluded = search.program[:, 1][used], search.program[:, 2][used] != 0
-            found = Found.of(self._out[:n], self._offsets, labels, excluded)
+        return n
+
+    def _make_room(self) -> bool:
+        """Whether the search was paused for lack of room, which it now has, or of steps."""
         if self.problem == places.OUTPUT_FULL:
             self._out_path = np.empty(4 * self._out_path.size, dtype=np.int32)
         elif self.problem == places.WORK_FULL:
-            self._make_room(4 * self._trail.size)
-        else:
-            return found
+            # What the paused attempt has there stays.
+            self._path, self._stack = (np.tile(array, 4) for array in (self._path, self._stack))
+            self._trail = np.tile(self._trail, 4)
+        elif self.problem != places.NO_STEPS_LEFT:
+            return False
         self._state[places.PROBLEM] = places.NO_PROBLEM
-        return found
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ class DetectionOptions:
     state_ttl: int | None = None  # microseconds
     allowed_lateness: int = 0  # microseconds
     max_matches: int | None = None  # in one partition
+    max_steps: int | None = None
     close_at_end: bool = False
     shown: tuple[str, ...] = ()  # columns of events that a match without `select` shows; none: all
 
@@ -231,6 +232,7 @@ class _Lowering:
             carry_source=carry,
             n_carried=sizes,
             max_matches=options.max_matches,
+            max_steps=options.max_steps,
         )
         ts, time_type = self.time or ("", _NO_TIME)
         times = plain(TS, ts) if ts else SqlColumn(TS, "0L", "CAST(0 AS BIGINT)")

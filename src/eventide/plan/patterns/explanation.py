@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
+from eventide.operators.effort import steps_text
 from eventide.operators.limit import limit_text
 from eventide.operators.patterns.offers import is_alone
 from eventide.operators.patterns.program import PatternProgram
@@ -77,7 +78,9 @@ def _growth(plan: Bound, program: PatternProgram) -> list[str]:
         types={symbol.name: symbol.type for symbol in plan.symbols.values()},
         defined={definition.name.text for definition in plan.query.define},
     )
-    return [*lines, f"limit       {limit_text(plan.options.max_matches_per_partition)}"] if lines else []
+    options = plan.options
+    limits = limit_text(options.max_matches_per_partition), steps_text(options.max_steps_per_partition)
+    return [*lines, *(f"limit       {text}" for text in limits)] if lines else []
 
 
 def pattern_lines(plan: Bound) -> tuple[list[str], list[str]]:

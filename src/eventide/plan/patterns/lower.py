@@ -75,6 +75,7 @@ def lower_pattern(plan: Bound, engine: str) -> Physical:
         identity=tuple(identity) if needs_identity else None,
         min_length=query.min_length or 1,
         max_matches=plan.options.max_matches_per_partition,
+        max_steps=plan.options.max_steps_per_partition,
     )
     intake = Intake(
         layout=layout,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eventide.lang.rows.tree import RowQuery
 from eventide.lang.rows.write import write_clause
+from eventide.operators.effort import steps_text
 from eventide.operators.rows.attempts import why_whole
 from eventide.operators.rows.spec import RowsSpec
 from eventide.plan.physical import Physical
@@ -61,6 +62,7 @@ def _conditions(spec: RowsSpec) -> str:
             "A condition depends on the labels before it: what failed once may hold another time, so it is tried "
             "again, and nested quantifiers may take exponential time. WITHIN bounds it."
         )
+        lines.append(f"Limit: {steps_text(spec.max_steps)}.")
     return "\n".join(lines)
 
 

@@ -238,6 +238,7 @@ class _Lowering:
             shows_number=reads_number(self.leaves),
             ttl_us=self.options.state_ttl,
             hashed=hashed,
+            max_steps=self.options.max_steps_per_partition,
         )
         if self.on_stream:
             check_stream(query, spec)

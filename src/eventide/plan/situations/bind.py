@@ -35,6 +35,7 @@ def bind_situations(query: SituationQuery, options: Options, schema: pa.Schema) 
     for name, given, needless in (
         ("match_id", options.match_id, "a situation query has no match_id"),
         ("max_matches_per_partition", options.max_matches_per_partition, "situations have no such limit"),
+        ("max_steps_per_partition", options.max_steps_per_partition, "situations have no such limit"),
         ("type", options.type, "DEFINE says what each situation is; there are no event types"),
         ("origin", options.origin, "origin moves sliding windows, and this query has none"),
         ("state_ttl", options.state_ttl, "a situation query is bounded by WITHIN"),

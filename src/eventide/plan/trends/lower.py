@@ -194,6 +194,9 @@ def _groups_first(plan: Bound) -> tuple[Bound, int]:
     if plan.options.max_matches_per_partition is not None:
         message = "max_matches_per_partition counts matches, and this query returns aggregates over trends"
         raise option_error(plan.query, "max_matches_per_partition", message, "leave it out")
+    if plan.options.max_steps_per_partition is not None:
+        message = "max_steps_per_partition is for searches, and aggregates over trends search for no matches"
+        raise option_error(plan.query, "max_steps_per_partition", message, "leave it out")
     check_windows(plan)
     grouped = {name.text.lower() for name in plan.query.group_by}
     returned = {reference.column for item in plan.items for reference in item.reads if reference.symbol is None}

@@ -6,62 +6,60 @@ from tests.mutants.mutant import Mutant
 
 FILES = ("tests/inputs/test_file_types.py",)
 TEXT = ("tests/inputs/test_text_files.py",)
-FILE_TYPES = "engines/file_types.py"
-TEXT_TYPES = "engines/local/text_types.py"
 
 TYPES = (
     Mutant(
         "types: whole numbers of any length become doubles",
-        FILE_TYPES,
+        "FileGroup.holds_exact",
         "if not -_EXACT <= statistics.min <= statistics.max <= _EXACT:",
         "if False:",
         FILES,
     ),
     Mutant(
         "types: the first file's type wins",
-        FILE_TYPES,
+        "_wider",
         "return left if type_name(one) == type_name(two) else None",
         "return left",
         FILES,
     ),
     Mutant(
         "types: of two units of time the coarser is taken",
-        FILE_TYPES,
+        "_finer",
         "_UNITS.index(left.unit) >= _UNITS.index(right.unit)",
         "_UNITS.index(left.unit) <= _UNITS.index(right.unit)",
         FILES,
     ),
     Mutant(
         "types: the first rows decide about text",
-        TEXT_TYPES,
+        "find_types",
         "for these in (sampled, relations):",
         "for these in (sampled,):",
         TEXT,
     ),
     Mutant(
         "types: one file fits, so all do",
-        TEXT_TYPES,
+        "_test",
         "found[name] = holds and found[name] is not False",
         "found[name] = holds or bool(found[name])",
         TEXT,
     ),
     Mutant(
         "types: a quote behind the first rows is a letter",
-        "engines/local/text_files.py",
+        "_sniff_csv",
         "quote = '\"' if quote == _UNSAID else quote",
         "quote = '' if quote == _UNSAID else quote",
         TEXT,
     ),
     Mutant(
         "types: a column without a value is no partition",
-        "operators/partitions.py",
+        "_encode",
         "if pa.types.is_null(column.type):",
         "if False:",
         ("tests/inputs/test_null_columns.py",),
     ),
     Mutant(
         "types: any other unit is likely",
-        "engines/local/plausible_times.py",
+        "Times.likely_unit",
         "if self.last_us >= _EARLIEST_US and self.first_us <= _LATEST_US:",
         "if False:",
         ("tests/inputs/test_times.py",),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 
 import eventide as ev
+from tests.budget import budgeted
 from tests.detection.cases import Case, Found, cases, found
-
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
 
 def check(case: Case, run: Callable[[Case], ev.Detection]) -> tuple[Found, Found]:
@@ -22,7 +20,7 @@ def check(case: Case, run: Callable[[Case], ev.Detection]) -> tuple[Found, Found
     return matches, timeouts
 
 
-@settings(max_examples=300 if WITHOUT_JIT else 20, deadline=None, suppress_health_check=list(HealthCheck))
+@budgeted(suppress_health_check=list(HealthCheck))
 @given(case=cases())
 def test_the_embedded_engine_finds_the_oracles_matches(case: Case) -> None:
     check(case, lambda case: case.detect(case.table()))

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given
 
 import eventide as ev
+from tests.budget import budgeted
 from tests.engines.cases import EPOCH_US, SECOND
 from tests.engines.pattern_cases import ALL, PatternCase, pattern_cases
 from tests.engines.test_same_rows import run_case_as_stream
 from tests.micro_batches import Stream
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 # Shrinking on Spark takes longer than reading a large example.
 ON_SPARK = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
@@ -40,19 +39,19 @@ def check(case: PatternCase, result: pa.Table) -> None:
     assert case.found(result) == case.expected()
 
 
-@settings(max_examples=400 if WITHOUT_JIT else 6, **QUICK)
+@budgeted(**QUICK)
 @given(pattern_cases(kinds=PLAIN))
 def test_a_pattern_returns_the_oracles_rows(case: PatternCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=200 if WITHOUT_JIT else 3, **QUICK)
+@budgeted(**QUICK)
 @given(pattern_cases(kinds=[*ALL, "and"], max_per_group=6))
 def test_a_pattern_with_and_returns_the_oracles_rows(case: PatternCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=200 if WITHOUT_JIT else 3, **QUICK)
+@budgeted(**QUICK)
 @given(pattern_cases(kinds=PLAIN, bounded=True))
 def test_a_batch_returns_what_a_stream_has_returned_when_its_watermark_reaches_the_latest_event(
     case: PatternCase,
@@ -76,7 +75,7 @@ def said(result: pa.Table) -> Counter[tuple[Any, ...]]:
     )
 
 
-@settings(max_examples=120 if WITHOUT_JIT else 2, **QUICK)
+@budgeted(**QUICK)
 @given(pattern_cases(kinds=ALL, max_per_group=6))
 def test_what_is_said_about_one_match_is_what_the_oracle_says(case: PatternCase) -> None:
     assert said(ask(case, case.about_one_match)) == case.expected_about_one_match()
@@ -84,7 +83,7 @@ def test_what_is_said_about_one_match_is_what_the_oracle_says(case: PatternCase)
 
 
 @pytest.mark.spark
-@settings(max_examples=3, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(pattern_cases(max_per_group=6, groups=[*range(6), None]))
 def test_spark_says_the_same_about_one_match(spark: Any, case: PatternCase) -> None:
     assume(case.expected())
@@ -100,7 +99,7 @@ def test_spark_says_the_same_about_one_match(spark: Any, case: PatternCase) -> N
 
 
 @pytest.mark.spark
-@settings(max_examples=6, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(pattern_cases(max_per_group=6, groups=[*range(6), None]))
 def test_a_spark_dataframe_returns_the_rows_of_the_oracle(spark: Any, case: PatternCase) -> None:
     assume(case.expected())
@@ -113,7 +112,7 @@ def test_a_spark_dataframe_returns_the_rows_of_the_oracle(spark: Any, case: Patt
 
 
 @pytest.mark.spark
-@settings(max_examples=3, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(pattern_cases(max_per_group=6, groups=[*range(6), None], bounded=True))
 def test_a_stream_returns_the_rows_of_the_oracle(spark: Any, tmp_path_factory: Any, case: PatternCase) -> None:
     """Micro-batches in disorder; a last event far away decides all others, absence too."""

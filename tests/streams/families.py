@@ -213,7 +213,8 @@ FORMS = [
     ),
     _trends(
         "with NOT",
-        "PATTERN SEQ(A a+, NOT X, C c) SEMANTICS any WITHIN 20 seconds SLIDE 5 seconds RETURN user, COUNT(*) AS n, COUNT(a) AS m",
+        "PATTERN SEQ(A a+, NOT X, C c) SEMANTICS any WITHIN 20 seconds SLIDE 5 seconds "
+        "RETURN user, COUNT(*) AS n, COUNT(a) AS m",
     ),
     _trends(
         "that rise",

@@ -15,8 +15,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.budget import budgeted
 
 from eventide.errors import QueryError
 from eventide.lang.scalars import parse_scalar
@@ -157,7 +158,7 @@ def random_events(random: Random, n_rows: int) -> pa.Table:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@budgeted()
 @given(seed=st.integers(0, 2**32))
 def test_generated_tests_equal_duckdb(seed: int) -> None:
     random = Random(seed)

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.budget import budgeted
 
 from eventide.errors import QueryError
 from eventide.lang.scalars import parse_scalar
@@ -28,6 +27,7 @@ from eventide.plan.expressions.residue import HEADER, Residue, compile_tests, wr
 from eventide.plan.expressions.split import Split, split
 from eventide.plan.expressions.typecheck import columns_of
 from eventide.plan.expressions.write_sql import write_duckdb
+from tests.budget import budgeted
 
 VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
     "n": (pa.int32(), [None, 0, 1, -1, 7, -40]),

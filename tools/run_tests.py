@@ -24,6 +24,7 @@ OWN_CODE = [
     "tests/detection",
     "tests/diagnosis",
     "tests/intervals",
+    "tests/pins",
     "tests/metrics/test_open_runs.py",
     "tests/rules",
     "tests/fuzz",

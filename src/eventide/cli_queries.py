@@ -110,7 +110,7 @@ def run_sql(
     engine = _check_run(engine, output)
     paths = _named_paths(table)
     given = read_query(statement_file, inline)
-    options = {"ts_unit": ts_unit, "max_steps_per_partition": max_steps}
+    options: dict[str, Any] = {"ts_unit": ts_unit, "max_steps_per_partition": max_steps}
     if explain:
         plan = ev.sql(given.text, **options).explain(**paths)
         print(plan, file=sys.stderr if as_json else sys.stdout)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import eventide as ev
@@ -22,11 +22,10 @@ from eventide.plan.options import Options
 from tests.allen.cases import Case, cases, found
 from tests.allen.micro_batches import SECOND_US, Stream, block_of, plan_of, play_derived
 from tests.allen.test_spark import run_stream
+from tests.budget import budgeted
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
-
-@settings(max_examples=150 if WITHOUT_JIT else 20, deadline=None, suppress_health_check=list(HealthCheck))
+@budgeted(suppress_health_check=list(HealthCheck))
 @given(
     case=cases(bounded=True),
     borders=st.lists(st.integers(0, 16), max_size=5),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import eventide as ev
@@ -16,20 +15,18 @@ from eventide.lang.relations import RELATIONS, inverse, mask_of, names_of
 from eventide.plan.allen.lower import AllenOptions, in_slices, prepare_allen
 from tests.allen.cases import Case, cases, found
 from tests.allen.micro_batches import play
+from tests.budget import budgeted
 from tests.oracle.allen import relation
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-EXAMPLES = 300 if WITHOUT_JIT else 100
 
-
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@budgeted(suppress_health_check=list(HealthCheck))
 @given(case=cases())
 def test_the_embedded_engine_finds_the_oracles_pairs(case: Case) -> None:
     result = case.run(*case.tables(), ts_unit="s")
     assert found(result.to_pylist()) == case.expected()
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@budgeted(suppress_health_check=list(HealthCheck))
 @given(
     case=cases(bounded=True),
     borders=st.lists(st.integers(0, 16), max_size=4),
@@ -68,7 +65,7 @@ def test_long_runs_are_passed_over_up_to_the_first_that_is_wanted() -> None:
     assert result.column("right_since").to_pylist() == list(range(257, 601))
 
 
-@settings(deadline=None)
+@budgeted()
 @given(s=st.integers(0, 5), e=st.integers(0, 5), t=st.integers(0, 5), u=st.integers(0, 5))
 def test_exactly_one_relation_holds_and_its_inverse_the_other_way_round(s: int, e: int, t: int, u: int) -> None:
     s, e, t, u = *sorted((s, e)), *sorted((t, u))
@@ -78,7 +75,7 @@ def test_exactly_one_relation_holds_and_its_inverse_the_other_way_round(s: int, 
         assert RELATIONS[bit_of(s, e, t, u).bit_length() - 1] == held
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@budgeted(suppress_health_check=list(HealthCheck))
 @given(case=cases(bounded=True, most=12), within=st.integers(1, 3))
 def test_slices_of_time_find_every_pair_once(case: Case, within: int) -> None:
     case = Case(case.left, case.right, case.relations, within, False, case.points)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
 
 import eventide as ev
+from tests.budget import budgeted
 from tests.detection.cases import Case, cases
 from tests.oracle.diagnosis.detection import missing_events
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 begin = ev.Pattern.begin("a", "kind = 'a'")
 
@@ -205,7 +204,7 @@ def test_partitions_are_told_apart() -> None:
     ]
 
 
-@settings(max_examples=50 if WITHOUT_JIT else 2, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@budgeted(suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(cases(most=6))
 def test_random_patterns_come_as_far_as_the_oracle_says(case: Case) -> None:
     why = case.built.diagnose(case.table(), partition_by="key", sequence="seq", ts="ts", ts_unit="s")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given
 
 import eventide as ev
+from tests.budget import budgeted
 from tests.engines.pattern_cases import PatternCase, pattern_cases
 from tests.oracle.diagnosis.longest import longest_partial_matches
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 KINDS = ["seq", "seq", "repeat", "repeat", "or", "not"]
 SETTINGS: dict[str, Any] = {
     "deadline": None,
@@ -44,13 +43,13 @@ def check(case: PatternCase) -> None:
             assert row["symbol"] in longest.needed
 
 
-@settings(max_examples=60 if WITHOUT_JIT else 5, **SETTINGS)
+@budgeted(**SETTINGS)
 @given(pattern_cases(kinds=KINDS, max_per_group=5).filter(lambda case: "aggregate" not in case.features))
 def test_the_longest_partial_match_and_the_symbol_behind_it_are_those_of_the_oracle(case: PatternCase) -> None:
     check(case)
 
 
-@settings(max_examples=20 if WITHOUT_JIT else 3, **SETTINGS)
+@budgeted(**SETTINGS)
 @given(pattern_cases(max_per_group=5))
 def test_a_partition_is_matched_exactly_when_the_query_has_a_row(case: PatternCase) -> None:
     query = ev.query(f"{case.text}, g", **case.options)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
 
 from eventide.api.query import Query
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
+from tests.budget import budgeted
 from tests.oracle.diagnosis.rows import longest_partial_match
 from tests.oracle.rows.clause import read_clause
 from tests.rows.cases import COLUMNS, Case, cases
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 SECOND = 1_000_000
 SETTINGS: dict[str, Any] = {
     "deadline": None,
@@ -49,7 +48,7 @@ def check(case: Case) -> None:
                 assert row["symbol"] in longest.needed
 
 
-@settings(max_examples=60 if WITHOUT_JIT else 2, **SETTINGS)
+@budgeted(**SETTINGS)
 @given(cases(max_rows=6))
 def test_the_longest_partial_match_and_the_label_behind_it_are_those_of_the_oracle(case: Case) -> None:
     check(case)

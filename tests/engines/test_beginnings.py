@@ -14,7 +14,7 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
@@ -25,11 +25,12 @@ from eventide.families.time_slices import Part, make_parts, overlap_us
 from eventide.lang.rows import parse_clause
 from eventide.operators.block import within
 from eventide.plan.options import Options
+from tests.budget import budgeted
 from tests.detection import cases as detection
 from tests.detection.test_same_matches import check as check_matches
 from tests.engines.test_overlaps import rows_of, write
 from tests.rows.cases import Case, cases
-from tests.rows.test_same_rows import QUICK, WITHOUT_JIT, check, embedded
+from tests.rows.test_same_rows import QUICK, check, embedded
 
 SECOND = 1_000_000
 cuts = st.lists(st.integers(1, 12), min_size=1, max_size=4)
@@ -63,7 +64,7 @@ def in_one_partition(case: Case) -> Case:
     return replace(case, clause=clause, rows=rows)
 
 
-@settings(max_examples=400 if WITHOUT_JIT else 2, **QUICK)
+@budgeted(**QUICK)
 @given(cases(max_rows=14).map(in_one_partition), cuts)
 def test_rows_in_slices_are_the_oracles(case: Case, seconds: list[int]) -> None:
     cut = Cut(seconds)
@@ -74,7 +75,7 @@ def test_rows_in_slices_are_the_oracles(case: Case, seconds: list[int]) -> None:
             check(case, embedded)
 
 
-@settings(max_examples=250 if WITHOUT_JIT else 1, **QUICK)
+@budgeted(**QUICK)
 @given(detection.cases(most=10), st.integers(1, 3), st.sampled_from(["no_skip", "no_skip", "next", "past_last"]), cuts)
 def test_builder_patterns_in_slices_find_the_oracles_matches(
     case: detection.Case, window: int, skip: str, seconds: list[int]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.budget import budgeted
 from tests.rows.cases import Case, cases
 from tests.rows.test_same_rows import QUICK, check, embedded
 
 
-@settings(max_examples=6, **QUICK)
+@budgeted(**QUICK)
 @given(cases())
 def test_the_compiled_matcher_returns_the_oracles_rows(case: Case) -> None:
     check(case, embedded)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
@@ -21,9 +21,10 @@ from eventide.engines.distribution import KEYS, OVERLAPS, choose_for_files
 from eventide.engines.local import run as local
 from eventide.families.time_slices import Part, make_parts, overlap_us
 from eventide.operators.block import within
+from tests.budget import budgeted
 from tests.engines.cases import EPOCH_US, SECOND, Case, cases
 from tests.engines.pattern_cases import PatternCase, pattern_cases
-from tests.engines.test_pattern_rows import PLAIN, QUICK, WITHOUT_JIT, check, run
+from tests.engines.test_pattern_rows import PLAIN, QUICK, check, run
 
 TEXT = """
 PATTERN SEQ(A a, B b, C c) WHERE b.value > a.value SEMANTICS skip-till-next-match WITHIN 2 seconds
@@ -44,7 +45,7 @@ def sliced_at(seconds: Sequence[int]) -> Any:
 cuts = st.lists(st.integers(-1, 25), min_size=1, max_size=4)
 
 
-@settings(max_examples=120 if WITHOUT_JIT else 5, **QUICK)
+@budgeted(**QUICK)
 @given(pattern_cases(kinds=PLAIN), cuts)
 def test_a_pattern_in_slices_returns_the_oracles_rows(case: PatternCase, seconds: list[int]) -> None:
     assume(case.oracle.within is not None)
@@ -52,7 +53,7 @@ def test_a_pattern_in_slices_returns_the_oracles_rows(case: PatternCase, seconds
         check(case, run(case))
 
 
-@settings(max_examples=80 if WITHOUT_JIT else 5, **QUICK)
+@budgeted(**QUICK)
 @given(cases(), cuts)
 def test_a_sequence_in_slices_returns_the_oracles_rows(case: Case, seconds: list[int]) -> None:
     assume(case.oracle.within is not None)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
+from tests.budget import budgeted
 from tests.engines.cases import EPOCH_US, SECOND
 from tests.engines.pattern_cases import ALL, PatternCase, pattern_cases
 from tests.engines.test_same_rows import run_case_as_stream
 from tests.few_steps import few_steps
 from tests.micro_batches import Stream
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 # Shrinking on Spark takes longer than reading a large example.
 ON_SPARK = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
@@ -42,19 +41,19 @@ def check(case: PatternCase, result: pa.Table) -> None:
     assert case.found(result) == case.expected()
 
 
-@settings(max_examples=400 if WITHOUT_JIT else 6, **QUICK)
+@budgeted(**QUICK)
 @given(pattern_cases(kinds=PLAIN))
 def test_a_pattern_returns_the_oracles_rows(case: PatternCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=200 if WITHOUT_JIT else 3, **QUICK)
+@budgeted(**QUICK)
 @given(pattern_cases(kinds=[*ALL, "and"], max_per_group=6))
 def test_a_pattern_with_and_returns_the_oracles_rows(case: PatternCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=60 if WITHOUT_JIT else 3, **QUICK)
+@budgeted(**QUICK)
 @given(pattern_cases(kinds=[*ALL, "and"], max_per_group=6), st.integers(1, 5))
 def test_a_search_that_pauses_after_every_few_steps_returns_the_oracles_rows(case: PatternCase, n_steps: int) -> None:
     # Without Numba, some walks of negations are beyond those whose answers are remembered.
@@ -63,7 +62,7 @@ def test_a_search_that_pauses_after_every_few_steps_returns_the_oracles_rows(cas
         check(case, run(case))
 
 
-@settings(max_examples=200 if WITHOUT_JIT else 3, **QUICK)
+@budgeted(**QUICK)
 @given(pattern_cases(kinds=PLAIN, bounded=True))
 def test_a_batch_returns_what_a_stream_has_returned_when_its_watermark_reaches_the_latest_event(
     case: PatternCase,
@@ -87,7 +86,7 @@ def said(result: pa.Table) -> Counter[tuple[Any, ...]]:
     )
 
 
-@settings(max_examples=120 if WITHOUT_JIT else 2, **QUICK)
+@budgeted(**QUICK)
 @given(pattern_cases(kinds=ALL, max_per_group=6))
 def test_what_is_said_about_one_match_is_what_the_oracle_says(case: PatternCase) -> None:
     assert said(ask(case, case.about_one_match)) == case.expected_about_one_match()
@@ -95,7 +94,7 @@ def test_what_is_said_about_one_match_is_what_the_oracle_says(case: PatternCase)
 
 
 @pytest.mark.spark
-@settings(max_examples=3, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(pattern_cases(max_per_group=6, groups=[*range(6), None]))
 def test_spark_says_the_same_about_one_match(spark: Any, case: PatternCase) -> None:
     assume(case.expected())
@@ -111,7 +110,7 @@ def test_spark_says_the_same_about_one_match(spark: Any, case: PatternCase) -> N
 
 
 @pytest.mark.spark
-@settings(max_examples=6, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(pattern_cases(max_per_group=6, groups=[*range(6), None]))
 def test_a_spark_dataframe_returns_the_rows_of_the_oracle(spark: Any, case: PatternCase) -> None:
     assume(case.expected())
@@ -124,7 +123,7 @@ def test_a_spark_dataframe_returns_the_rows_of_the_oracle(spark: Any, case: Patt
 
 
 @pytest.mark.spark
-@settings(max_examples=3, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(pattern_cases(max_per_group=6, groups=[*range(6), None], bounded=True))
 def test_a_stream_returns_the_rows_of_the_oracle(spark: Any, tmp_path_factory: Any, case: PatternCase) -> None:
     """Micro-batches in disorder; a last event far away decides all others, absence too."""

@@ -11,13 +11,14 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eventide.engines.intake import take_in
 from eventide.engines.spark.counters import COUNTERS
 from eventide.errors import EventideError, StateError
 from eventide.operators.block import to_bytes
+from tests.budget import budgeted
 from tests.engines.plans import SECOND_US, expected_rows, final_watermark_us, make_plan, micros, raw_block, table_rows
 from tests.spark_state import Map, Timers, Value
 
@@ -72,7 +73,7 @@ def table(rows: list[tuple[int, str]]) -> pa.Table:
     )
 
 
-@settings(deadline=None)
+@budgeted()
 @given(
     # Steps of half a millisecond: the watermark is in whole ones.
     gaps=st.lists(st.tuples(st.sampled_from([0, 500, 1000, 2500]), st.sampled_from("ABC")), min_size=1, max_size=30),

@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given
 
 import eventide as ev
+from tests.budget import budgeted
 from tests.engines.cases import Case, cases
 
 SEVERAL = [*range(5), None]
 MANY = [*range(12), None]
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 # Shrinking on Spark takes longer than reading a large example.
 QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 ON_SPARK = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
@@ -29,13 +29,13 @@ def check(case: Case, result: pa.Table) -> None:
     assert case.found(result) == case.expected()
 
 
-@settings(max_examples=300 if WITHOUT_JIT else 15, **QUICK)
+@budgeted(**QUICK)
 @given(cases(groups=SEVERAL))
 def test_the_embedded_engine_returns_the_oracles_rows(case: Case) -> None:
     check(case, ev.query(case.text, **case.options).run(case.table()))
 
 
-@settings(max_examples=100 if WITHOUT_JIT else 8, **QUICK)
+@budgeted(**QUICK)
 @given(cases(groups=MANY))
 def test_files_cut_by_partition_return_the_same_rows(tmp_path_factory: Any, case: Case) -> None:
     """A memory limit of a few bytes: every block is spilled and worked off bucket by bucket."""
@@ -46,7 +46,7 @@ def test_files_cut_by_partition_return_the_same_rows(tmp_path_factory: Any, case
 
 
 @pytest.mark.spark
-@settings(max_examples=8, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(cases(groups=MANY))
 def test_a_spark_dataframe_returns_the_oracles_rows(spark: Any, case: Case) -> None:
     assume(case.expected())
@@ -55,7 +55,7 @@ def test_a_spark_dataframe_returns_the_oracles_rows(spark: Any, case: Case) -> N
 
 
 @pytest.mark.spark
-@settings(max_examples=8, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(cases(groups=MANY))
 def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_factory: Any, case: Case) -> None:
     assume(case.expected())
@@ -70,7 +70,7 @@ def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_
 
 
 @pytest.mark.spark
-@settings(max_examples=5, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(cases(groups=MANY, stream=True))
 def test_a_stream_returns_the_oracles_rows(spark: Any, tmp_path_factory: Any, case: Case) -> None:
     """Micro-batches in disorder within the allowed lateness; a last event far away decides all others."""

@@ -9,10 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import eventide as ev
+from tests.budget import budgeted
 from tests.families.toy import silences
 from tests.micro_batches import Stream
 
@@ -50,7 +51,7 @@ def test_what_has_no_meaning_for_it_is_refused_with_a_reason() -> None:
         query().run(A=EVENTS)
 
 
-@settings(max_examples=20, deadline=None)
+@budgeted()
 @given(st.lists(st.tuples(st.integers(0, 30), st.sampled_from("ab")), max_size=12), st.integers(1, 6))
 def test_micro_batches_with_saved_state_give_the_same(events: list[tuple[int, str]], size: int) -> None:
     table = pa.table({"ts": [ts for ts, _ in events], "key": [key for _, key in events]}, SCHEMA)

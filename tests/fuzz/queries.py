@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, Phase, given, reject, seed, settings
 from hypothesis.strategies import SearchStrategy
 
 import eventide as ev
+from tests.budget import n_examples
 from tests.detection.cases import Case as BuilderCase
 from tests.detection.cases import cases as builder_cases
 from tests.detection.test_same_matches import check as check_builder
@@ -27,7 +28,6 @@ from tests.engines.cases import Case, cases
 from tests.engines.pattern_cases import PatternCase, pattern_cases
 from tests.engines.test_pattern_rows import run as run_pattern
 from tests.lang.test_fuzz_parse import (
-    FUZZ,
     test_arbitrary_text,
     test_mutated_queries,
     test_random_expressions,
@@ -191,7 +191,7 @@ def fuzz_parser(number: int) -> int:
     tests = (test_arbitrary_text, test_token_soup, test_mutated_queries, test_random_expressions)
     for test in tests:
         seed(number)(test)()
-    return len(tests) * FUZZ.max_examples
+    return sum(map(n_examples, tests))
 
 
 def run_rounds(number: int, minutes: float, engine: str) -> None:

@@ -12,11 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.engines.local.sources import open_source
+from tests.budget import budgeted
 
 HEADER = b"ts,kind,x\n"
 LATE = HEADER + b"".join(b"%d,A,b\n" % i for i in range(25_000))
@@ -184,7 +185,7 @@ def test_names_of_different_files_that_differ_only_in_case_are_one_column(tmp_pa
 TEXTS = st.text(alphabet="a \"',;|\t\n\r\\é", max_size=6).map(lambda text: f"{text}t")
 
 
-@settings(max_examples=40, deadline=None)
+@budgeted()
 @given(rows=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=4), delimiter=st.sampled_from(",;|\t"))
 def test_text_comes_back_as_it_was_written_or_is_refused(rows: list[tuple[str, str]], delimiter: str) -> None:
     with tempfile.TemporaryDirectory() as folder:

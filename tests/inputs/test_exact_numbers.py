@@ -12,11 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.engines.local.sources import open_source
+from tests.budget import budgeted
 
 TOO_LONG = (1 << 53) + 1  # the first whole number that no double holds
 
@@ -151,7 +152,7 @@ NUMBERS = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@budgeted()
 @given(rows=st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=5), in_json=st.booleans())
 def test_what_is_written_comes_back_or_is_refused(rows: list[tuple[Any, Any]], in_json: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:

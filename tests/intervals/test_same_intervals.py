@@ -10,13 +10,13 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, assume, example, given
 from hypothesis import strategies as st
 
+from tests.budget import budgeted
 from tests.intervals.cases import CONJUNCTS, SCHEMA, SECOND_US, VALUES, Case, cases, found
 from tests.micro_batches import Stream
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 ANY_HEALTH: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
@@ -39,14 +39,14 @@ def in_one_piece() -> Case:
     return Case(events, ("x >= 2", "kind = 'a'"), ("sum(x)", "max(y)"), True, gap=2, partition=False)
 
 
-@settings(max_examples=400 if WITHOUT_JIT else 8, **ANY_HEALTH)
+@budgeted(**ANY_HEALTH)
 @given(case=cases(), detects=st.booleans())
 @example(case=everything(), detects=True)
 def test_the_embedded_engine_derives_the_oracles_intervals(case: Case, detects: bool) -> None:
     check(case, case.derive(case.table(), detected_at=detects).to_pylist(), detects)
 
 
-@settings(max_examples=300 if WITHOUT_JIT else 5, **ANY_HEALTH)
+@budgeted(**ANY_HEALTH)
 @given(
     case=cases(),
     borders=st.lists(st.integers(0, 14), max_size=5),
@@ -63,7 +63,7 @@ def test_micro_batches_with_a_restart_after_each_derive_the_intervals_of_one_bat
     check(case, stream.rows, detects=True)
 
 
-@settings(max_examples=60 if WITHOUT_JIT else 3, **ANY_HEALTH)
+@budgeted(**ANY_HEALTH)
 @given(case=cases())
 def test_files_in_time_order_are_worked_off_piece_by_piece(case: Case, tmp_path_factory: Any) -> None:
     assume(case.events)
@@ -73,7 +73,7 @@ def test_files_in_time_order_are_worked_off_piece_by_piece(case: Case, tmp_path_
         check(case, case.derive(str(path)).to_pylist())
 
 
-@settings(max_examples=100 if WITHOUT_JIT else 3, **ANY_HEALTH)
+@budgeted(**ANY_HEALTH)
 @given(case=cases())
 @example(case=in_one_piece())
 def test_threads_and_little_room_change_nothing(case: Case) -> None:
@@ -97,7 +97,7 @@ ON_SPARK: dict[str, Any] = {"database": None, **ANY_HEALTH}
 
 
 @pytest.mark.spark
-@settings(max_examples=4, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(case=cases())
 @example(case=everything())
 def test_a_spark_dataframe_gives_the_intervals_of_the_oracle(spark: Any, case: Case) -> None:
@@ -106,7 +106,7 @@ def test_a_spark_dataframe_gives_the_intervals_of_the_oracle(spark: Any, case: C
 
 
 @pytest.mark.spark
-@settings(max_examples=3, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(case=cases())
 @example(case=everything())
 @example(case=in_one_piece())
@@ -122,7 +122,7 @@ def test_files_read_by_spark_tasks_give_the_intervals_of_the_oracle(
 
 
 @pytest.mark.spark
-@settings(max_examples=1, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(case=cases())
 @example(case=everything())
 def test_a_stream_gives_the_intervals_that_are_decided(spark: Any, tmp_path_factory: Any, case: Case) -> None:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from eventide.families.registry import family_of, make_operator
 from eventide.operators.block import MIN_US
 from eventide.operators.intervals.combine import IntervalCombiner
 from eventide.operators.intervals.settling import stretches, why_not_settled
+from tests.budget import budgeted
 from tests.intervals.cases import SECOND_US, Case, cases, found
 from tests.intervals.test_same_intervals import everything
 from tests.micro_batches import Stream
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
-
-@settings(max_examples=200 if WITHOUT_JIT else 5, deadline=None, suppress_health_check=list(HealthCheck))
+@budgeted(suppress_health_check=list(HealthCheck))
 @given(
     case=cases(),
     borders=st.lists(st.integers(0, 25), max_size=4),

@@ -9,11 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eventide.engines import json_records
 from eventide.engines.json_records import TYPES, read_json
+from tests.budget import budgeted
 
 COLUMNS = {"s": "string", "b": "boolean", "i": "int", "l": "bigint", "y": "tinyint", "h": "smallint", "d": "double"}
 SCHEMA = pa.schema([(name, TYPES[kind]) for name, kind in COLUMNS.items()])
@@ -63,7 +64,7 @@ def read(values: list[bytes | None]) -> list[dict[str, Any] | None]:
 
 
 @pytest.mark.usefixtures("in_small_pieces")
-@settings(deadline=None)
+@budgeted()
 @given(seed=st.integers(0, 2**32), n=st.integers(0, 40))
 def test_what_is_read_is_what_pythons_reader_reads(seed: int, n: int) -> None:
     values = records(seed, n)

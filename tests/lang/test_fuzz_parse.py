@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eventide.errors import QueryError
 from eventide.lang import parse, write
 from eventide.lang.keywords import CLAUSES
+from tests.budget import budgeted
 from tests.lang.corpus import INVALID, VALID
 
 WORDS = """
@@ -19,7 +20,6 @@ WORDS = """
 """
 PIECES = [*CLAUSES, *WORDS.split(), "\n", "\t", "\x00"]
 TEXTS = [query for query, _ in VALID + INVALID]
-FUZZ = settings(max_examples=250, deadline=None)
 
 
 OPERANDS = "A.x `q` NEXT(C).z 1 2.5 'str' null true A.* * date int end r'a' 10L current_date limit"
@@ -53,7 +53,7 @@ def check(text: str) -> None:
         assert parse(write(query)) == query
 
 
-@FUZZ
+@budgeted()
 @given(st.text(max_size=60))
 def test_arbitrary_text(text: str) -> None:
     check(text)
@@ -61,14 +61,14 @@ def test_arbitrary_text(text: str) -> None:
     check(f"PATTERN {text}")
 
 
-@FUZZ
+@budgeted()
 @given(st.lists(st.sampled_from(PIECES), max_size=14), st.sampled_from([" ", ""]))
 def test_token_soup(pieces: list[str], joint: str) -> None:
     check(joint.join(pieces))
     check("PATTERN A RETURN " + joint.join(pieces))
 
 
-@FUZZ
+@budgeted()
 @given(st.sampled_from(TEXTS), st.data())
 def test_mutated_queries(text: str, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 3))):
@@ -78,7 +78,7 @@ def test_mutated_queries(text: str, data: st.DataObject) -> None:
     check(text)
 
 
-@FUZZ
+@budgeted()
 @given(EXPRESSIONS)
 def test_random_expressions(text: str) -> None:
     check(f"PATTERN A WHERE {text}")

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from sqlglot import exp
 
 from eventide.lang import EventQuery, Scalar, Step, parse, write
+from tests.budget import budgeted
 from tests.lang.corpus import VALID
 from tests.lang.strategies import queries
 
@@ -17,7 +18,7 @@ def test_the_corpus_survives_the_round_trip(query: str, canonical: str) -> None:
     assert write(parse(canonical)) == canonical
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@budgeted(suppress_health_check=[HealthCheck.too_slow])
 @given(queries())
 def test_random_queries_survive_the_round_trip(query: EventQuery) -> None:
     text = write(query)

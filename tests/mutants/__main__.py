@@ -1,6 +1,6 @@
 """Tries mutants: `python -m tests.mutants [--passed] [--note] [--every N] [WORDS]`.
 
-Every trial is a fork of one process (see trials.py). A mutant that survives, or whose text is no longer there, fails
+Every trial is a fork of one process (see trials.py). A mutant that survives, or whose place is no longer there, fails
 the run. A test that fails anyway kills every mutant, so all tests run once on the package as it is; `--passed` says
 that they just did. `--every 4` tries a quarter.
 """
@@ -94,7 +94,7 @@ def main() -> int:
     # 1 is a failed test; anything else means that the tests did not run.
     survivors = [mutant for mutant, code in codes.items() if code != 1]
     for mutant in survivors:
-        print(f"SURVIVED: {mutant.what} ({mutant.file})")
+        print(f"SURVIVED: {mutant.what} ({mutant.where})")
     print(f"mutants: {len(chosen) - len(survivors)} killed, {len(survivors)} survived")
     return min(len(survivors), 100)
 

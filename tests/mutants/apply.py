@@ -10,20 +10,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 
+from tests.mutants.anchors import Anchors, Edit, NotAppliedError
 from tests.mutants.mutant import Mutant
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "eventide"
 Functions = dict[str, list[FunctionType]]
+Edits = dict[Mutant, Edit | NotAppliedError]
 
 
-class NotAppliedError(Exception):
-    """The mutant's text is not there, or it changes more than the code of functions."""
-
-
-def functions_by_file(mutants: list[Mutant]) -> Functions:
-    """The functions of the mutants' files. To look for them takes longer than most tests, so it is done once."""
+def find_edits(mutants: list[Mutant]) -> Edits:
+    """What each mutant changes in which file; or why it cannot."""
+    anchors, found = Anchors(PACKAGE), {}
     for mutant in mutants:
-        _module(mutant)
+        try:
+            found[mutant] = anchors.edit(mutant)
+        except NotAppliedError as problem:
+            found[mutant] = problem
+    return found
+
+
+def functions_by_file(edits: Edits) -> Functions:
+    """The functions of the mutants' files. To look for them takes longer than most tests, so it is done once."""
+    for edit in edits.values():
+        if isinstance(edit, Edit):
+            _module(edit.path)
     found: Functions = defaultdict(list)
     for value in gc.get_objects():
         if isinstance(value, FunctionType) and value.__code__.co_filename.startswith(str(PACKAGE)):
@@ -31,14 +41,11 @@ def functions_by_file(mutants: list[Mutant]) -> Functions:
     return found
 
 
-def apply(mutant: Mutant, functions: Functions) -> None:
+def apply(edit: Edit, functions: Functions) -> None:
     """Give every function of the mutant's file its code after the change, wherever the function is referred to."""
-    path = PACKAGE / mutant.file
-    text = path.read_text()
-    if text.count(mutant.old) != 1:
-        raise NotAppliedError(f"the text of this mutant stands {text.count(mutant.old)} times in {mutant.file}")
-    changed = text.replace(mutant.old, mutant.new)
-    module = _module(mutant)
+    path = edit.path
+    text, changed = path.read_text(), edit.changed()
+    module = _module(path)
     # Some modules are read as text, too, and become part of generated ones.
     module.__loader__ = SimpleNamespace(get_source=lambda _: changed)
     linecache.cache[str(path)] = len(changed), None, changed.splitlines(keepends=True), str(path)
@@ -48,8 +55,8 @@ def apply(mutant: Mutant, functions: Functions) -> None:
         value.__code__ = codes[value.__code__.co_qualname, value.__code__.co_firstlineno]
 
 
-def _module(mutant: Mutant) -> ModuleType:
-    return importlib.import_module(".".join(("eventide", *Path(mutant.file).with_suffix("").parts)))
+def _module(path: Path) -> ModuleType:
+    return importlib.import_module(".".join(("eventide", *path.relative_to(PACKAGE).with_suffix("").parts)))
 
 
 def _functions(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:

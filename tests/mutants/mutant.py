@@ -7,10 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault: in `file`, `old` (which stands there once) becomes `new`; `tests` must fail."""
+    """One fault: in the function `where`, `old` becomes `new`; `tests` must fail.
+
+    `where` is a qualified name without its module: `earliest`, `Buffer.append`, `outer.inner`, or the name of a
+    constant that holds a lambda. Two functions of one name that both have `old` need a module in front:
+    `rows.lower:window`. `old` is an expression, statements, or the head of a statement with its colon (`if n > 1:`),
+    compared as syntax. An empty `new` takes statements away.
+    """
 
     what: str
-    file: str
+    where: str
     old: str
     new: str
     tests: tuple[str, ...]

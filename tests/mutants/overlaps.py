@@ -6,99 +6,112 @@ from tests.mutants.mutant import Mutant
 
 TESTS = ("tests/engines/test_overlaps.py",)
 BEGINNINGS = ("tests/engines/test_beginnings.py",)
-BORDERS = "operators/borders.py"
-LOOK_BACK = "operators/look_back.py"
-HOLDING = "operators/holding.py"
-CHOICE = "engines/distribution.py"
-THREADS = "engines/overlaps.py"
 
 OVERLAPS = (
-    Mutant("overlaps: a slice does not look back", LOOK_BACK, "self.first_us - self.back_us)", "self.first_us)", TESTS),
+    Mutant(
+        "overlaps: a slice does not look back", "Slice.from_us", "self.first_us - self.back_us", "self.first_us", TESTS
+    ),
     Mutant(
         "overlaps: a slice decides again what the one before it has",
-        HOLDING,
-        "        self._buffer.append(block)\n        self._watermark_us = watermark_us",
-        "        self._buffer.append(block)",
+        "WatermarkOperator.look_back",
+        "self._buffer.append(block)\nself._watermark_us = watermark_us",
+        "self._buffer.append(block)",
         TESTS,
     ),
     Mutant(
         "overlaps: an inner slice decides up to the end of time",
-        LOOK_BACK,
+        "run_slice",
         "operator.process(block, min(part.stop_us - 1, operator.end_us))",
         "operator.finish()",
         TESTS,
     ),
     Mutant(
         "overlaps: NOT inside NOT looks back on one window",
-        LOOK_BACK,
-        "spec.kept_us if isinstance(spec, PatternSpec) else spec.window_us",
+        "Events.look_back_us",
+        "spec.window_us if isinstance(spec, SequenceSpec) else spec.kept_us",
         "spec.window_us",
         TESTS,
     ),
-    Mutant("overlaps: a limit on matches counts by slice", LOOK_BACK, " or is_exact(spec.max_matches):", ":", TESTS),
     Mutant(
-        "overlaps: slices that mostly overlap are made",
-        THREADS,
-        "return min(n_slices, 1 + int(",
-        "return max(n_slices, 1 + int(",
+        "overlaps: a limit on matches counts by slice",
+        "Events.look_back_us",
+        "spec.window_us is None or is_exact(spec.max_matches)",
+        "spec.window_us is None",
         TESTS,
     ),
     Mutant(
-        "overlaps: files are cut by time for any keys", CHOICE, 'return Choice(KEYS, "no key is hot")', "pass", TESTS
+        "overlaps: slices that mostly overlap are made",
+        "most_slices",
+        "min(n_slices, 1 + int(MOST_OVERLAP * length_us // max(1, back_us)))",
+        "max(n_slices, 1 + int(MOST_OVERLAP * length_us // max(1, back_us)))",
+        TESTS,
+    ),
+    Mutant(
+        "overlaps: files are cut by time for any keys",
+        "_choose_overlaps",
+        'return Choice(KEYS, "no key is hot")',
+        "pass",
+        TESTS,
     ),
     Mutant(
         "overlaps: a task does not read what it looks back on",
-        CHOICE,
+        "_choose_overlaps",
         "group.last_us >= part.from_us",
         "group.last_us >= part.from_us + 2_000_000",
         TESTS,
     ),
     Mutant(
         "beginnings: a border is taken from one search alone",
-        BORDERS,
-        "if found.size > 1 or",
-        "if",
+        "find_border",
+        "found.size > 1 or row < reach.back or behind >= n",
+        "row < reach.back or behind >= n",
         BEGINNINGS,
     ),
-    Mutant("beginnings: the rank in an instant is lost", BORDERS, "us)) + self.rank", "us))", BEGINNINGS),
+    Mutant(
+        "beginnings: the rank in an instant is lost",
+        "Place.row",
+        "int(np.searchsorted(ts_us, self.us)) + self.rank",
+        "int(np.searchsorted(ts_us, self.us))",
+        BEGINNINGS,
+    ),
     Mutant(
         "beginnings: a slice does not see the rows behind its last window",
-        BORDERS,
-        "int(ts_us[behind]) + 1)",
-        "us + 1)",
+        "find_border",
+        "int(ts_us[behind])",
+        "us",
         BEGINNINGS,
     ),
     Mutant(
         "beginnings: a slice does not see the rows before its first one",
-        BORDERS,
+        "find_border",
         "int(ts_us[row - reach.back])",
         "us",
         BEGINNINGS,
     ),
     Mutant(
         "beginnings: a slice of rows goes on behind its border",
-        "kernels/rows.py",
+        "match_rows",
         "stop = progress[state[PARTITION], STOP_ROW]",
         "stop = hi",
         BEGINNINGS,
     ),
     Mutant(
         "beginnings: a slice of a builder pattern goes on behind its border",
-        "kernels/detection.py",
-        "begins = row < stop and (",
-        "begins = (",
+        "advance_matches",
+        "row < stop and (skip != ONLY_FIRST or n_complete == 0)",
+        "skip != ONLY_FIRST or n_complete == 0",
         BEGINNINGS,
     ),
     Mutant(
         "beginnings: SKIP TO LAST counts as TO FIRST",
-        "operators/rows/attempts.py",
+        "_skipped",
         'if spec.skip == "first":',
         'if spec.skip == "last":',
         BEGINNINGS,
     ),
     Mutant(
         "beginnings: matches are numbered by slice",
-        "operators/rows/attempts.py",
+        "why_whole",
         "if spec.shows_number:",
         "if False:",
         BEGINNINGS,

@@ -19,14 +19,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from tests.mutants.apply import Functions, NotAppliedError, apply, functions_by_file
+from tests.mutants.anchors import Edit, NotAppliedError
+from tests.mutants.apply import Edits, Functions, apply, find_edits, functions_by_file
 from tests.mutants.mutant import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
 # Nobody reads why a mutant fails, and what differs between long lists takes minutes to show.
 QUIET = ("-q", "-s", "-p", "no:cacheprovider", "--hypothesis-profile=mutants", "--assert=plain")
 FAILED, NOT_RUN = 1, 3
-# Of each mutant, by its description, the test that killed it. What is out of date here costs time and nothing else.
+# Of each mutant, by its description, the test that killed it, without its file. What is out of date here costs time and
+# nothing else.
 KILLERS = Path(__file__).with_name("killers.json")
 
 
@@ -59,10 +61,11 @@ class _Trials:
         self._shown = shown
 
     def pytest_runtestloop(self, session: Any) -> bool:
-        functions = functions_by_file([mutant for mutant in self._mutants if mutant.file])
+        edits = find_edits([mutant for mutant in self._mutants if mutant.where])
+        functions = functions_by_file(edits)
         # What was imported is never looked at again by the collector, so that the forks share its memory.
         gc.freeze()
-        for mutant, code in self._run(session, functions):
+        for mutant, code in self._run(session, edits, functions):
             self.codes[mutant] = code
         gc.unfreeze()
         return True
@@ -72,7 +75,7 @@ class _Trials:
         if report.failed:
             print(f"\nFAILED {report.nodeid}", flush=True)
 
-    def _run(self, session: Any, functions: Functions) -> Iterator[tuple[Mutant, int]]:
+    def _run(self, session: Any, edits: Edits, functions: Functions) -> Iterator[tuple[Mutant, int]]:
         """Each mutant with the exit code of its tests, as they end; as many at once as there are cores."""
         running: dict[int, tuple[Mutant, Path, float]] = {}
         waiting = list(enumerate(self._mutants))[::-1]
@@ -80,22 +83,22 @@ class _Trials:
             while waiting and len(running) < (os.cpu_count() or 1):
                 number, mutant = waiting.pop()
                 output = self._folder / f"output-{number}"
-                child = self._fork(mutant, output, session, functions)
+                child = self._fork(mutant, output, session, edits, functions)
                 running[child] = mutant, output, time.monotonic()
             child, status = os.wait()
             mutant, output, started = running.pop(child)
             code, said = os.waitstatus_to_exitcode(status), output.read_text()
-            if code not in (0, FAILED) or (code and not mutant.file):
+            if code not in (0, FAILED) or (code and not mutant.where):
                 print(f"the tests did not run for: {mutant.what}\n{said[-4000:]}", file=self._shown, flush=True)
-            elif mutant.file:
+            elif mutant.where:
                 seconds, test = time.monotonic() - started, re.search(r"^FAILED (.*)", said, re.MULTILINE)
                 how = f"killed by {test[1]}" if test else "SURVIVED"
                 print(f"{mutant.what} ({seconds:.1f} s): {how}", file=self._shown, flush=True)
                 if test:
-                    self.killers[mutant.what] = test[1]
+                    self.killers[mutant.what] = _name(test[1])
             yield mutant, code
 
-    def _fork(self, mutant: Mutant, output: Path, session: Any, functions: Functions) -> int:
+    def _fork(self, mutant: Mutant, output: Path, session: Any, edits: Edits, functions: Functions) -> int:
         sys.stdout.flush()
         child = os.fork()
         if child:
@@ -103,7 +106,8 @@ class _Trials:
         code = NOT_RUN
         try:
             with _output_to(output):
-                code = _test(mutant, _items(mutant, session, self.killers.get(mutant.what, "")), functions)
+                items = _items(mutant, session, self.killers.get(mutant.what, ""))
+                code = _test(edits.get(mutant), items, functions)
         except NotAppliedError as problem:
             output.write_text(str(problem))
         except BaseException:
@@ -112,9 +116,11 @@ class _Trials:
             os._exit(code)
 
 
-def _test(mutant: Mutant, items: list[Any], functions: Functions) -> int:
-    if mutant.file:
-        apply(mutant, functions)
+def _test(edit: Edit | NotAppliedError | None, items: list[Any], functions: Functions) -> int:
+    if isinstance(edit, NotAppliedError):
+        raise edit
+    if edit is not None:
+        apply(edit, functions)
     for item, following in zip(items, [*items[1:], None], strict=True):
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if item.session.testsfailed:
@@ -134,9 +140,14 @@ def _items(mutant: Mutant, session: Any, killer: str) -> list[Any]:
         found |= {item.nodeid: item for item in named}
 
     def rank(item: Any) -> tuple[bool, bool]:
-        return item.nodeid != killer, getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+        return _name(item.nodeid) != killer, getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
 
     return sorted(found.values(), key=rank)
+
+
+def _name(test: str) -> str:
+    """A test without its file, which may move."""
+    return test.partition("::")[2]
 
 
 @contextmanager

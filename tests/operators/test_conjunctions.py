@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 
 import eventide as ev
 from eventide.operators.block import MIN_US
@@ -15,6 +15,7 @@ from eventide.operators.ordered import order_events
 from eventide.operators.patterns.offers import with_offers
 from eventide.operators.patterns.operator import PatternOperator
 from eventide.operators.patterns.spec import PatternSpec
+from tests.budget import budgeted
 from tests.engines.pattern_cases import ALL, PatternCase, pattern_cases
 from tests.engines.test_pattern_rows import check, run
 
@@ -40,7 +41,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{OFFERS}._FIRST_ROOM", 1)
 
 
-@settings(max_examples=150 if WITHOUT_JIT else 3, **QUICK)
+@budgeted(**QUICK)
 @given(case=pattern_cases(kinds=[*ALL, "and"], max_per_group=6))
 def test_small_pieces_return_the_oracles_rows(small_pieces: None, case: PatternCase) -> None:
     assume("AND" in case.text or "OR" in case.text)

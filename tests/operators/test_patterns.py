@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from dataclasses import replace
@@ -13,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
@@ -25,10 +24,10 @@ from eventide.operators.patterns.operator import PatternOperator
 from eventide.operators.patterns.spec import PatternSpec
 from eventide.plan.patterns.automaton import compile_pattern
 from eventide.plan.physical import Physical
+from tests.budget import budgeted
 from tests.engines.cases import EPOCH_US, SECOND
 from tests.engines.pattern_cases import ALL, PatternCase, pattern_cases
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 PLAIN = [kind for kind in ALL if kind != "and"]
 
@@ -93,19 +92,19 @@ def check_in_pieces(case: PatternCase, data: Any) -> None:
     assert found == expected
 
 
-@settings(max_examples=300 if WITHOUT_JIT else 5, **QUICK)
+@budgeted(**QUICK)
 @given(pattern_cases(kinds=PLAIN, bounded=True), st.data())
 def test_batches_with_restarts_give_the_same_matches(case: PatternCase, data: Any) -> None:
     check_in_pieces(case, data)
 
 
-@settings(max_examples=100 if WITHOUT_JIT else 3, **QUICK)
+@budgeted(**QUICK)
 @given(pattern_cases(bounded=True, max_per_group=6), st.data())
 def test_batches_give_the_same_matches_with_and(case: PatternCase, data: Any) -> None:
     check_in_pieces(case, data)
 
 
-@settings(max_examples=100 if WITHOUT_JIT else 3, **QUICK)
+@budgeted(**QUICK)
 @given(pattern_cases(), st.integers(1, 3))
 def test_small_arrays_pause_and_resume(case: PatternCase, capacity: int) -> None:
     """Results leave in bounded memory, and stacks grow from one place each."""

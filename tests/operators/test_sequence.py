@@ -6,12 +6,13 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eventide.operators.block import MIN_US, Layout
 from eventide.operators.sequence import Returned, SequenceOperator, SequenceSpec
 from eventide.operators.times import TimeType
+from tests.budget import budgeted
 from tests.oracle.events import Event
 from tests.oracle.matches import matches
 from tests.oracle.pattern import Type, seq
@@ -65,7 +66,7 @@ def expected(events: list[tuple[int, int | None, str]], n_steps: int, strategy: 
     return Counter(tuple(match.event_indices()) for match in found)
 
 
-@settings(max_examples=300, deadline=None)
+@budgeted()
 @given(EVENTS, st.integers(1, 4), st.sampled_from(["any", "next", "contiguous"]), st.sampled_from([None, 1, 2, 3, 5]))
 def test_one_block_gives_the_oracles_matches(events, n_steps, strategy, within) -> None:
     operator = SequenceOperator(spec(n_steps, strategy, within), n_threads=2)
@@ -73,7 +74,7 @@ def test_one_block_gives_the_oracles_matches(events, n_steps, strategy, within) 
     assert rows(operator.finish(), n_steps) == expected(events, n_steps, strategy, within)
 
 
-@settings(max_examples=200, deadline=None)
+@budgeted()
 @given(EVENTS, st.integers(1, 3), st.sampled_from(["any", "next", "contiguous"]), st.integers(1, 5), st.data())
 def test_batches_with_restarts_give_the_same_matches(events, n_steps, strategy, within, data) -> None:
     """Events come in any batches that keep within the watermark; between batches the state moves house."""
@@ -126,7 +127,7 @@ def test_the_buffer_forgets_what_the_window_has_passed() -> None:
     assert operator.memory_bytes() < 2000
 
 
-@settings(max_examples=100, deadline=None)
+@budgeted()
 @given(EVENTS, st.integers(1, 3), st.sampled_from(["any", "next", "contiguous"]), st.integers(1, 3))
 def test_a_small_result_array_pauses_and_resumes(events, n_steps, strategy, capacity) -> None:
     """Results leave in bounded memory: a full array pauses the walk, and the next call goes on from there."""

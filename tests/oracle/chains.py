@@ -137,15 +137,25 @@ class _Walk:
 
 def _chains(search: Search, pattern: Pattern) -> Iterator[Way]:
     walk = _Walk(search, build_template(pattern), aggregates_of(search.query, pattern))
-    unfinished = _partial_matches(search, list(_starts(walk)))
-    while unfinished:
-        paths = unfinished.pop()
+    for paths in _partial_matches(walk):
         for path in paths:
             yield from _endings(walk, path)
-        unfinished.extend(_partial_matches(search, _adjacent(walk, paths)))
 
 
-def _partial_matches(search: Search, paths: list[Path]) -> list[list[Path]]:
+def partial_matches(search: Search, pattern: Pattern) -> Iterator[list[Path]]:
+    """Everything that a match of the pattern, which is no AND, is on its way: the paths of each partial match."""
+    yield from _partial_matches(_Walk(search, build_template(pattern), aggregates_of(search.query, pattern)))
+
+
+def _partial_matches(walk: _Walk) -> Iterator[list[Path]]:
+    unfinished = _by_identity(walk.search, list(_starts(walk)))
+    while unfinished:
+        paths = unfinished.pop()
+        yield paths
+        unfinished.extend(_by_identity(walk.search, _adjacent(walk, paths)))
+
+
+def _by_identity(search: Search, paths: list[Path]) -> list[list[Path]]:
     """Paths with one identity are one partial match: the strategy looks at all of them together."""
     groups: dict[Any, list[Path]] = {}
     for path in paths:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from itertools import combinations, groupby, pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.budget import budgeted
 from tests.oracle.events import Event
 from tests.oracle.matches import matches
 from tests.oracle.pattern import Not, Or, Pattern, Repeat, Seq, Type, seq, symbols
@@ -150,7 +151,7 @@ def outermost_branches(pattern: Pattern) -> list[Pattern]:
     return [pattern]
 
 
-@settings(max_examples=300, deadline=None)
+@budgeted()
 @given(PATTERNS, streams(), WITHIN)
 def test_any_equals_all_subsequences(pattern, events, within):
     query = Query(pattern, within=within)
@@ -161,7 +162,7 @@ def test_any_equals_all_subsequences(pattern, events, within):
     assert {trend.events for trend in trends(query, events)} == {tuple(i for _, i in b) for b in expected}
 
 
-@settings(max_examples=400, deadline=None)
+@budgeted()
 @given(PATTERNS, st.sampled_from(["any", "next", "contiguous"]), streams(), WITHIN, st.booleans())
 def test_every_strategy_equals_the_online_machine(pattern, strategy, events, within, rising):
     rising = rising and "A" in symbols(pattern)
@@ -176,7 +177,7 @@ def test_every_strategy_equals_the_online_machine(pattern, strategy, events, wit
 NEEDS_AN_EVENT = PATTERNS.filter(lambda pattern: not nullable(pattern))
 
 
-@settings(max_examples=300, deadline=None)
+@budgeted()
 @given(NEEDS_AN_EVENT, PATTERNS, NEEDS_AN_EVENT, streams(), WITHIN)
 def test_negation_equals_definition_2_2(before, negated, after, events, within):
     def sequences(pattern: Pattern, window: int | None) -> set[tuple[int, ...]]:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.budget import budgeted
 from tests.oracle.events import Event
 from tests.oracle.situation_aggregates import aggregate
 from tests.oracle.situations import (
@@ -107,6 +108,7 @@ def test_a_run_inside_one_instant_is_none() -> None:
 # --- relations --------------------------------------------------------------------------------------------------
 
 
+@budgeted()
 @given(st.lists(st.integers(0, 6), min_size=4, max_size=4))
 def test_exactly_one_relation_holds_and_its_inverse_the_other_way_round(ends: list[int]) -> None:
     (a, b), (lengths_a, lengths_b) = ends[:2], ends[2:]
@@ -299,6 +301,7 @@ relation_sets = st.one_of(
 )
 
 
+@budgeted()
 @given(
     st.lists(st.tuples(st.integers(1, 3), *[st.booleans()] * 3), max_size=12),
     st.lists(st.tuples(st.sampled_from(["ab", "ba", "bc", "ac"]), relation_sets), min_size=1, max_size=3),

@@ -7,10 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import eventide as ev
+from tests.budget import budgeted
 from tests.lang.corpus import VALID, read_pairs
 from tests.plan.schema import SCHEMA
 
@@ -192,7 +193,7 @@ def only_our_errors_without_events(text: str) -> None:
         assert error.message
 
 
-@settings(max_examples=300, deadline=None)
+@budgeted()
 @given(st.sampled_from(TEXTS), st.data())
 def test_mutated_queries_bind_or_raise_our_errors(text: str, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 3))):
@@ -219,7 +220,7 @@ PATTERNS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@budgeted()
 @given(PATTERNS, EXPRESSIONS, EXPRESSIONS)
 @example("SEQ(NOT A, NOT B)", "user = 'x'", "user")
 def test_random_expressions_bind_or_raise_our_errors(pattern: str, condition: str, value: str) -> None:

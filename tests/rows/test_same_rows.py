@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,18 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.api.query import Query
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
+from tests.budget import budgeted
 from tests.few_steps import few_steps
 from tests.rows.cases import Case, cases
 from tests.rows.conformance import comparable
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 ON_SPARK = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 
@@ -41,13 +40,13 @@ def embedded(case: Case) -> pa.Table:
     return ev.sql(case.sql, t=case.table(), ts_unit="s")
 
 
-@settings(max_examples=300 if WITHOUT_JIT else 12, **QUICK)
+@budgeted(**QUICK)
 @given(cases())
 def test_the_embedded_engine_returns_the_oracles_rows(case: Case) -> None:
     check(case, embedded)
 
 
-@settings(max_examples=60 if WITHOUT_JIT else 4, **QUICK)
+@budgeted(**QUICK)
 @given(cases(), st.integers(1, 5), st.integers(4, 20))
 def test_a_search_that_pauses_after_every_few_steps_returns_the_oracles_rows(
     case: Case, n_steps: int, room: int
@@ -57,7 +56,7 @@ def test_a_search_that_pauses_after_every_few_steps_returns_the_oracles_rows(
 
 
 @pytest.mark.spark
-@settings(max_examples=10, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(cases())
 def test_a_spark_dataframe_returns_the_oracles_rows(spark: Any, case: Case) -> None:
     assume(case.expected())
@@ -65,7 +64,7 @@ def test_a_spark_dataframe_returns_the_oracles_rows(spark: Any, case: Case) -> N
 
 
 @pytest.mark.spark
-@settings(max_examples=6, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(cases())
 def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_factory: Any, case: Case) -> None:
     assume(case.expected())

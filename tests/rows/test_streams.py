@@ -7,13 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from eventide.errors import QueryError
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
 from eventide.plan.rows.lower import prepare_rows
+from tests.budget import budgeted
 from tests.micro_batches import SECOND_US, Stream
 from tests.oracle.rows.clause import run as oracle
 from tests.rows.cases import COLUMNS, Case, cases
@@ -59,7 +60,7 @@ def expected(case: Case, ttl: int | None) -> Counter[tuple[Any, ...]]:
     return comparable(rows)
 
 
-@settings(max_examples=150, **QUICK)
+@budgeted(**QUICK)
 @given(
     case=cases(),
     spread=st.lists(st.integers(1, 5), min_size=12, max_size=12),

@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.budget import budgeted
 from tests.oracle.events import Event
 from tests.oracle.matches import matches
 from tests.oracle.pattern import Type, seq
@@ -66,7 +67,7 @@ class Expected:
         return found
 
 
-@settings(deadline=None, max_examples=60)
+@budgeted()
 @given(seed=st.integers(0, 2**32), n_batches=st.integers(1, 6), lateness_ms=st.sampled_from([0, 2]))
 def test_each_rule_finds_what_the_batches_that_it_saw_hold(seed: int, n_batches: int, lateness_ms: int) -> None:
     draw = random.Random(seed)

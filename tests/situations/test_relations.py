@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from eventide.kernels import relations as kernel
 from eventide.lang.relations import RELATIONS, inverse, mask_of, names_of
+from tests.budget import budgeted
 from tests.oracle.situations import NAMES, holds
 
 
@@ -21,6 +22,7 @@ def test_names_and_bits_agree() -> None:
         assert names_of(1 << bit) == (name,)
 
 
+@budgeted()
 @given(st.sets(st.sampled_from(RELATIONS)))
 def test_a_mask_holds_the_names_it_was_made_of(names: set[str]) -> None:
     assert set(names_of(mask_of(sorted(names)))) == names
@@ -28,6 +30,7 @@ def test_a_mask_holds_the_names_it_was_made_of(names: set[str]) -> None:
     assert inverse(inverse(mask_of(sorted(names)))) == mask_of(sorted(names))
 
 
+@budgeted()
 @given(intervals(), intervals())
 def test_the_relation_is_the_one_that_is_defined_and_its_inverse_holds_the_other_way(
     a: tuple[int, int], b: tuple[int, int]

@@ -5,7 +5,6 @@ A failure prints the query, its options and the events; `missing` is what the or
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,24 +13,20 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
+from tests.budget import budgeted
 from tests.engines.test_same_rows import collect, write_batch
 from tests.micro_batches import Stream
 from tests.situations.cases import situation_cases
 from tests.situations.compare import SECOND_US, SituationCase
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 # Shrinking on Spark takes longer than reading a large example.
 ON_SPARK = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 SEVERAL = (1, 2, 3, None)
-
-
-def n_examples(plain: int, compiled: int) -> int:
-    return plain if WITHOUT_JIT else compiled
 
 
 def run(case: SituationCase, events: Any = None, **inputs: Any) -> Any:
@@ -44,43 +39,43 @@ def run(case: SituationCase, events: Any = None, **inputs: Any) -> Any:
 # --- embedded ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=n_examples(200, 20), **QUICK)
+@budgeted(**QUICK)
 @given(situation_cases())
 def test_matches_are_those_of_the_oracle(case: SituationCase) -> None:
     case.check(run(case))
 
 
-@settings(max_examples=n_examples(150, 10), **QUICK)
+@budgeted(**QUICK)
 @given(situation_cases(focus="durations", symbols=(2, 4)))
 def test_durations_defer_matches_as_in_the_oracle(case: SituationCase) -> None:
     case.check(run(case))
 
 
-@settings(max_examples=n_examples(150, 10), **QUICK)
+@budgeted(**QUICK)
 @given(situation_cases(focus="gaps", symbols=(2, 4)))
 def test_gaps_end_situations_as_in_the_oracle(case: SituationCase) -> None:
     case.check(run(case))
 
 
-@settings(max_examples=n_examples(150, 10), **QUICK)
+@budgeted(**QUICK)
 @given(situation_cases(focus="prefix", emission="early", symbols=(2, 5)))
 def test_prefix_groups_are_found_when_the_oracle_finds_them(case: SituationCase) -> None:
     case.check(run(case))
 
 
-@settings(max_examples=n_examples(60, 6), **QUICK)
+@budgeted(**QUICK)
 @given(situation_cases(partitioned=True, groups=SEVERAL, max_events=22))
 def test_partitions_are_matched_apart(case: SituationCase) -> None:
     case.check(run(case))
 
 
-@settings(max_examples=n_examples(60, 6), **QUICK)
+@budgeted(**QUICK)
 @given(situation_cases(symbols=(2, 3), partitioned=False, max_events=24))
 def test_long_streams_have_the_matches_of_the_oracle(case: SituationCase) -> None:
     case.check(run(case))
 
 
-@settings(max_examples=n_examples(60, 6), **QUICK)
+@budgeted(**QUICK)
 @given(situation_cases(), st.randoms(use_true_random=False))
 def test_rows_in_any_order_give_the_same_matches(case: SituationCase, disorder: Any) -> None:
     order = list(range(len(case.events)))
@@ -88,14 +83,14 @@ def test_rows_in_any_order_give_the_same_matches(case: SituationCase, disorder: 
     case.check(run(case, case.table().take(pa.array(order, pa.int64()))))
 
 
-@settings(max_examples=n_examples(30, 4), **QUICK)
+@budgeted(**QUICK)
 @given(situation_cases(groups=SEVERAL))
 def test_events_cut_by_partition_give_the_same_matches(case: SituationCase) -> None:
     """A memory limit of a few bytes: every block is spilled and worked off bucket by bucket."""
     case.check(run(case, memory_limit=64))
 
 
-@settings(max_examples=n_examples(30, 4), **QUICK)
+@budgeted(**QUICK)
 @given(situation_cases(groups=SEVERAL))
 def test_a_file_in_pieces_gives_the_same_matches(tmp_path_factory: Any, case: SituationCase) -> None:
     path = tmp_path_factory.mktemp("events") / "events.parquet"
@@ -103,7 +98,7 @@ def test_a_file_in_pieces_gives_the_same_matches(tmp_path_factory: Any, case: Si
     case.check(run(case, path))
 
 
-@settings(max_examples=n_examples(80, 6), **QUICK)
+@budgeted(**QUICK)
 @given(situation_cases(groups=SEVERAL))
 def test_shares_of_threads_and_chunks_of_time_give_the_same_matches(case: SituationCase) -> None:
     """Partitions and stretches of time on threads, orders that follow what was seen, room for one match at first."""
@@ -133,7 +128,7 @@ def play(case: SituationCase, borders: list[int], delay: int, disorder: Any) -> 
     return stream.rows
 
 
-@settings(max_examples=n_examples(150, 8), **QUICK)
+@budgeted(**QUICK)
 @given(
     # A stream has no end that could close a situation.
     case=situation_cases(groups=SEVERAL, close_at_end=False)
@@ -156,7 +151,7 @@ def test_micro_batches_give_the_matches_of_the_oracle(
 
 
 @pytest.mark.spark
-@settings(max_examples=6, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(situation_cases(groups=SEVERAL))
 def test_a_spark_dataframe_gives_the_matches_of_the_oracle(spark: Any, case: SituationCase) -> None:
     assume(case.events and case.expected)
@@ -164,7 +159,7 @@ def test_a_spark_dataframe_gives_the_matches_of_the_oracle(spark: Any, case: Sit
 
 
 @pytest.mark.spark
-@settings(max_examples=4, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(situation_cases(groups=SEVERAL))
 def test_files_read_by_spark_tasks_give_the_matches_of_the_oracle(
     spark: Any, tmp_path_factory: Any, case: SituationCase
@@ -178,7 +173,7 @@ def test_files_read_by_spark_tasks_give_the_matches_of_the_oracle(
 
 
 @pytest.mark.spark
-@settings(max_examples=3, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(
     # Spark's watermark begins at the epoch: what is not after it is late.
     case=situation_cases(groups=SEVERAL, close_at_end=False, windowed=True, starts=(100, 1_600_000_000)),

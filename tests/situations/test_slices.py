@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import eventide as ev
@@ -19,14 +19,15 @@ from eventide.families.registry import family_of, make_operator
 from eventide.operators.block import MIN_US
 from eventide.operators.situations.spec import SituationSpec
 from eventide.operators.situations.stretches import count_stretches, stretches
+from tests.budget import budgeted
 from tests.micro_batches import Stream
 from tests.situations.cases import situation_cases
 from tests.situations.compare import SECOND_US, SituationCase
 from tests.situations.lanes import lanes, table
-from tests.situations.test_same_matches import QUICK, SEVERAL, n_examples
+from tests.situations.test_same_matches import QUICK, SEVERAL
 
 
-@settings(max_examples=n_examples(100, 10), **QUICK)
+@budgeted(**QUICK)
 @given(
     case=situation_cases(groups=SEVERAL) | situation_cases(groups=SEVERAL, focus="gaps", symbols=(2, 4)),
     borders=st.lists(st.integers(0, 30), max_size=4),
@@ -56,7 +57,7 @@ def test_slices_put_together_have_the_matches_of_the_oracle(
     case.check(pa.Table.from_pylist(rows), types=False)
 
 
-@settings(max_examples=n_examples(100, 10), **QUICK)
+@budgeted(**QUICK)
 @given(
     case=situation_cases(groups=SEVERAL) | situation_cases(groups=SEVERAL, focus="gaps", symbols=(2, 4)),
     borders=st.lists(st.integers(0, 30), max_size=3),

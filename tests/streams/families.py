@@ -173,3 +173,70 @@ FAMILIES = [
         ),
     ),
 ]
+
+
+def _trends(name: str, text: str) -> Family:
+    return _query(f"trends {name}", text, type="kind", partition_by="user")
+
+
+# Other operators and other forms of state. Their state is kept as fixtures; on Spark the families above stand for them.
+FORMS = [
+    _pattern(
+        "OR inside",
+        "PATTERN SEQ(A a, OR(B b, X x), C c) SEMANTICS any WITHIN 20 seconds RETURN user, a.ts AS a, c.ts AS c",
+    ),
+    _pattern(
+        "OR of branches",
+        "PATTERN OR(SEQ(A a, B b), SEQ(C c, X x)) SEMANTICS next WITHIN 20 seconds RETURN user, a.ts AS a, c.ts AS c",
+    ),
+    _pattern(
+        "AND inside",
+        "PATTERN SEQ(AND(A a, B b), C c) SEMANTICS any WITHIN 12 seconds RETURN user, a.ts AS a, b.ts AS b, c.ts AS c",
+    ),
+    _pattern(
+        "AND of sides",
+        "PATTERN AND(A a, SEQ(B b, C c)) SEMANTICS any WITHIN 12 seconds RETURN user, a.ts AS a, c.ts AS c",
+    ),
+    _pattern(
+        "an aggregate in WHERE",
+        "PATTERN SEQ(A a, B b+, C c) WHERE SUM(b.amount) > 10 SEMANTICS next WITHIN 20 seconds "
+        "RETURN user, a.ts AS a, size(b.ts) AS n",
+    ),
+    _trends(
+        "next",
+        "PATTERN SEQ(A a+, B b) SEMANTICS next WITHIN 20 seconds SLIDE 10 seconds "
+        "RETURN user, COUNT(*) AS n, MIN(a.amount) AS least, AVG(a.amount) AS mean",
+    ),
+    _trends(
+        "contiguous",
+        "PATTERN OR(A a, B b)+ SEMANTICS contiguous WITHIN 20 seconds SLIDE 10 seconds RETURN user, COUNT(*) AS n",
+    ),
+    _trends(
+        "with NOT",
+        "PATTERN SEQ(A a+, NOT X, C c) SEMANTICS any WITHIN 20 seconds SLIDE 5 seconds "
+        "RETURN user, COUNT(*) AS n, COUNT(a) AS m",
+    ),
+    _trends(
+        "that rise",
+        "PATTERN SEQ(A a+, C c) WHERE a.amount < NEXT(a).amount SEMANTICS any WITHIN 20 seconds SLIDE 10 seconds "
+        "RETURN user, COUNT(*) AS n, SUM(a.amount) AS total",
+    ),
+    _trends(
+        "of AND",
+        "PATTERN AND(A a+, B b+) SEMANTICS any WITHIN 10 seconds SLIDE 5 seconds RETURN user, COUNT(*) AS n",
+    ),
+    _trends("without SLIDE", "PATTERN SEQ(A a+, C c) SEMANTICS any WITHIN 10 seconds RETURN user, COUNT(*) AS n"),
+    _recognized(
+        "MATCH_RECOGNIZE, skip to a label",
+        pattern="PERMUTE(A, B) C*? X",
+        within="20 seconds",
+        after_match="skip to last X",
+        define={"A": "kind = 'A'", "B": "kind = 'B'", "X": "kind <> 'B' AND count(*) > 2"},
+        measures={"m": "MATCH_NUMBER()", "last": "LAST(ts)", "n": "count(C.*)"},
+    ),
+    _intervals(
+        "intervals of a threshold",
+        Runs("coalesce(amount, 0) > 2", 1, None, None),
+        lambda events, given: ev.intervals.threshold(events, "coalesce(amount, 0) > 2", **given),
+    ),
+]

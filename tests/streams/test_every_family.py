@@ -8,12 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import eventide as ev
 from tests.allen import micro_batches as allen
 from tests.allen.cases import Case, found
+from tests.budget import budgeted
 from tests.engines.plans import micros, shuffle_within, sort_rows
 from tests.micro_batches import Stream
 from tests.streams.families import FAMILIES, LATENESS_US, Family, all_events
@@ -38,7 +39,7 @@ def stream_rows(family: Family, events: pa.Table, borders: list[int], seed: int)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@budgeted(suppress_health_check=list(HealthCheck))
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(1, 100),
@@ -67,7 +68,7 @@ def two_tables(seed: int, n: int) -> Case:
     return Case(one, other, ("before", "meets", "overlaps", "during", "contains", "after"), 20, True)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@budgeted(suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 10_000), n=st.integers(20, 120), borders=st.lists(st.integers(0, 80), max_size=5))
 def test_related_intervals_of_micro_batches_are_those_of_a_batch(seed: int, n: int, borders: list[int]) -> None:
     case = two_tables(seed, n)

@@ -21,12 +21,13 @@ from eventide.operators.sealed import SNAPSHOT_VERSION
 from tests.allen import micro_batches as allen
 from tests.engines.plans import SECOND_US, micros
 from tests.micro_batches import Stream
-from tests.streams.families import FAMILIES, LATENESS_US, Family, all_events
+from tests.streams.families import FAMILIES, FORMS, LATENESS_US, Family, all_events
 from tests.streams.test_every_family import comparable, two_tables
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "snapshots"
 ALLEN = "related intervals"
-NAMES = [*(family.name for family in FAMILIES), ALLEN]
+SAVED = {family.name: family for family in [*FAMILIES, *FORMS]}
+NAMES = [*SAVED, ALLEN]
 VERSIONS = range(2, SNAPSHOT_VERSION + 1)  # version 1 had no digests
 N_EVENTS, CUT = 90, 60
 
@@ -92,7 +93,7 @@ class PlayedIntervals:
 
 
 def play(name: str, seed: int) -> Played | PlayedIntervals:
-    return PlayedIntervals(seed) if name == ALLEN else Played(next(f for f in FAMILIES if f.name == name), seed)
+    return PlayedIntervals(seed) if name == ALLEN else Played(SAVED[name], seed)
 
 
 def matters(played: Played | PlayedIntervals, snapshot: Snapshot) -> bool:

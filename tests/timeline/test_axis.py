@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eventide.timeline.axis import Axis, duration_text, instant_text
+from tests.budget import budgeted
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY = 86_400_000_000
@@ -55,6 +56,7 @@ def test_integers_are_shown_as_they_are() -> None:
     assert labels(0, 3, "us") == ["0", "1", "2", "3"]
 
 
+@budgeted()
 @given(st.integers(-(10**16), 10**16), st.integers(1, 10**16), st.sampled_from([None, "s", "ms", "us"]))
 def test_any_stretch_of_time_has_few_ticks_in_order_and_inside(start: int, length: int, unit: str | None) -> None:
     axis = Axis(start, start + length, 200.0, 1180.0, unit)

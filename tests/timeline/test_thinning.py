@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eventide.timeline.thinning import every_nth, join_bars, outline, rows_of
+from tests.budget import budgeted
 
 intervals = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), min_size=1, max_size=40).map(
     lambda pairs: sorted((start, start + length) for start, length in pairs)
 )
 
 
+@budgeted()
 @given(intervals)
 def test_rows_hold_intervals_that_do_not_overlap_and_are_as_few_as_can_be(found: list[tuple[int, int]]) -> None:
     rows = rows_of([start for start, _ in found], [end for _, end in found])
@@ -27,6 +29,7 @@ def test_rows_hold_intervals_that_do_not_overlap_and_are_as_few_as_can_be(found:
     assert max(rows) + 1 <= max(1, at_once) + instants
 
 
+@budgeted()
 @given(intervals, st.integers(1, 12))
 def test_bars_are_no_more_than_the_limit_and_cover_all_intervals(found: list[tuple[int, int]], limit: int) -> None:
     starts, ends = (np.array(each, dtype=float) for each in zip(*found, strict=True))
@@ -51,12 +54,14 @@ def test_the_widest_gaps_stay() -> None:
     assert (bars.first.tolist(), bars.last.tolist()) == ([0, 2], [1, 3])
 
 
+@budgeted()
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=200), st.integers(1, 50))
 def test_every_nth_is_in_order_starts_with_the_first_and_keeps_to_the_limit(times: list[int], limit: int) -> None:
     drawn, n = every_nth(np.array(times), limit)
     assert drawn.size <= limit and drawn.tolist() == sorted(times)[::n]
 
 
+@budgeted()
 @given(st.lists(st.one_of(st.floats(-9, 9), st.just(float("nan"))), min_size=1, max_size=120), st.integers(1, 20))
 def test_an_outline_keeps_the_lowest_and_the_highest_value(values: list[float], n: int) -> None:
     x, y = np.arange(len(values), dtype=float), np.array(values)

@@ -6,16 +6,17 @@ import heapq
 from collections import defaultdict
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eventide.kernels.trend_queues import chain, find, push
+from tests.budget import budgeted
 
 N = 40
 ADDED_AND_FOUND = st.lists(st.tuples(st.booleans(), st.integers(0, 9)), max_size=N)
 
 
-@settings(max_examples=100, deadline=None)
+@budgeted()
 @given(ADDED_AND_FOUND)
 def test_a_queue_gives_what_is_below_least_first(steps: list[tuple[bool, int]]) -> None:
     keys, entries, sizes = (np.zeros(shape, np.int64) for shape in ((1, N), (1, N), 1))
@@ -36,7 +37,7 @@ def test_a_queue_gives_what_is_below_least_first(steps: list[tuple[bool, int]]) 
     assert sizes[0] == len(heap)
 
 
-@settings(max_examples=100, deadline=None)
+@budgeted()
 @given(ADDED_AND_FOUND)
 def test_a_queue_of_equal_values_gives_those_at_a_place_once(steps: list[tuple[bool, int]]) -> None:
     heads, stamps, links = (np.zeros((1, N), np.int64) for _ in range(3))

@@ -5,7 +5,6 @@ A failure prints the query, its options and the events; `missing` is what the or
 
 from __future__ import annotations
 
-import os
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,24 +13,20 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
+from tests.budget import budgeted
 from tests.engines.test_same_rows import run_case_as_stream
 from tests.micro_batches import Stream
 from tests.trends.cases import trend_cases
 from tests.trends.compare import SECOND_US, TrendCase
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 # Shrinking on Spark takes longer than reading a large example.
 ON_SPARK = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 SEVERAL = (1, 2, 3, None)
-
-
-def n_examples(plain: int, compiled: int) -> int:
-    return plain if WITHOUT_JIT else compiled
 
 
 def can_be_asked(case: TrendCase, error: ev.EventideError) -> bool:
@@ -68,58 +63,58 @@ def check(case: TrendCase, result: pa.Table | None) -> None:
 # --- random queries, embedded ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=n_examples(250, 10), **QUICK)
+@budgeted(**QUICK)
 @given(trend_cases())
 def test_aggregates_over_trends_are_those_of_the_oracle(case: TrendCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=n_examples(150, 6), **QUICK)
+@budgeted(**QUICK)
 @given(trend_cases(focus="negation", max_events=10))
 def test_negation_leaves_the_trends_of_the_oracle(case: TrendCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=n_examples(150, 6), **QUICK)
+@budgeted(**QUICK)
 @given(trend_cases(focus="adjacent", max_events=10))
 def test_conditions_on_adjacent_events_leave_the_trends_of_the_oracle(case: TrendCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=n_examples(150, 6), **QUICK)
+@budgeted(**QUICK)
 @given(trend_cases(focus="adjacent", windowed=True, count_windows=False), st.sampled_from([(2, 2), (3, 3), (16, 64)]))
 def test_windows_walked_at_once_give_the_values_of_the_oracle(case: TrendCase, lanes: tuple[int, int]) -> None:
     with patch.multiple("eventide.operators.trends.batches", LEAST_LANES=lanes[0], MOST_LANES=lanes[1]):
         check(case, run(case))
 
 
-@settings(max_examples=n_examples(150, 6), **QUICK)
+@budgeted(**QUICK)
 @given(trend_cases(focus="absent neighbours", max_events=11))
 def test_conditions_inside_a_negation_leave_the_trends_of_the_oracle(case: TrendCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=n_examples(120, 4), **QUICK)
+@budgeted(**QUICK)
 @given(trend_cases(focus="conjunction", max_events=8))
 def test_pairs_of_trends_are_those_of_the_oracle(case: TrendCase) -> None:
     check(case, run(case))
 
 
-@settings(max_examples=n_examples(80, 4), **QUICK)
+@budgeted(**QUICK)
 @given(trend_cases(counts="double"), trend_cases(counts="log2"))
 def test_approximate_counts_are_near_those_of_the_oracle(double: TrendCase, log2: TrendCase) -> None:
     check(double, run(double))
     check(log2, run(log2))
 
 
-@settings(max_examples=n_examples(100, 3), **QUICK)
+@budgeted(**QUICK)
 @given(trend_cases(groups=SEVERAL, max_events=14))
 def test_events_cut_by_partition_give_the_same_values(case: TrendCase) -> None:
     """A memory limit of a few bytes: every block is spilled and worked off bucket by bucket."""
     check(case, run(case, memory_limit=64))
 
 
-@settings(max_examples=n_examples(60, 2), **QUICK)
+@budgeted(**QUICK)
 @given(trend_cases())
 def test_dictionaries_give_the_values_of_a_table(case: TrendCase) -> None:
     assume(case.integer_time and not case.is_ambiguous)
@@ -148,7 +143,7 @@ def play(case: TrendCase, borders: list[int], delay: int, disorder: Any) -> list
     return stream.rows
 
 
-@settings(max_examples=n_examples(120, 5), **QUICK)
+@budgeted(**QUICK)
 @given(
     case=trend_cases(first_origin=False, groups=SEVERAL, max_events=12),
     borders=st.lists(st.integers(0, 11), max_size=4),
@@ -162,7 +157,7 @@ def test_micro_batches_give_the_values_of_the_oracle(
     _check_rows(case, play(case, borders, delay, disorder))
 
 
-@settings(max_examples=n_examples(100, 3), **QUICK)
+@budgeted(**QUICK)
 @given(
     case=trend_cases(focus="absent neighbours", first_origin=False, windowed=True, max_events=12),
     borders=st.lists(st.integers(0, 11), max_size=4),
@@ -176,7 +171,7 @@ def test_micro_batches_find_what_must_be_absent_by_its_neighbours(
     _check_rows(case, play(case, borders, delay, disorder))
 
 
-@settings(max_examples=n_examples(100, 3), **QUICK)
+@budgeted(**QUICK)
 @given(
     case=trend_cases(focus="negation", first_origin=False, windowed=True, max_events=12),
     borders=st.lists(st.integers(0, 11), max_size=4),
@@ -190,7 +185,7 @@ def test_micro_batches_wait_for_what_must_be_absent(
     _check_rows(case, play(case, borders, delay, disorder))
 
 
-@settings(max_examples=n_examples(60, 2), **QUICK)
+@budgeted(**QUICK)
 @given(
     case=trend_cases(first_origin=False, groups=SEVERAL, max_events=14).filter(
         lambda case: case.oracle.within_events is not None
@@ -219,7 +214,7 @@ def run_on_spark(case: TrendCase, events: Any, **inputs: Any) -> pa.Table:
 
 
 @pytest.mark.spark
-@settings(max_examples=6, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(trend_cases(groups=SEVERAL, max_events=12))
 def test_a_spark_dataframe_gives_the_values_of_the_oracle(spark: Any, case: TrendCase) -> None:
     assume(case.events)
@@ -227,7 +222,7 @@ def test_a_spark_dataframe_gives_the_values_of_the_oracle(spark: Any, case: Tren
 
 
 @pytest.mark.spark
-@settings(max_examples=4, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(trend_cases(groups=SEVERAL, max_events=12))
 def test_files_read_by_spark_tasks_give_the_values_of_the_oracle(
     spark: Any, tmp_path_factory: Any, case: TrendCase
@@ -241,7 +236,7 @@ def test_files_read_by_spark_tasks_give_the_values_of_the_oracle(
 
 
 @pytest.mark.spark
-@settings(max_examples=3, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(
     # Spark's watermark begins at the epoch: what is not after it is late. A far event would fill a count window.
     trend_cases(

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
@@ -18,10 +18,11 @@ from eventide.engines.distribution import GROUPS, KEYS, RANGES, choose_for_files
 from eventide.operators.block import MAX_US, MIN_US, from_bytes, to_bytes
 from eventide.operators.trends.slices import Slicer, is_sliced, make_slicer, slice_tables
 from eventide.plan.physical import Physical
+from tests.budget import budgeted
 from tests.micro_batches import SECOND_US, Stream
 from tests.trends.cases import trend_cases
 from tests.trends.compare import TrendCase
-from tests.trends.test_same_values import ON_SPARK, QUICK, SEVERAL, _check_rows, can_be_asked, n_examples
+from tests.trends.test_same_values import ON_SPARK, QUICK, SEVERAL, _check_rows, can_be_asked
 
 SCHEMA = pa.schema([("ts", pa.int64()), ("kind", pa.string()), ("g", pa.string()), ("x", pa.int64())])
 
@@ -83,7 +84,7 @@ def sliced(physical: Physical, table: pa.Table, borders_us: list[int], disorder:
     return stream._read(operator.finish())
 
 
-@settings(max_examples=n_examples(80, 5), **QUICK)
+@budgeted(**QUICK)
 @given(
     # Without windows a pane is all of the time, so that slices of one pane are many.
     case=st.sampled_from([False, None]).flatmap(
@@ -104,7 +105,7 @@ def test_slices_give_the_values_of_the_oracle(
     _check_rows(case, rows)
 
 
-@settings(max_examples=n_examples(60, 3), **QUICK)
+@budgeted(**QUICK)
 @given(
     case=trend_cases(focus="negation", max_events=12, first_origin=False, count_windows=False),
     borders=st.lists(st.integers(0, 14), max_size=5, min_size=1),
@@ -117,7 +118,7 @@ def test_negation_reaches_across_slices(case: TrendCase, borders: list[int], dis
     _check_rows(case, rows)
 
 
-@settings(max_examples=n_examples(60, 4), **QUICK)
+@budgeted(**QUICK)
 @given(
     case=trend_cases(groups=SEVERAL, max_events=14, windowed=True, first_origin=False, count_windows=False),
     borders=st.lists(st.integers(0, 13), max_size=8),
@@ -447,7 +448,7 @@ def assert_same(rows: pa.Table, expected: pa.Table) -> None:
 
 
 @pytest.mark.spark
-@settings(max_examples=2, **ON_SPARK)
+@budgeted(**ON_SPARK)
 @given(case=trend_cases(groups=SEVERAL, max_events=14, first_origin=False, count_windows=False))
 def test_slices_on_spark_give_the_values_of_the_oracle(spark: Any, tmp_path_factory: Any, case: TrendCase) -> None:
     """Files whose row groups share times as they will."""

@@ -45,7 +45,8 @@ def sql(
     Tables by name: Spark DataFrames give a Spark DataFrame, anything else that holds rows a pyarrow Table. With
     `spark`, Spark reads the paths, and names that are not given are those of its catalog. `ts_unit` is the unit of an
     integer ORDER BY column that is a time. `state_ttl`, `allowed_lateness`, `match_id`, `on_bad_event` and
-    `max_steps_per_partition` are as in `match_recognize`. Without tables and without `spark` it is the `Query`, whose `run(ticks=ticks)` returns the same.
+    `max_steps_per_partition` are as in `match_recognize`. Without tables and without `spark` it is the `Query`, whose
+    `run(ticks=ticks)` returns the same.
 
     >>> import eventide as ev
     >>> ticks = [{"ts": i, "price": price} for i, price in enumerate([10, 8, 6, 7, 9, 5])]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eventide.errors import QueryError
 from eventide.lang.rows import parse_clause, parse_statement, write_clause
+from tests.budget import budgeted
 from tests.lang.rows.corpus import INVALID, VALID
 from tests.lang.test_fuzz_parse import EXPRESSIONS, OPERANDS
 
@@ -19,7 +20,6 @@ WORDS = """
 """
 PIECES = [*WORDS.split(), "PARTITION BY", "ORDER BY", "AFTER MATCH SKIP", "ALL ROWS PER MATCH", "\n", "\t", "\x00"]
 TEXTS = [text for text, _ in VALID + INVALID]
-FUZZ = settings(max_examples=250, deadline=None)
 CALLS = "RUNNING LAST({}) | FINAL sum({}) | PREV({}, 2) | FIRST({}) | CLASSIFIER({}) | count({}) | (SELECT {})"
 
 
@@ -60,7 +60,7 @@ def _check_error(error: QueryError, text: str) -> None:
     assert error.line >= 1 and error.column >= 1
 
 
-@FUZZ
+@budgeted()
 @given(st.text(max_size=60))
 def test_arbitrary_text(text: str) -> None:
     check(text)
@@ -70,7 +70,7 @@ def test_arbitrary_text(text: str) -> None:
     check_statement(f"SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A)) {text}")
 
 
-@FUZZ
+@budgeted()
 @given(st.lists(st.sampled_from(PIECES), max_size=14), st.sampled_from([" ", ""]))
 def test_token_soup(pieces: list[str], joint: str) -> None:
     soup = joint.join(pieces)
@@ -80,7 +80,7 @@ def test_token_soup(pieces: list[str], joint: str) -> None:
     check_statement(f"SELECT {soup} MATCH_RECOGNIZE ({soup}) {soup}")
 
 
-@FUZZ
+@budgeted()
 @given(st.sampled_from(TEXTS), st.data())
 def test_mutated_texts(text: str, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 3))):
@@ -91,7 +91,7 @@ def test_mutated_texts(text: str, data: st.DataObject) -> None:
     check_statement(text)
 
 
-@FUZZ
+@budgeted()
 @given(ROW_EXPRESSIONS)
 def test_random_expressions(text: str) -> None:
     check(f'PATTERN (A "b") DEFINE A AS {text}')

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 
 from eventide.lang.rows import parse_clause, write_clause
 from eventide.lang.rows.tree import Concat, Label, Quantified, RowPattern, RowQuery
 from eventide.lang.rows.write import write_pattern
+from tests.budget import budgeted
 from tests.lang.rows.corpus import VALID, canonical, read
 from tests.lang.rows.strategies import patterns, queries
 
@@ -20,14 +21,14 @@ def test_the_corpus_survives_the_round_trip(text: str, expected: str) -> None:
         assert write_clause(parse_clause(write_clause(clause))) == write_clause(clause)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@budgeted(suppress_health_check=[HealthCheck.too_slow])
 @given(patterns)
 def test_random_patterns_survive_the_round_trip(pattern: RowPattern) -> None:
     text = f"PATTERN ({write_pattern(pattern)})"
     assert parse_clause(text).pattern == pattern
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@budgeted(suppress_health_check=[HealthCheck.too_slow])
 @given(queries())
 def test_random_clauses_survive_the_round_trip(query: RowQuery) -> None:
     text = write_clause(query)

@@ -1,12 +1,17 @@
-"""The longest partial match of a builder pattern: the first steps that events have a match of, most steps first."""
+"""The longest partial match of a builder pattern: of the places that its ways lead to, those that events lead to, too.
+
+The ways of the whole pattern say which places there are and how many events each still needs. A partial match is a
+match of the pattern up to such a place, where the steps around it have as few events as they must take.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.oracle.detection.matches import detect
 from tests.oracle.detection.pattern import Event, Pattern, Step
+from tests.oracle.detection.ways import Path, Way, first_ways, ways_after
 
 
 def missing_events(pattern: Pattern, events: Sequence[Event], end_time: int) -> int | None:
@@ -17,41 +22,57 @@ def missing_events(pattern: Pattern, events: Sequence[Event], end_time: int) -> 
     >>> missing_events(Pattern(steps), [{"ts": 0, "kind": "a"}, {"ts": 1, "kind": "c"}], 1)
     2
     """
-    if detect(pattern, list(events), "no_skip", None, end_time)[0]:
+
+    def has_match(steps: tuple[Step, ...]) -> bool:
+        return bool(detect(replace(pattern, steps=steps), list(events), "no_skip", None, end_time)[0])
+
+    if has_match(pattern.steps):
         return None
-    for steps, missing in reversed(list(_beginnings(pattern.steps))):
-        if detect(replace(pattern, steps=steps), list(events), "no_skip", None, end_time)[0]:
-            return missing
-    return sum(map(_least, pattern.steps))
+    missing = _missing(pattern.steps)
+    nothing = missing.pop(None)
+    return min((n for path, n in missing.items() if path is not None and has_match(_up_to(path))), default=nothing)
 
 
-def _beginnings(steps: tuple[Step, ...], behind: int = 0) -> Iterator[tuple[tuple[Step, ...], int]]:
-    """Steps cut off behind each event that one of them must take, and how many events are needed from there."""
-    for i, step in enumerate(steps):
-        if step.forbids:
-            continue
-        rest = behind + sum(map(_least, steps[i + 1 :]))
-        if step.group:
-            yield from (((*steps[:i], *cut), missing) for cut, missing in _in_group(step, rest))
-            continue
-        for n in range(1, step.least):
-            yield (*steps[:i], _exactly(step, n)), rest + step.least - n
-        yield (*steps[:i], replace(step, optional=False)), rest
+def _missing(steps: tuple[Step, ...]) -> dict[Path | None, int]:
+    """By place how many events lie on the shortest way from there to the end; None is the place before all events."""
+    ways: dict[Path | None, list[Way]] = {None: first_ways(steps)}
+    unseen: list[Path | None] = [None]
+    while unseen:
+        for way in ways[unseen.pop()]:
+            if way.path is not None and way.path not in ways and _is_needed(way.path):
+                ways[way.path] = ways_after(way.path)
+                unseen.append(way.path)
+    found = {path: 0 for path, onward in ways.items() if any(way.end is not None for way in onward)}
+    while True:
+        # One event more than the nearest place behind it.
+        further = {
+            path: 1 + min(found[way.path] for way in onward if way.path in found)
+            for path, onward in ways.items()
+            if path not in found and any(way.path in found for way in onward)
+        }
+        if not further:
+            return found
+        found |= further
 
 
-def _in_group(step: Step, rest: int) -> Iterator[tuple[tuple[Step, ...], int]]:
-    one = sum(map(_least, step.group))
-    for k in range(step.least):
-        for cut, missing in _beginnings(step.group, rest + (step.least - k - 1) * one):
-            last = replace(_exactly(step, 1), group=cut, link=step.inner if k else step.link)
-            yield ((_exactly(step, k), last) if k else (last,)), missing
+def _is_needed(path: Path) -> bool:
+    """Whether no step on the path has more iterations than it must have."""
+    return all(frame.count <= frame.step.least for frame in path)
+
+
+def _up_to(path: Path) -> tuple[Step, ...]:
+    """The steps of the whole pattern, cut off behind the event that is taken at a path."""
+    *around, last = path
+    cut = replace(last.step, optional=False)
+    if last.count < last.step.least:
+        cut = _exactly(last.step, last.count)
+    steps = (*last.steps[: last.at], cut)
+    for frame in reversed(around):
+        link = frame.step.inner if frame.count > 1 else frame.step.link
+        before = (_exactly(frame.step, frame.count - 1),) if frame.count > 1 else ()
+        steps = (*frame.steps[: frame.at], *before, replace(_exactly(frame.step, 1), group=steps, link=link))
+    return steps
 
 
 def _exactly(step: Step, n: int) -> Step:
     return replace(step, least=n, most=n, optional=False, greedy=False)
-
-
-def _least(step: Step) -> int:
-    if step.forbids or step.optional:
-        return 0
-    return step.least * (sum(map(_least, step.group)) if step.group else 1)

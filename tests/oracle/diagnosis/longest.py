@@ -1,8 +1,6 @@
-"""The longest partial match of every partition, by enumeration.
+"""The longest partial match of every partition: of all that the search for matches passes, the furthest.
 
-All beginnings of a pattern, tried together, bind what partial matches can bind under the strategy; each alone, under
-skip-till-any, says how far a binding has come. What NOT says about the window's edges and what aggregates say is not
-asked of a partial match.
+What NOT says about the window's edges and what aggregates say is not asked of a partial match.
 """
 
 from __future__ import annotations
@@ -11,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.oracle.chains import Search, by_binding, find
-from tests.oracle.diagnosis.beginnings import Beginning, beginnings, starts
+from tests.oracle.chains import Search, by_binding, partial_matches
+from tests.oracle.diagnosis.progress import progress
 from tests.oracle.events import Event
 from tests.oracle.matches import matches
-from tests.oracle.pattern import Or, Pattern, Repeat, branches
+from tests.oracle.pattern import Or, Pattern, branches
 from tests.oracle.query import KleeneAggregate, Query
 from tests.oracle.scope import Scope, scopes
+from tests.oracle.template import Position
 
 
 @dataclass(frozen=True)
@@ -54,34 +53,28 @@ def longest_partial_matches(query: Query, events: Sequence[Event]) -> dict[tuple
 
 
 def _nothing(pattern: Pattern) -> Longest:
-    return Longest((), *starts(Or(branches(pattern))))
+    found = progress(Or(branches(pattern)))
+    return Longest((), found.missing[None], _symbols(found.needed[None]))
 
 
 def _longest(query: Query, scope: Scope, branch: Pattern) -> tuple[int, Longest]:
-    cuts = list(beginnings(branch))
-    # A repetition of one keeps an OR inside one template.
-    together = Repeat(Or((branch, *(cut.pattern for cut in cuts))), 1, 1)
-    bindings = _bindings(query, scope, together, query.strategy)
-    alone = [(cut, _bindings(query, scope, cut.pattern, "any")) for cut in cuts]
+    found = progress(branch)
     best: tuple[int, tuple[Any, ...], Longest] | None = None
-    for binding in bindings:
-        reached = [cut for cut, own in alone if binding in own]
-        rank = max((cut.rank for cut in reached), default=0)
-        found = _ended(binding, reached, scope)
-        key = tuple((position, symbol) for symbol, position in _in_order(binding))
-        if rank and (best is None or rank > best[0] or (rank == best[0] and _comes_first(key, best[1]))):
-            best = rank, key, found
+    for paths in partial_matches(Search(query, scope, query.strategy, by_binding), branch):
+        positions = [path.position for path in paths]
+        rank = max(found.rank[position] for position in positions)
+        bound = sorted(paths[0].way.entries, key=lambda entry: entry[1])
+        key = tuple((position, symbol) for symbol, position in bound)
+        if best is None or rank > best[0] or (rank == best[0] and _comes_first(key, best[1])):
+            missing = min(found.missing[position] for position in positions)
+            nearest = [found.needed[position] for position in positions if found.missing[position] == missing]
+            indices = tuple(scope.indices[position] for _, position in bound)
+            best = rank, key, Longest(indices, missing, _symbols(frozenset().union(*nearest)))
     return (0, _nothing(query.pattern)) if best is None else (best[0], best[2])
 
 
-def _ended(binding: tuple[Any, ...], reached: Sequence[Beginning], scope: Scope) -> Longest:
-    missing = min((cut.missing for cut in reached), default=0)
-    needed = frozenset().union(*(cut.needed for cut in reached if cut.missing == missing)) if missing else frozenset()
-    return Longest(tuple(scope.indices[position] for _, position in _in_order(binding)), missing, needed)
-
-
-def _in_order(binding: tuple[Any, ...]) -> list[tuple[str, int]]:
-    return sorted(binding, key=lambda entry: entry[1])
+def _symbols(positions: frozenset[Position]) -> frozenset[str]:
+    return frozenset(position.item.symbol for position in positions)
 
 
 def _comes_first(key: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
@@ -89,8 +82,3 @@ def _comes_first(key: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     if key[: len(other)] == other:
         return len(key) > len(other)
     return key < other and other[: len(key)] != key
-
-
-def _bindings(query: Query, scope: Scope, pattern: Pattern, strategy: str) -> set[tuple[Any, ...]]:
-    """What the pattern binds, whatever lies at the window's edges."""
-    return set(find(Search(query, scope, strategy, by_binding), pattern))

@@ -1,25 +1,35 @@
-"""The longest partial match of MATCH_RECOGNIZE: all beginnings of the pattern are tried, the furthest first."""
+"""The longest partial match of MATCH_RECOGNIZE: of all that the search for a match accepts, what leads furthest.
+
+Every label of the pattern gets a name of its own, loops are written out as far as they must go round. So each accepted
+row says where in the pattern it stands; `progress` says how far that is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import permutations
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, permutations
 from typing import Any
 
-from tests.oracle.rows.matches import Query, partitions, recognize
-from tests.oracle.rows.pattern import Anchor, Choice, Concat, Excluded, Label, Pattern, Permute, Quantified
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A pattern up to one label: how many labels lead there, and which may come next on the shortest way."""
-
-    pattern: Pattern
-    label: str
-    rank: int
-    missing: int
-    needed: frozenset[str]
+from tests.oracle import pattern as tree
+from tests.oracle.diagnosis.progress import progress
+from tests.oracle.rows.expressions import Expression, as_expression
+from tests.oracle.rows.matches import Match, Query, Row, is_accepted, match_at, partitions
+from tests.oracle.rows.pattern import (
+    EMPTY,
+    Anchor,
+    Choice,
+    Concat,
+    Excluded,
+    Label,
+    Pattern,
+    Permute,
+    Quantified,
+    Step,
+    Steps,
+    enumerate_in_order,
+    labels,
+)
 
 
 @dataclass(frozen=True)
@@ -39,48 +49,69 @@ def longest_partial_match(query: Query, columns: Sequence[str], rows: Sequence[S
     >>> longest_partial_match(clause, ["t", "x"], [(1, 0), (2, 1), (3, 1), (4, 0)]).labels
     ('A', 'B', 'B')
     """
-    whole = _shown(query.pattern)
-    columns, rows = _in_order(query, columns, rows)
-    if _first_match(query, whole, whole, columns, rows) is not None:
-        return None
-    cuts = list(_cuts(whole, 0, 0, frozenset()))
-    for rank in sorted({cut.rank for cut in cuts}, reverse=True):
-        of_rank = [cut for cut in cuts if cut.rank == rank]
-        found = _first_match(query, Choice(tuple(cut.pattern for cut in of_rank)), whole, columns, rows)
-        if found is not None:
-            # Cuts of one rank may need different numbers of rows: only those that match as far count.
-            ends = [cut for cut in of_rank if _first_match(query, cut.pattern, whole, columns, rows) == found]
-            missing = min(cut.missing for cut in ends)
-            return Longest(found, missing, frozenset().union(*(cut.needed for cut in ends if cut.missing == missing)))
-    return Longest((), 0, frozenset())
-
-
-def _in_order(
-    query: Query, columns: Sequence[str], rows: Sequence[Sequence[Any]]
-) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
-    """The rows in the order of the query itself, and their places before all columns: they decide all ties."""
     named = [dict(zip([column.lower() for column in columns], row, strict=True)) for row in rows]
-    ordered = [row for part in partitions(query, named) for row in part]
-    return ["place", *columns], [(i, *row.values()) for i, row in enumerate(ordered)]
+    partition = [row for part in partitions(query, named) for row in part]
+    search = _Search(query, partition, {name: as_expression(c, in_define=True) for name, c in query.define.items()})
+    if any(match_at(query, search.define, partition, start, number=1) for start in range(len(partition))):
+        return None
+    pattern = _marked(_shown(query.pattern), count())
+    far = progress(_as_tree(pattern))
+    rank = {position.item.symbol: far.rank[position] for position in far.rank}
+    reached = search.partial_matches(pattern)
+    if not reached:
+        return Longest((), 0, frozenset())
+    most = max(rank[steps[-1].label] for _, steps in reached)
+    furthest = [(start, steps) for start, steps in reached if rank[steps[-1].label] == most]
+    start = min(start for start, _ in furthest)
+    ends = [steps[-1].label for at, steps in furthest if at == start]
+    found = search.preferred(_up_to(pattern, min(ends, key=_number)), start)
+    same = {steps[-1].label for at, steps in furthest if at == start and _plain(steps) == _plain(found)}
+    missing = {position.item.symbol: far.missing[position] for position in far.rank}
+    least = min(missing[end] for end in same)
+    nearest = [p for p in far.rank if p.item.symbol in same and far.missing[p] == least]
+    needed = {name.item.symbol.partition("#")[0] for position in nearest for name in far.needed[position]}
+    return Longest(_plain(found), least, frozenset(needed))
 
 
-def _first_match(
-    query: Query, pattern: Pattern, whole: Pattern, columns: Sequence[str], rows: Sequence[Sequence[Any]]
-) -> tuple[str, ...] | None:
-    asked = replace(
-        query,
-        # Every label stays known.
-        pattern=Choice((pattern, Concat((Label("NEVER"), whole)))),
-        define={**query.define, "NEVER": "1 = 2"},
-        measures={**query.measures, "number": "MATCH_NUMBER()", "label": "CLASSIFIER()"},
-        rows="all",
-        skip="past last row",
-        skip_label=None,
-    )
-    names, found = recognize(asked, columns, rows)
-    number, label = names.index("number"), names.index("label")
-    first = [row[label] for row in found if row[number] == 1]
-    return tuple(name for name in first if name is not None) if first else None
+@dataclass(frozen=True)
+class _Search:
+    """The rows of a partition, and what DEFINE asks of them."""
+
+    query: Query
+    partition: Sequence[Row]
+    define: Mapping[str, Expression]
+
+    def partial_matches(self, pattern: Pattern) -> list[tuple[int, Steps]]:
+        """All that is accepted on the way to a match, each with the row where it begins."""
+        found = []
+        for start in range(len(self.partition)):
+
+            def accepts(steps: Steps, start: int = start) -> bool:
+                if not self._is_accepted(steps, start):
+                    return False
+                found.append((start, steps))
+                return True
+
+            # Nothing is a match, so this tries everything.
+            for _ in enumerate_in_order(pattern, len(self.partition), start, accepts):
+                pass
+        return found
+
+    def preferred(self, pattern: Pattern, start: int) -> Steps:
+        n_rows = len(self.partition)
+        return next(enumerate_in_order(pattern, n_rows, start, lambda steps: self._is_accepted(steps, start)))
+
+    def _is_accepted(self, steps: Steps, start: int) -> bool:
+        match = Match(1, start, tuple(Step(label) for label in _plain(steps)))
+        return is_accepted(self.query, self.define, self.partition, match)
+
+
+def _plain(steps: Steps) -> tuple[str, ...]:
+    return tuple(step.label.partition("#")[0] for step in steps)
+
+
+def _number(name: str) -> int:
+    return int(name.partition("#")[2])
 
 
 def _shown(pattern: Pattern) -> Pattern:
@@ -99,58 +130,53 @@ def _shown(pattern: Pattern) -> Pattern:
     return pattern
 
 
-def _size(pattern: Pattern, longest: bool) -> int:
-    """Rows of the shortest match, or how many labels lie one behind the other."""
-    match pattern:
-        case Label():
-            return 1
-        case Concat(parts):
-            return sum(_size(part, longest) for part in parts)
-        case Choice(parts):
-            return (max if longest else min)(_size(part, longest) for part in parts)
-        case Quantified(part, minimum, maximum):
-            copies = (max(minimum, 1) if maximum is None else maximum) if longest else minimum
-            return copies * _size(part, longest)
-    return 0
-
-
-def _first(pattern: Pattern) -> frozenset[str]:
+def _marked(pattern: Pattern, numbers: count[int]) -> Pattern:
+    """Every label numbered, `A#3`; what a loop must or may do several times stands there as often."""
     match pattern:
         case Label(name):
-            return frozenset([name])
+            return Label(f"{name}#{next(numbers)}")
         case Concat(parts):
-            return next((_first(part) for part in parts if _size(part, False)), frozenset())
+            return Concat(tuple(_marked(part, numbers) for part in parts))
         case Choice(parts):
-            least = _size(pattern, False)
-            return frozenset().union(*(_first(part) for part in parts if _size(part, False) == least))
-        case Quantified(part, minimum) if minimum:
-            return _first(part)
-    return frozenset()
+            return Choice(tuple(_marked(part, numbers) for part in parts))
+        case Quantified(part, minimum, None, reluctant):
+            before = [_marked(part, numbers) for _ in range(minimum - 1)]
+            return Concat((*before, Quantified(_marked(part, numbers), min(minimum, 1), None, reluctant)))
+        case Quantified(part, minimum, maximum, reluctant):
+            must = [_marked(part, numbers) for _ in range(minimum)]
+            may: Pattern = EMPTY
+            for copy in reversed([_marked(part, numbers) for _ in range(maximum - minimum)]):
+                may = Quantified(Concat((copy, may)), 0, 1, reluctant)
+            return Concat((*must, may))
+    return pattern
 
 
-def _cuts(pattern: Pattern, before: int, behind: int, then: frozenset[str]) -> Iterator[Cut]:
+def _up_to(pattern: Pattern, name: str) -> Pattern:
+    """The marked pattern as far as a label of it; the loop that the label stands in goes round as often as it can."""
+    match pattern:
+        case Concat(parts):
+            i = next(i for i, part in enumerate(parts) if name in labels(part))
+            return Concat((*parts[:i], _up_to(parts[i], name)))
+        case Choice(parts):
+            return next(_up_to(part, name) for part in parts if name in labels(part))
+        case Quantified(part, _, None):
+            return Concat((Quantified(part, 0, None), _up_to(part, name)))
+        case Quantified(part):
+            return _up_to(part, name)
+    return pattern
+
+
+def _as_tree(pattern: Pattern) -> tree.Pattern:
+    """The marked pattern as the template of event patterns takes it; `^` and `$` take no row."""
     match pattern:
         case Label(name):
-            yield Cut(pattern, name, before + 1, behind, then)
-        case Choice(parts):
-            for part in parts:
-                yield from _cuts(part, before, behind, then)
+            return tree.Type(name)
         case Concat(parts):
-            for i, part in enumerate(parts):
-                rest = Concat(parts[i + 1 :])
-                for cut in _cuts(part, before, behind + _size(rest, False), _first(rest) or then):
-                    yield replace(cut, pattern=Concat((*parts[:i], cut.pattern)))
-                before += _size(part, True)
+            return tree.Seq(tuple(map(_as_tree, parts)))
+        case Choice(parts):
+            return tree.Or(tuple(map(_as_tree, parts)))
         case Quantified(part, minimum, maximum):
-            n_copies = max(minimum, 1) if maximum is None else maximum
-            for copy in range(n_copies):
-                more = max(0, minimum - copy - 1)
-                needed = _first(part) if more and _size(part, False) else then
-                rounds: tuple[Pattern, ...] = (part,) * copy
-                if maximum is None and copy == n_copies - 1:
-                    rounds = (Quantified(part, copy, None),)
-                at = before + copy * _size(part, True)
-                for cut in _cuts(part, at, behind + more * _size(part, False), needed):
-                    yield replace(cut, pattern=Concat((*rounds, cut.pattern)))
+            return tree.Repeat(_as_tree(part), minimum, maximum)
         case Anchor():
-            return
+            return tree.Seq(())
+    raise TypeError(f"not written out: {pattern!r}")

@@ -182,13 +182,18 @@ def match_at(
     """The preferred match that begins at a row, if any."""
 
     def accepts(steps: Steps) -> bool:
-        scope = _scope(query, partition, Match(number, start, steps), current=start + len(steps) - 1)
-        condition = define.get(steps[-1].label)
-        return _fits_within(query, scope) and (condition is None or condition(scope) is True)
+        return is_accepted(query, define, partition, Match(number, start, steps))
 
     for steps in enumerate_in_order(query.pattern, len(partition), start, accepts):
         return Match(number, start, steps)
     return None
+
+
+def is_accepted(query: Query, define: Mapping[str, Expression], partition: Sequence[Row], match: Match) -> bool:
+    """Whether the last row of what may become a match satisfies its condition."""
+    scope = _scope(query, partition, match, current=match.start + len(match.steps) - 1)
+    condition = define.get(match.steps[-1].label)
+    return _fits_within(query, scope) and (condition is None or condition(scope) is True)
 
 
 def _scope(query: Query, partition: Sequence[Row], match: Match, current: int | None) -> Scope:

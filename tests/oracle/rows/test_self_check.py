@@ -10,9 +10,10 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import permutations
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.budget import budgeted
 from tests.oracle.rows.matches import Query, matches
 from tests.oracle.rows.pattern import (
     Anchor,
@@ -132,7 +133,7 @@ def n_parses(pattern: Pattern, n_rows: int) -> int:
     return sum(len(parses(pattern, 0, end, n_rows)) for end in range(n_rows + 1))
 
 
-@settings(max_examples=1000, deadline=None)
+@budgeted()
 @given(
     PATTERNS.filter(labels),
     st.dictionaries(st.sampled_from("ABC"), st.sampled_from(sorted(CONDITIONS)), min_size=1, max_size=2),

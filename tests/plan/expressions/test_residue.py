@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from eventide.errors import QueryError
@@ -27,6 +27,7 @@ from eventide.plan.expressions.residue import HEADER, Residue, compile_tests, wr
 from eventide.plan.expressions.split import Split, split
 from eventide.plan.expressions.typecheck import columns_of
 from eventide.plan.expressions.write_sql import write_duckdb
+from tests.budget import budgeted
 
 VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
     "n": (pa.int32(), [None, 0, 1, -1, 7, -40]),
@@ -157,7 +158,7 @@ def random_events(random: Random, n_rows: int) -> pa.Table:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@budgeted()
 @given(seed=st.integers(0, 2**32))
 def test_generated_tests_equal_duckdb(seed: int) -> None:
     random = Random(seed)

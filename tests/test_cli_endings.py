@@ -81,7 +81,7 @@ class Watch:
             print("loading", flush=True)
         if name == module:
             os.kill(os.getpid(), int(number))
-        if name == "eventide.operators.factory":
+        if name == "eventide.families.registry":
             time.sleep(60)
 sys.meta_path.insert(0, Watch())
 from eventide.__main__ import main
@@ -160,7 +160,7 @@ def test_the_installed_command_is_the_one_that_can_be_stopped_from_its_start() -
 
 
 def test_ctrl_c_while_matching_is_130(folder: Path) -> None:
-    code = "import time, eventide.api as a, eventide.cli as c\ndef run(*_, **__):\n    print('at work', flush=True)\n"
+    code = "import time, eventide.api.query as a, eventide.cli as c\ndef run(*_, **__):\n    print('at work', flush=True)\n"
     code += "    time.sleep(60)\na.Query.run = run\nc.main()"
     words = ["run", "-c", QUERY, "--input", "events.csv", "--json"]
     with subprocess.Popen(

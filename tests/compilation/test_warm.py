@@ -3,30 +3,46 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from eventide import warm
-from eventide.operators import factory
+from eventide.families.registry import family_named
 from tests.conftest import Command
+
+OPERATORS = {
+    "SequenceOperator": "events",
+    "PatternOperator": "events",
+    "TrendOperator": "trends",
+    "RowsOperator": "rows",
+    "DetectionOperator": "builder",
+    "SituationOperator": "situations",
+    "IntervalOperator": "intervals",
+    "AllenOperator": "allen",
+}
 
 
 def test_every_kind_of_operator_is_among_those_that_are_warmed(monkeypatch: pytest.MonkeyPatch) -> None:
     made = set()
-    for name in vars(factory):
-        if name.endswith("Operator") and name not in ("Operator", "LateOperator"):
-            operator = getattr(factory, name)
-            original = operator.__init__
+    for name in set(OPERATORS.values()):
+        family = family_named(name)
 
-            def note(self, *given, _original=original, _name=name, **named):  # type: ignore[no-untyped-def]
-                made.add(_name)
-                _original(self, *given, **named)
+        def note(*given: Any, _make: Any = family.operator, **named: Any) -> Any:
+            operator = _make(*given, **named)
+            made.add(type(operator).__name__)
+            return operator
 
-            monkeypatch.setattr(operator, "__init__", note)
+        monkeypatch.setattr(family, "operator", note)
     for run in warm.kinds().values():
         run()
-    wanted = {name for name in vars(factory) if name.endswith("Operator")} - {"Operator", "LateOperator"}
-    assert made == wanted
+    assert made == OPERATORS.keys()
+
+
+def test_every_family_with_an_operator_is_in_the_list() -> None:
+    folder = Path(warm.__file__).parent / "families"
+    others = {"late", "statement"}  # which compile nothing
+    assert {path.parent.name for path in folder.glob("*/family.py")} == {*OPERATORS.values(), *others}
 
 
 def test_the_command_says_what_it_compiled_and_where_it_is_kept(

@@ -229,8 +229,10 @@ class Query:
         [{'symbol': 'Hot', 'start': 1, 'end': 5}, {'symbol': 'Wet', 'start': 5, 'end': None}]
         """
         self._refuse("situations")
+        from eventide.engines.local.listing import list_situations
+
         source = open_source(events if is_local(events) else plain_frame(events).toArrow())
-        return local.list_situations(self._plan(self.options, source.schema), source)
+        return list_situations(self._plan(self.options, source.schema), source)
 
     def __str__(self) -> str:
         return self._family.write(self.tree)

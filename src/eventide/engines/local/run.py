@@ -23,7 +23,6 @@ from eventide.engines.database import connect
 from eventide.engines.intake import microseconds, no_time, take_in
 from eventide.engines.lengths import as_type, with_lengths
 from eventide.engines.local.absent_types import seen_bits, warn_of_absent
-from eventide.engines.local.added_names import added_names
 from eventide.engines.local.ahead import read_ahead
 from eventide.engines.local.memory import collect
 from eventide.engines.local.plausible_times import Times, warn_of_unit
@@ -36,8 +35,6 @@ from eventide.errors import EventideError, InputError, OutputError
 from eventide.families.registry import family_of, make_operator
 from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
 from eventide.operators.protocol import Operator, Results, Spec
-from eventide.operators.situations.listing import LISTED, situations_of
-from eventide.operators.situations.spec import SituationSpec
 from eventide.plan.ending import with_end, with_origin
 from eventide.plan.physical import Physical, SqlColumn
 
@@ -104,13 +101,13 @@ def run_batches(
     if files and physical.windows_close and is_in_time_order(files, physical.intake.ts_column):
         found = _run_in_time_order(physical, source, seen, coded_for(physical, files))
     else:
-        found = _run_blocks(physical, _blocks(physical, source, seen, limit), seen)
+        found = _runread_blocks(physical, read_blocks(physical, source, seen, limit), seen)
     for matches in limited(found, physical):
         seen.matches += matches.num_rows
         yield project_rows(source, physical, add_computed(matches, physical.computed))
 
 
-def _run_blocks(physical: Physical, blocks: Iterator[pa.Table], seen: Run) -> Results:
+def _runread_blocks(physical: Physical, blocks: Iterator[pa.Table], seen: Run) -> Results:
     n_threads = os.cpu_count() or 1
     for block in blocks:
         parts = local_parts(physical.spec, block, n_threads)
@@ -135,27 +132,6 @@ def _run_whole(physical: Physical, block: pa.Table, seen: Run, n_threads: int) -
         raise AssertionError("nothing is decided before the first event")
     yield from operator.finish()
     seen.count(operator)
-
-
-def list_situations(physical: Physical, source: Source) -> pa.Table:
-    """The situations of a situation query: partition columns under the user's names, `symbol`, `start`, `end`.
-
-    Where a partition column has one of these names, the other column is called `situation_symbol` and so on.
-    """
-    assert isinstance(physical.spec, SituationSpec)
-    names = dict(physical.intake.names)
-    partition = physical.intake.layout.partition
-    names |= added_names(LISTED, [names[name] for name in partition], "situation_")
-    seen, tables = Run(), []
-    for block in _blocks(physical, source, seen, default_memory_limit()):
-        listed = situations_of(block, physical.spec)
-        tables.append(listed.rename_columns([names[name] for name in listed.column_names]))
-    if tables:
-        return pa.concat_tables(tables)
-    times = physical.spec.time_type.arrow
-    fields = [pa.field(names[name], source.given_type(names[name])) for name in partition]
-    listed = zip(LISTED, (pa.string(), times, times), strict=True)
-    return pa.schema([*fields, *((names[name], kind) for name, kind in listed)]).empty_table()
 
 
 def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: list[str]) -> Results:
@@ -224,7 +200,7 @@ def size_bytes(limit: object) -> int:
     return size
 
 
-def _blocks(physical: Physical, source: Source, seen: Run, limit: int) -> Iterator[pa.Table]:
+def read_blocks(physical: Physical, source: Source, seen: Run, limit: int) -> Iterator[pa.Table]:
     """Blocks that together hold every relevant event, each partition wholly in one of them."""
     intake = physical.intake
     held: list[pa.Table] = []

@@ -160,8 +160,8 @@ def test_the_installed_command_is_the_one_that_can_be_stopped_from_its_start() -
 
 
 def test_ctrl_c_while_matching_is_130(folder: Path) -> None:
-    code = "import time, eventide.api.query as a, eventide.cli as c\ndef run(*_, **__):\n    print('at work', flush=True)\n"
-    code += "    time.sleep(60)\na.Query.run = run\nc.main()"
+    code = "import time, eventide.api.query as a, eventide.cli as c\n"
+    code += "def run(*_, **__):\n    print('at work', flush=True)\n    time.sleep(60)\na.Query.run = run\nc.main()"
     words = ["run", "-c", QUERY, "--input", "events.csv", "--json"]
     with subprocess.Popen(
         [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -52,7 +52,7 @@ def _statement(text: str) -> Explain:
 
 def _intervals(kind: str, *conditions: Any, **options: Any) -> Explain:
     derive = getattr(ev.intervals, kind)
-    return lambda given, **how: derive(given, *conditions, **HOW, **options, explain=True, **how)
+    return lambda given, **how: derive(*conditions, **HOW, **options).explain(given, **how)
 
 
 QUERIES: dict[str, Explain] = {
@@ -193,7 +193,7 @@ def _is_query(name: str) -> bool:
 
 def _related(left: Any, right: Any, options: dict[str, Any]) -> str:
     others = {name: value for name, value in options.items() if name != "relations"}
-    return str(ev.allen(left, right, options["relations"], **others, explain=True))
+    return ev.allen(options["relations"], **others).explain(left=left, right=right)
 
 
 def _told(explain: Callable[[], str]) -> str:

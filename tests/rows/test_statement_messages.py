@@ -281,7 +281,7 @@ def test_a_subquery_needs_ev_sql() -> None:
             f"SELECT nosuch(n) FROM trades {FALLS}",
             "unknown function 'nosuch' (line 1, column 8)",
             "nosuch(n)",
-            "is it spelt as in Spark SQL?",
+            "did you mean 'cosh'? A function of your own is registered first: spark.udf.register(\"nosuch\", ...)",
         ),
     ],
 )

@@ -78,6 +78,7 @@ def detect(
     ties: str | None = None,
     engine: str | None = None,
     spark: Any = None,
+    memory_limit: int | str | None = None,
 ) -> Any:
     """The matches of a builder pattern: pyarrow Tables, or Spark DataFrames where the events are one.
 
@@ -138,7 +139,9 @@ def detect(
         close_at_end=given.close_at_end,
     )
     query = Detecting("builder", str(pattern), tree, options)
-    return query if isinstance(events, LeftOut) else query.run(events, engine=engine, spark=spark)
+    if isinstance(events, LeftOut):
+        return query
+    return query.run(events, engine=engine, spark=spark, memory_limit=memory_limit)
 
 
 def _apart(rows: pa.Table, late: Any) -> Detection:

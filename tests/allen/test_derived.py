@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.families.intervals.family import lag_us
-from eventide.operators.allen.spec import LEFT, RIGHT
+from eventide.operators.interval_columns import LEFT, RIGHT
 from eventide.plan.allen.following import behind
 from eventide.plan.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.plan.options import Options

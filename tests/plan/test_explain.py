@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
-from eventide.plan.explain import explain
+from eventide.plan.patterns.explanation import explain
 from eventide.plan.rows.explain import explain_rows
 from tests.lang.corpus import read_pairs
 from tests.plan.schema import SCHEMA

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from eventide.engines.interval_intake import check_intervals, in_slices
 from eventide.engines.likely_unit import hint_of_unit
 from eventide.errors import InputError
-from eventide.operators.allen.spec import START
 from eventide.operators.block import MASK, MAX_US, TS
+from eventide.operators.interval_columns import START
 from eventide.operators.times import UNIT_US, TimeType
 from eventide.plan.physical import Intake
 

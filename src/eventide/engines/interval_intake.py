@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.errors import InputError
-from eventide.operators.allen.spec import CARRIED, START
 from eventide.operators.block import MASK, TS
+from eventide.operators.interval_columns import CARRIED, START
 from eventide.plan.physical import Intake, IntervalIntake
 
 _HINT = 'correct it, or pass on_bad_event="drop" to drop and count such rows'

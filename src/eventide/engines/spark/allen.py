@@ -16,8 +16,8 @@ from eventide.engines.spark.stream import TIME, WATERMARK_KEY, timestamp_text
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.types import input_schema
 from eventide.errors import InputError
-from eventide.operators.allen.spec import LEFT
 from eventide.operators.block import TS
+from eventide.operators.interval_columns import LEFT
 from eventide.plan.allen.following import behind
 from eventide.plan.allen.late import late_intervals
 from eventide.plan.allen.lower import AllenPlan, in_slices

@@ -40,7 +40,7 @@ from eventide.engines.table_folders import TableFolder
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError, UnsupportedError, warn
 from eventide.families.registry import family_of
-from eventide.operators.allen.spec import START
+from eventide.operators.interval_columns import START
 from eventide.operators.protocol import Spec
 from eventide.operators.times import UNIT_US
 from eventide.plan.ending import with_origin

@@ -48,7 +48,7 @@ class Events(Family):
         learned: Any = None,
         choose: Choose | None = None,
     ) -> str:
-        from eventide.plan.explain import explain
+        from eventide.plan.patterns.explanation import explain
 
         return explain(tree, options, schema, engine=engine, n_rows=n_rows, choose=choose)
 

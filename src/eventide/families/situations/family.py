@@ -62,7 +62,7 @@ class Situations(Family):
         learned: Any = None,
         choose: Choose | None = None,
     ) -> str:
-        from eventide.plan.explain import explain_situations
+        from eventide.plan.situations.explanation import explain_situations
 
         return explain_situations(tree, options, schema, engine=engine, n_rows=n_rows, observed=learned, choose=choose)
 

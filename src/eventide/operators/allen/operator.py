@@ -16,19 +16,10 @@ import pyarrow.compute as pc
 from eventide.kernels.allen import count_related, fill_related
 from eventide.kernels.arrays import IntArray, ShortArray
 from eventide.operators.allen.index import Intervals, make_index
-from eventide.operators.allen.spec import (
-    CARRIED,
-    COMPOSITE_END,
-    COMPOSITE_START,
-    LAST_END,
-    LEFT,
-    RELATION,
-    RIGHT,
-    START,
-    AllenSpec,
-)
+from eventide.operators.allen.spec import COMPOSITE_END, COMPOSITE_START, LAST_END, RELATION, AllenSpec
 from eventide.operators.block import MASK, MAX_US, TS, numpy_int64
 from eventide.operators.holding import WatermarkOperator
+from eventide.operators.interval_columns import CARRIED, LEFT, RIGHT, START
 from eventide.operators.partitions import encode_partitions
 from eventide.operators.protocol import Results
 from eventide.operators.taken import take

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from eventide.operators.block import Layout
 from eventide.operators.times import TimeType
-
-START: Final = "v0"  # of an interval; its end is the block's time
-LEFT: Final = 1  # bits of the mask
-RIGHT: Final = 2
-CARRIED: Final = 4  # also in the slice before, where what it has with others of that slice is found
 
 RELATION = "relation"
 COMPOSITE_START = "composite_start"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,6 @@ from eventide.operators.identity import match_ids
 from eventide.operators.rows.measures import Found as FoundRows
 from eventide.operators.rows.measures import Measures
 from eventide.operators.rows.order import OrderedRows
-from eventide.operators.rows.spec import RowsSpec
 from eventide.operators.taken import take
 
 
@@ -94,7 +92,6 @@ class Rows:
         nothing = np.zeros(found.steps.size, dtype=np.bool_)
         matches = FoundRows(begin, number, begin, counts, begin, found.ends, found.steps, nothing)
         spread = OrderedRows(rows, np.concatenate([np.zeros(1, np.int64), found.ends]))
-        # Of a spec they need only what both kinds have.
-        measures = Measures(cast(RowsSpec, self._spec), self._block, spread)
+        measures = Measures(self._spec, self._block, spread)
         made = measures.at(matches, np.arange(counts.size), counts - 1, begin)
         return dict(zip(made.schema.names, made.columns, strict=True))

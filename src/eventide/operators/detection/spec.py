@@ -8,7 +8,7 @@ from typing import ClassVar
 from eventide.operators.block import MAX_US, Layout
 from eventide.operators.detection.program import Program
 from eventide.operators.encode import Encoding
-from eventide.operators.rows.spec import Folded, Listed, Picked, RowOrder
+from eventide.operators.measured import Folded, Listed, Picked, RowOrder
 from eventide.operators.times import TimeType
 
 MATCH_ID, MATCH_START, MATCH_END, TIMED_OUT, LAST_STEP = (
@@ -25,6 +25,7 @@ class DetectionSpec:
     """One pattern over blocks of a layout; the result has the events of each step, or measures."""
 
     family: ClassVar[str] = "builder"
+    hashed: ClassVar[tuple[str, ...] | None] = None  # ids are made of the events of each step, not of rows
     query: str
     layout: Layout
     program: Program

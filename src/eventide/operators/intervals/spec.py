@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from eventide.operators.block import MAX_US, Layout
 from eventide.operators.encode import Encoding
-from eventide.operators.rows.spec import RowOrder
+from eventide.operators.measured import RowOrder
 from eventide.operators.times import TimeType
 
 START, END, COUNT, DETECTED_AT = "interval_start", "interval_end", "count", "detected_at"

@@ -17,8 +17,8 @@ from eventide.kernels.arrays import HashArray, IndexArray, IntArray
 from eventide.kernels.bindings import hash_bindings
 from eventide.operators.hashes import hash_rows
 from eventide.operators.identity import match_ids
+from eventide.operators.measured import Folded, Listed, Measured, Picked, Position
 from eventide.operators.rows.order import OrderedRows
-from eventide.operators.rows.spec import Folded, Listed, Picked, Position, RowsSpec
 from eventide.operators.taken import decimals, take
 
 _FUNCTIONS = {"COUNT": kernel.COUNT, "SUM": kernel.SUM, "MIN": kernel.MIN, "MAX": kernel.MAX}
@@ -62,7 +62,7 @@ class Found:
 class Measures:
     """Rows of the result for the matches in one ordered block."""
 
-    def __init__(self, spec: RowsSpec, block: pa.Table, ordered: OrderedRows) -> None:
+    def __init__(self, spec: Measured, block: pa.Table, ordered: OrderedRows) -> None:
         self._spec = spec
         self._block = block
         self._order = ordered.order

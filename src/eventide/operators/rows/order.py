@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from eventide.kernels.arrays import IntArray
 from eventide.kernels.order import has_ties, is_rising, is_sorted, meets_equal
 from eventide.operators.by_code import order_by_code
+from eventide.operators.measured import RowOrder
 from eventide.operators.partitions import encode_partitions
-from eventide.operators.rows.spec import RowOrder
 from eventide.operators.shares import share_out
 
 

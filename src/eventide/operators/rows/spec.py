@@ -5,58 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import pyarrow as pa
-
 from eventide.operators.block import MAX_US, Layout
 from eventide.operators.computed import Computed
 from eventide.operators.encode import Encoding
+from eventide.operators.measured import Folded, Listed, Picked, RowOrder
 from eventide.operators.rows.program import START, Program
 from eventide.operators.times import TimeType
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """A row of a match: FIRST or LAST of some labels (None: all rows) with an offset, then `shift` rows on.
-
-    `final`: as the match ends, not as it has come at the row where the measure is evaluated.
-    """
-
-    members: tuple[int, ...] | None = None
-    from_first: bool = False
-    offset: int = 0
-    shift: int = 0
-    final: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Picked:
-    """Output column: a block column at a position; column None: the number of the row's label."""
-
-    name: str
-    position: Position
-    column: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Folded:
-    """Output column: "COUNT", "SUM", "MIN" or "MAX" of a block column over rows with some labels; None: of rows."""
-
-    name: str
-    function: str
-    members: tuple[int, ...] | None
-    column: str | None
-    final: bool
-    dtype: pa.DataType
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """Output column: a block column of all rows with some labels, as a list; column None: the labels' numbers."""
-
-    name: str
-    members: tuple[int, ...] | None
-    column: str | None
-    final: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +23,6 @@ class Interpreted:
     listed: tuple[Listed, ...]
     computed: tuple[Computed, ...]
     holds: Computed
-
-
-@dataclass(frozen=True, slots=True)
-class RowOrder:
-    """One sort key."""
-
-    column: str
-    descending: bool
-    nulls_first: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from eventide.operators.allen.spec import START, AllenSpec
+from eventide.operators.allen.spec import AllenSpec
 from eventide.operators.block import MASK, TS
+from eventide.operators.interval_columns import START
 from eventide.operators.late import LateSpec
 from eventide.plan.allen.lower import INTERVAL_END, INTERVAL_START, AllenPlan
 from eventide.plan.late import late_events

@@ -15,8 +15,9 @@ from eventide.errors import InputError, UnsupportedError
 from eventide.lang.durations import write_length
 from eventide.lang.relations import RELATIONS, names_of
 from eventide.lang.tree import Length
-from eventide.operators.allen.spec import COMPOSITE_END, COMPOSITE_START, LEFT, RELATION, RIGHT, START, AllenSpec
+from eventide.operators.allen.spec import COMPOSITE_END, COMPOSITE_START, RELATION, AllenSpec
 from eventide.operators.block import MASK, MAX_US, TS, Layout
+from eventide.operators.interval_columns import LEFT, RIGHT, START
 from eventide.plan.expressions.types import canonical, duckdb_type, kind, type_name
 from eventide.plan.facts import with_facts
 from eventide.plan.holder import column_hint

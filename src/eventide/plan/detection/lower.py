@@ -17,7 +17,7 @@ from eventide.operators.detection.spec import (
     TIMED_OUT,
     DetectionSpec,
 )
-from eventide.operators.rows.spec import RowOrder
+from eventide.operators.measured import RowOrder
 from eventide.operators.times import TimeType
 from eventide.plan.detection.automaton import compile_pattern, pattern_conditions
 from eventide.plan.detection.conditions import Names, Test, TestCode, about_step, refuse_rows, split_condition

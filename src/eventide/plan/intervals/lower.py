@@ -14,7 +14,7 @@ from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
 from eventide.operators.block import MAX_US, TS
 from eventide.operators.intervals.spec import COUNT, DETECTED_AT, END, RUNS, SPANS, START, IntervalSpec
-from eventide.operators.rows.spec import RowOrder
+from eventide.operators.measured import RowOrder
 from eventide.operators.times import TimeType
 from eventide.plan.expressions.known_functions import for_engine
 from eventide.plan.expressions.split import EventValue

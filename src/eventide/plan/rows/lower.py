@@ -15,9 +15,10 @@ from eventide.lang.rows.write import write_clause
 from eventide.lang.tree import Length, Name, Scalar, Span
 from eventide.operators.block import SEQUENCE, TS
 from eventide.operators.computed import Computed
+from eventide.operators.measured import RowOrder
 from eventide.operators.rows.measures import MATCH_ID, NUMBER
 from eventide.operators.rows.program import LABEL, Program
-from eventide.operators.rows.spec import Interpreted, RowOrder, RowsSpec
+from eventide.operators.rows.spec import Interpreted, RowsSpec
 from eventide.operators.times import TimeType
 from eventide.plan.expressions.known_functions import for_engine
 from eventide.plan.expressions.split import EventValue

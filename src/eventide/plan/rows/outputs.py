@@ -9,8 +9,8 @@ from eventide.errors import QueryError
 from eventide.lang.nodes import copied
 from eventide.lang.tree import Span
 from eventide.operators.computed import Computed
+from eventide.operators.measured import Folded, Listed, Picked, Position
 from eventide.operators.rows.measures import NUMBER
-from eventide.operators.rows.spec import Folded, Listed, Picked, Position
 from eventide.plan.expressions.split import EventValue
 from eventide.plan.expressions.typecheck import bind
 from eventide.plan.expressions.typed import Source, Typed, cast_to

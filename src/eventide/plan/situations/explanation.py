@@ -2,14 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
+import pyarrow as pa
+
+from eventide.lang import write
 from eventide.lang.durations import write_length
 from eventide.lang.relations import inverse, names_of
 from eventide.lang.tree import SituationQuery
 from eventide.lang.write import write_constraint, write_duration
 from eventide.operators.situations.program import Estimates, Program, cost, whole_groups
 from eventide.operators.situations.spec import SituationSpec
+from eventide.plan.assumed import assumed_schema
 from eventide.plan.bound import Bound
+from eventide.plan.explain import NO_COLUMNS, distributed, section
 from eventide.plan.expressions.types import type_name
+from eventide.plan.options import Options
+from eventide.plan.physical import Physical
+from eventide.plan.situations.bind import bind_situations
+from eventide.plan.situations.lower import lower_situations
+
+
+def explain_situations(
+    query: SituationQuery,
+    options: Options,
+    schema: pa.Schema | None,
+    *,
+    engine: str,
+    n_rows: int | None = None,
+    observed: Program | None = None,
+    choose: Callable[[Physical], str | None] | None = None,
+) -> str:
+    """The text; without a schema, the query as understood. `observed` is what a run has learned."""
+    sections = [section("Query", write(query).splitlines())]
+    if schema is None:
+        assumed = assumed_schema(replace(query.events, returns=query.returns), options)
+        bind_situations(query, options, assumed)
+        sections.append(section("Plan", [NO_COLUMNS]))
+        return "\n".join(sections)
+    plan = bind_situations(query, options, schema)
+    physical = lower_situations(query, plan, "local" if engine == "local" else "spark")
+    spec = physical.spec
+    assert isinstance(spec, SituationSpec)
+    sections.append(section("Logical plan", logical_lines(query, plan)))
+    program = decision_lines(query, spec) + order_lines(
+        Program.of(spec), "order of evaluation, before anything is seen:"
+    )
+    if observed is not None:
+        program += order_lines(observed, f"as the last run left it ({observed.n_plans} plans):")
+    sections.append(section("Program", program))
+    sections.append(section("Operator", operator_lines(spec)))
+    chosen = None if choose is None else choose(physical)
+    sections.append(distributed(distribution_line(spec, plan, engine, n_rows, chosen), physical, engine))
+    return "\n".join(sections)
 
 
 def logical_lines(query: SituationQuery, plan: Bound) -> list[str]:

@@ -96,7 +96,7 @@ def test_a_json_file_without_records_is_told_as_such(tmp_path: Path) -> None:
     [
         ("PATTERN SEQ(A+ a, B b)", "a symbol stands before the quantifier: A a+"),
         ("PATTERN SEQ(A{2,3} a, B b)", "a symbol stands before the quantifier: A a{2,3}"),
-        ("PATTERN SEQ(A a, B b) RETURN a.*", "RETURN * gives the whole events"),
+        ("PATTERN SEQ(A a, B b) RETURN a.*", "RETURN * has the partition columns and all events"),
     ],
 )
 def test_a_slip_in_a_query_is_told_with_what_was_meant(text: str, hint: str) -> None:

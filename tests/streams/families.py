@@ -74,7 +74,7 @@ def _recognized(name: str, **given: Any) -> Family:
     made = ev.match_recognize(
         partition_by="user", order_by=["ts", "amount"], allowed_lateness=LATENESS, match_id=True, **given
     )
-    return Family(name, made, lambda schema: made._plan(schema, "local", on_stream=True))
+    return Family(name, made, lambda schema: made._plan(made.options, schema, on_stream=True))
 
 
 def _detected(name: str, output: str) -> Family:

@@ -58,7 +58,8 @@ def rows(over: pa.Schema = SCHEMA, **changed: Any) -> Physical:
         "within": "5 minutes",
         "ts_unit": "s",
     }
-    return ev.match_recognize(**(given | changed))._plan(over, "spark", on_stream=True)
+    made = ev.match_recognize(**(given | changed))
+    return made._plan(made.options, over, "spark", on_stream=True)
 
 
 def detection(over: pa.Schema = SCHEMA, within: str = "20 seconds", **changed: Any) -> Physical:

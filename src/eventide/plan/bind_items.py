@@ -52,6 +52,9 @@ def bind_items(
     """The RETURN columns; without RETURN, the partition columns and the time of each symbol's event."""
     if query.whole_events:
         items = whole_event_items(query, schema, symbols, partition, ts)
+        for item in items:
+            if not item.tree.find(exp.Struct, *ENDS):
+                type_of(item.tree, schema, query, item.span, types)
     elif query.returns:
         items = tuple(_bind_item(item, query, schema, symbols, partition, types) for item in query.returns)
     else:

@@ -32,6 +32,7 @@ from eventide.engines.statements import (
 )
 from eventide.lang.rows.tree import Recognition, Statement
 from eventide.plan.expressions.types import DURATION, column_type
+from eventide.plan.holder import held_by
 from eventide.plan.options import Options
 from eventide.plan.places import within_the_stack
 from eventide.plan.rows.lower import prepare_rows
@@ -96,7 +97,7 @@ class _Statement(Filling):
         self.n_results += 1
         source = self._source(recognition, f"{name}_rows")
         clause = without_subqueries(recognition.clause, lambda query: self._rows(self.after_with(query, recognition)))
-        physical = prepare_rows(clause, source.schema, engine="local", options=self.options)
+        physical = prepare_rows(clause, held_by(source.schema, "sql"), engine="local", options=self.options)
         self.planned.append((recognition, physical))
         table, seen = local.run(physical, source, self.memory_limit_bytes)
         self.seen.append(seen)

@@ -118,7 +118,7 @@ CALLS: dict[str, Call] = {
     "ev.intervals.homogeneous": (
         ev.intervals.homogeneous,
         {"condition": "x = 1", "occurrences": (1, None), "type": None, "partition_by": (), "engine": None}
-        | {"spark": None, "detected_at": None, "explain": False, "late": False, "ties": None, "sequence": None}
+        | {"spark": None, "detected_at": None, "memory_limit": None, "ties": None, "sequence": None}
         | OF_INTERVALS,
     ),
     "ev.intervals.threshold": (ev.intervals.threshold, {"condition": "x = 1", **OF_INTERVALS}),
@@ -133,7 +133,7 @@ CALLS: dict[str, Call] = {
         ev.allen,
         {"left": EVENTS, "right": EVENTS, "relations": "before", "within": None, "partition_by": (), "start": "ts"}
         | {"end": "to", "left_times": None, "right_times": None, "ts_unit": "s", "on_bad_event": "error"}
-        | {"allowed_lateness": None, "engine": None, "spark": None, "explain": False, "late": False},
+        | {"allowed_lateness": None, "engine": None, "spark": None, "memory_limit": None},
     ),
     "ev.to_instants": (
         ev.to_instants,

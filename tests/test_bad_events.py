@@ -162,7 +162,7 @@ def test_a_csv_value_of_another_type(tmp_path: Path) -> None:
     with pytest.raises(ev.EventideError) as caught:
         ev.query(TEXT, **OPTIONS).run(tmp_path / "events.csv")
     assert caught.value.message == "the time column 'when' is string"
-    assert "not every value is written like 2024-01-31 10:30:00" in str(caught.value.hint)
+    assert "not every value is written like 2026-01-31 10:30:00" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_a_file_without_rows_or_columns(tmp_path: Path) -> None:
     assert ev.query(TEXT, **OPTIONS).run(tmp_path / "header.csv").num_rows == 0
     for name, message in [
         ("empty.csv", f"'{tmp_path}/empty.csv' is empty: it has no columns"),
-        ("empty.jsonl", f"'{tmp_path}/empty.jsonl' is empty: it has no columns"),
+        ("empty.jsonl", f"'{tmp_path}/empty.jsonl' is empty: without a record it has no columns"),
         ("empty.parquet", f"cannot read '{tmp_path}/empty.parquet'"),
     ]:
         with pytest.raises(ev.EventideError) as caught:

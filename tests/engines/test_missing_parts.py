@@ -55,7 +55,7 @@ if missing:
     calls += [
         raised(lambda: query.run("e.parquet", engine="spark")),
         raised(lambda: query.run("e.parquet", engine="spark", spark=object())),
-        raised(lambda: ev.sql("SELECT 1", spark=type("Session", (), {"sql": None})())),
+        raised(lambda: ev.sql("SELECT 1", spark=type("Session", (), {"sql": None, "readStream": None})())),
         raised(lambda: rows("e.parquet", engine="spark", spark=object())),
         raised(lambda: ev.intervals.threshold("e.parquet", "x > 1", ts_unit="s", engine="spark", spark=object())),
         raised(lambda: ev.allen("e.parquet", "e.parquet", "before", engine="spark", spark=object())),

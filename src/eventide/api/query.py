@@ -20,7 +20,15 @@ from eventide.engines.local.sources import Source, is_local, open_source, open_s
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
 from eventide.families.registry import family_named
-from eventide.plan.arguments import count_of, engine_of, in_one_line, not_for_spark, session_for_path, wrong_argument
+from eventide.plan.arguments import (
+    count_of,
+    engine_of,
+    in_one_line,
+    not_for_spark,
+    one_of,
+    session_for_path,
+    wrong_argument,
+)
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.places import within_the_stack
@@ -214,7 +222,7 @@ class Query:
         self._refuse("plan")
         if not isinstance(schema, pa.Schema):
             raise wrong_argument("schema", "a pyarrow Schema", schema, "q.plan(table.schema)")
-        return self._plan(self.options, schema, engine)
+        return self._plan(self.options, schema, one_of("engine", engine, ("local", "spark")))
 
     def situations(self, events: Any) -> pa.Table:
         """The situations that a situation query derives: partition columns, `symbol`, `start`, `end`.

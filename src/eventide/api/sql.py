@@ -133,7 +133,7 @@ class StatementQuery(Query):
         limit_bytes = None if memory_limit is None else size_bytes(memory_limit)
         _, tables, on_spark = self._where("run", None, _tables(events, inputs), engine)
         self.last_run = StatementRun()
-        if not (on_spark or _is_on_spark(tables, spark)):
+        if not (_is_on_spark(tables, spark) or on_spark):
             return run_statement(self.tree, tables, self.options, self.last_run.clauses, limit_bytes)
         from eventide.engines.spark.statement import run_statement as run_on_spark
 
@@ -162,7 +162,7 @@ class StatementQuery(Query):
     def explained(self, inputs: Inputs, spark: Any) -> str:
         """What `explain` says of these tables, also of none."""
         _, tables, on_spark = self._where("explain", None, inputs, None)
-        if not (on_spark or _is_on_spark(tables, spark)):
+        if not (_is_on_spark(tables, spark) or on_spark):
             return explain_statement(self.tree, tables, self.options)
         from eventide.engines.spark.statement import explain_statement as explain_on_spark
 

@@ -46,6 +46,7 @@ def raised(call):
 options = ["--ts-unit", "s", "--type", "kind"]
 query = ev.query("PATTERN A a", ts_unit="s", type="kind")
 rows = ev.match_recognize(pattern="A", measures={"x": "A.x"}, order_by="ts")
+session = type("Session", (), {"sql": None, "readStream": None})()
 calls = [
     command("run", "q.evq", "--input", "e.parquet", "--engine", "spark", *options),
     command("sql", "q.sql", "--table", "t=e.parquet", "--engine", "spark"),
@@ -54,13 +55,13 @@ calls = [
 if missing:
     calls += [
         raised(lambda: query.run("e.parquet", engine="spark")),
-        raised(lambda: query.run("e.parquet", engine="spark", spark=object())),
-        raised(lambda: ev.sql("SELECT 1", spark=type("Session", (), {"sql": None, "readStream": None})())),
-        raised(lambda: rows("e.parquet", engine="spark", spark=object())),
-        raised(lambda: ev.intervals.threshold("e.parquet", "x > 1", ts_unit="s", engine="spark", spark=object())),
-        raised(lambda: ev.allen("e.parquet", "e.parquet", "before", engine="spark", spark=object())),
-        raised(lambda: ev.metrics.serve(None)),
-        raised(lambda: ev.kafka.read(None, "host:1", "topic", schema="x int")),
+        raised(lambda: query.run("e.parquet", engine="spark", spark=session)),
+        raised(lambda: ev.sql("SELECT 1", spark=session)),
+        raised(lambda: rows("e.parquet", engine="spark", spark=session)),
+        raised(lambda: ev.intervals.threshold("e.parquet", "x > 1", ts_unit="s", engine="spark", spark=session)),
+        raised(lambda: ev.allen("e.parquet", "e.parquet", "before", engine="spark", spark=session)),
+        raised(lambda: ev.metrics.serve(session)),
+        raised(lambda: ev.kafka.read(session, "host:1", "topic", schema="x int")),
     ]
 print(json.dumps(calls))
 """

@@ -77,14 +77,20 @@ def test_an_unknown_function_is_named_on_spark(spark: Any) -> None:
 @pytest.mark.spark
 def test_a_function_that_the_session_has_registered_works(spark: Any, tmp_path: Any) -> None:
     spark.udf.register("shout", lambda text: text and text.upper() + "!", "string")
-    frame = spark.createDataFrame(EVENTS)
-    found = ev.query("PATTERN A a WHERE shout(a.s) = 'A!' RETURN Shout(a.s) AS v", ts_unit="s", type="kind").run(frame)
-    assert [row.v for row in found.collect()] == ["A!"]
-    assert [row.v for row in ev.sql("SELECT shout(s) AS v FROM t WHERE x = 3", t=frame).collect()] == ["C!"]
-    frame.write.parquet(str(tmp_path / "events"))
-    query = ev.query("PATTERN A a RETURN shout(a.s) AS v", ts_unit="s", type="kind")
-    rows = query.run(str(tmp_path / "events"), engine="spark", spark=spark).collect()
-    assert sorted(row.v for row in rows) == ["A!", "C!"]
+    try:
+        frame = spark.createDataFrame(EVENTS)
+        found = ev.query("PATTERN A a WHERE shout(a.s) = 'A!' RETURN Shout(a.s) AS v", ts_unit="s", type="kind").run(
+            frame
+        )
+        assert [row.v for row in found.collect()] == ["A!"]
+        assert [row.v for row in ev.sql("SELECT shout(s) AS v FROM t WHERE x = 3", t=frame).collect()] == ["C!"]
+        frame.write.parquet(str(tmp_path / "events"))
+        query = ev.query("PATTERN A a RETURN shout(a.s) AS v", ts_unit="s", type="kind")
+        rows = query.run(str(tmp_path / "events"), engine="spark", spark=spark).collect()
+        assert sorted(row.v for row in rows) == ["A!", "C!"]
+    finally:
+        # The session is that of all tests.
+        spark.sql("DROP TEMPORARY FUNCTION shout")
 
 
 @pytest.mark.parametrize("name", ["charindex('a', s)", "iff(x > 1, 1, 2)", "to_varchar2(x)"])

@@ -286,7 +286,7 @@ def _adaption(path: Path, context: Context) -> Run:
     from eventide.engines.intake import take_in
     from eventide.engines.raw_columns import raw_columns
     from eventide.families.registry import make_operator
-    from eventide.operators.situations.operator import SituationOperator
+    from eventide.families.situations.operator import SituationOperator
 
     table = pq.read_table(path)
     physical = ev.query(ADAPTION).plan(table.schema)

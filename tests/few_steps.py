@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from eventide.operators import effort
+from eventide.runtime import effort
 
 
 @contextmanager

@@ -13,9 +13,9 @@ from eventide.engines.intake import take_in
 from eventide.engines.local import run as local
 from eventide.engines.local.sources import open_source
 from eventide.families.registry import make_operator
-from eventide.operators.block import MIN_US
-from eventide.operators.protocol import Operator
 from eventide.plan.physical import Physical
+from eventide.runtime.block import MIN_US
+from eventide.runtime.protocol import Operator
 
 SECOND_US = 1_000_000
 

@@ -174,7 +174,7 @@ def test_ctrl_c_while_matching_is_130(folder: Path) -> None:
 
 # Says when a search begins, which without a limit would not end for years.
 _SEARCHING = """
-import eventide.operators.effort as effort, eventide.cli as cli
+import eventide.runtime.effort as effort, eventide.cli as cli
 go_on = effort.Pace.go_on
 def say(self, *place):
     steps = go_on(self, *place)

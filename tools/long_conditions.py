@@ -13,9 +13,9 @@ import pyarrow as pa
 import sqlglot
 
 from eventide.errors import QueryError
+from eventide.families.events.prepare import prepare
 from eventide.lang import parse
 from eventide.plan.options import Options
-from eventide.plan.prepare import prepare
 
 SCHEMA = pa.schema({"ts": pa.int64(), "kind": pa.string(), "x": pa.int64(), "s": pa.string()})
 FORMS: dict[str, Callable[[int], str]] = {

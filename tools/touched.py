@@ -24,8 +24,8 @@ import pyarrow as pa
 from sqlglot.tokens import Tokenizer
 
 import eventide as ev
+from eventide.expressions import typecheck
 from eventide.lang import tokens
-from eventide.plan.expressions import typecheck
 
 EVENTS = pa.table(
     {

@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from eventide.engines.intake import take_in
 from eventide.engines.local.sources import attach
+from eventide.families.allen.following import behind
+from eventide.families.allen.lower import AllenOptions, AllenPlan, in_slices, prepare_allen
+from eventide.families.allen.relations import parse_relations
 from eventide.families.registry import make_operator
-from eventide.operators.block import MAX_US, MIN_US
-from eventide.operators.protocol import Operator, Snapshot
-from eventide.plan.allen.following import behind
-from eventide.plan.allen.lower import AllenOptions, AllenPlan, in_slices, prepare_allen
-from eventide.plan.allen.relations import parse_relations
+from eventide.runtime.block import MAX_US, MIN_US
+from eventide.runtime.protocol import Operator, Snapshot
 from tests.allen.cases import Case
 
 SECOND_US = 1_000_000

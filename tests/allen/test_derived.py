@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import eventide as ev
+from eventide.families.allen.following import behind
 from eventide.families.intervals.family import lag_us
-from eventide.operators.interval_columns import LEFT, RIGHT
-from eventide.plan.allen.following import behind
-from eventide.plan.intervals.lower import Deriving, Runs, Spans, prepare_intervals
+from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.plan.options import Options
+from eventide.runtime.interval_columns import LEFT, RIGHT
 from tests.allen.cases import Case, cases, found
 from tests.allen.micro_batches import SECOND_US, Stream, block_of, plan_of, play_derived
 from tests.allen.test_spark import run_stream

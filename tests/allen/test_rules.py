@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import eventide as ev
+from eventide.families.allen import operator
 from eventide.lang.relations import RELATIONS
-from eventide.operators.allen import operator
 from tests.allen.cases import Case
 from tests.allen.micro_batches import SECOND_US, Stream, block_of, plan_of
 

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import eventide as ev
-from eventide.kernels.relations import relation as bit_of
+from eventide.families.allen.lower import AllenOptions, in_slices, prepare_allen
 from eventide.lang.relations import RELATIONS, inverse, mask_of, names_of
-from eventide.plan.allen.lower import AllenOptions, in_slices, prepare_allen
+from eventide.runtime.kernels.relations import relation as bit_of
 from tests.allen.cases import Case, cases, found
 from tests.allen.micro_batches import play
 from tests.budget import budgeted

@@ -20,13 +20,13 @@ from typing import Any
 import pytest
 
 from eventide.compilation import private_folder, signed_files
-from eventide.operators.generated import load_module
+from eventide.runtime.generated import load_module
 from tests.compilation.conftest import Compile, files_of
 
 SOURCE = "from eventide.compilation.njit import njit\n\n\n@njit(cache=True)\ndef twice(x):\n    return 2 * x\n"
 PROCESS = """
 import sys
-from eventide.operators.generated import load_module
+from eventide.runtime.generated import load_module
 module = load_module(sys.argv[1])
 assert module.twice(21) == 42
 print(sum(module.twice.stats.cache_hits.values()), sum(module.twice.stats.cache_misses.values()))
@@ -145,7 +145,7 @@ def test_a_planted_source_file_does_not_run(place: Path, tmp_path: Path, monkeyp
         (folder / f"{name}.py").write_text("x = 'theirs'\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(sys.modules, name)
-    from eventide.operators import generated
+    from eventide.runtime import generated
 
     assert generated._load.__wrapped__(source).x == "ours"
 

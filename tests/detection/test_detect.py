@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
-from eventide.operators.detection import walk
+from eventide.families.builder import walk
 from tests.detection.conformance import arguments, cases, expected, found, to_pattern, to_table
 from tests.oracle.detection import pattern as oracle
 from tests.oracle.detection.matches import detect as oracle_detect

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import eventide as ev
 from eventide.api.detect import _skip
 from eventide.errors import UnsupportedError
-from eventide.plan.detection.lower import DetectionOptions, check_stream, prepare_detection
+from eventide.families.builder.lower import DetectionOptions, check_stream, prepare_detection
 from eventide.plan.ending import with_end
 from tests.budget import budgeted
 from tests.detection.cases import SCHEMA, Case, cases, found

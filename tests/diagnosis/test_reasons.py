@@ -178,7 +178,7 @@ def test_the_order_of_the_rows_changes_nothing() -> None:
 def test_a_search_that_was_stopped_says_so() -> None:
     from eventide.engines.local.diagnosis.events import diagnose_events
     from eventide.engines.local.sources import open_source
-    from eventide.operators.diagnosis import longest
+    from eventide.families.events import longest
 
     query = ev.query("PATTERN SEQ(a, b) WHERE b.x > a.x + 999", ts_unit="s", type="kind")
     n = int((2 * longest.LEAST_STEPS) ** 0.5)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from eventide.plan.expressions.functions import FUNCTIONS, MOST_ULPS, SPECIAL_FORMS, TRUNC_UNITS, Function
-from eventide.plan.expressions.types import type_name
+from eventide.expressions.functions import FUNCTIONS, MOST_ULPS, SPECIAL_FORMS, TRUNC_UNITS, Function
+from eventide.expressions.types import type_name
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "expressions.md"
 _BEGIN = "<!-- functions: written by python -m tests.docs.function_table -->"

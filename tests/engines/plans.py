@@ -8,11 +8,11 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from eventide.engines.intake import take_in
+from eventide.families.events.sequence import Returned, SequenceSpec
 from eventide.families.registry import make_operator
-from eventide.operators.block import MIN_US, Layout
-from eventide.operators.sequence import Returned, SequenceSpec
-from eventide.operators.times import TimeType
 from eventide.plan.physical import Intake, Physical, SqlColumn
+from eventide.runtime.block import MIN_US, Layout
+from eventide.runtime.times import TimeType
 
 SECOND_US = 1_000_000
 MASK = "CASE kind WHEN 'A' THEN 1 WHEN 'B' THEN 2 WHEN 'C' THEN 4 ELSE 0 END"

@@ -23,8 +23,8 @@ from eventide.engines import overlaps
 from eventide.engines.local import run as local
 from eventide.families.time_slices import Part, make_parts, overlap_us
 from eventide.lang.rows import parse_clause
-from eventide.operators.block import within
 from eventide.plan.options import Options
+from eventide.runtime.block import within
 from tests.budget import budgeted
 from tests.detection import cases as detection
 from tests.detection.test_same_matches import check as check_matches

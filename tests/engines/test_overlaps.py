@@ -20,7 +20,7 @@ from eventide.engines import overlaps
 from eventide.engines.distribution import KEYS, OVERLAPS, choose_for_files
 from eventide.engines.local import run as local
 from eventide.families.time_slices import Part, make_parts, overlap_us
-from eventide.operators.block import within
+from eventide.runtime.block import within
 from tests.budget import budgeted
 from tests.engines.cases import EPOCH_US, SECOND, Case, cases
 from tests.engines.pattern_cases import PatternCase, pattern_cases

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from eventide.engines.intake import take_in
 from eventide.engines.spark.counters import COUNTERS
 from eventide.errors import EventideError, StateError
-from eventide.operators.block import to_bytes
+from eventide.runtime.block import to_bytes
 from tests.budget import budgeted
 from tests.engines.plans import SECOND_US, expected_rows, final_watermark_us, make_plan, micros, raw_block, table_rows
 from tests.spark_state import Map, Timers, Value

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import eventide as ev
-from eventide.operators.times import TimeType
+from eventide.runtime.times import TimeType
 from tests.engines.plans import expected_rows, make_events, make_plan, table_rows
 
 pytest.importorskip("pyspark")

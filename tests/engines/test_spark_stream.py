@@ -16,7 +16,7 @@ import pytest
 
 import eventide as ev
 from eventide.errors import InputError, UnsupportedError
-from eventide.operators.times import TimeType
+from eventide.runtime.times import TimeType
 from tests.engines.plans import (
     SECOND_US,
     expected_rows,

@@ -11,17 +11,17 @@ import pyarrow as pa
 import eventide as ev
 from eventide.families.base import Family
 from eventide.families.registry import register
-from eventide.operators.block import MASK, MAX_US, TS, Layout, numpy_int64
-from eventide.operators.computed import Compute, cannot_compute
-from eventide.operators.holding import WatermarkOperator
-from eventide.operators.partitions import encode_partitions
-from eventide.operators.protocol import Operator, Results
-from eventide.operators.times import TimeType
 from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.options import Options
 from eventide.plan.physical import Intake, Physical, SqlColumn
-from eventide.plan.rows.columns import plain
+from eventide.plan.row_columns import plain
 from eventide.plan.time_column import time_type_of
+from eventide.runtime.block import MASK, MAX_US, TS, Layout, numpy_int64
+from eventide.runtime.computed import Compute, cannot_compute
+from eventide.runtime.holding import WatermarkOperator
+from eventide.runtime.partitions import encode_partitions
+from eventide.runtime.protocol import Operator, Results
+from eventide.runtime.times import TimeType
 
 
 @dataclass(frozen=True, slots=True)

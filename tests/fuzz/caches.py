@@ -17,8 +17,8 @@ from random import Random
 
 import numpy as np
 
-from eventide.kernels import hashing
-from eventide.operators.generated import load_specialized
+from eventide.runtime.generated import load_specialized
+from eventide.runtime.kernels import hashing
 from tests.fuzz.mutations import damage
 
 QUERY = "PATTERN SEQ(A a, B b) WHERE b.x > a.x WITHIN 5 seconds RETURN a.x AS a, b.x AS b"

@@ -9,8 +9,8 @@ from typing import Any
 
 from eventide.engines.computed import add_computed
 from eventide.families.registry import make_operator
-from eventide.operators.protocol import Snapshot
-from eventide.operators.sealed import SNAPSHOT_VERSION
+from eventide.runtime.protocol import Snapshot
+from eventide.runtime.sealed import SNAPSHOT_VERSION
 from tests.fuzz.mutations import damage
 from tests.streams.test_snapshots import NAMES, Played, PlayedIntervals, play, read
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 import eventide as ev
+from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.plan.ending import with_end
-from eventide.plan.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from tests.drawn import drawn_rows

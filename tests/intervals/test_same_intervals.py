@@ -77,7 +77,7 @@ def test_files_in_time_order_are_worked_off_piece_by_piece(case: Case, tmp_path_
 @given(case=cases())
 @example(case=in_one_piece())
 def test_threads_and_little_room_change_nothing(case: Case) -> None:
-    module = "eventide.operators.intervals.operator"
+    module = "eventide.families.intervals.operator"
     with patch(f"{module}._WORTH_A_THREAD", 1), patch(f"{module}.ROOM", 2), patch("os.cpu_count", lambda: 3):
         check(case, case.derive(case.table()).to_pylist())
 

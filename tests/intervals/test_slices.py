@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
+from eventide.families.intervals.combine import IntervalCombiner
+from eventide.families.intervals.settling import stretches, why_not_settled
 from eventide.families.registry import family_of, make_operator
-from eventide.operators.block import MIN_US
-from eventide.operators.intervals.combine import IntervalCombiner
-from eventide.operators.intervals.settling import stretches, why_not_settled
+from eventide.runtime.block import MIN_US
 from tests.budget import budgeted
 from tests.intervals.cases import SECOND_US, Case, cases, found
 from tests.intervals.test_same_intervals import everything

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
+from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.families.registry import make_operator
-from eventide.plan.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.plan.options import Options
 from tests.micro_batches import SECOND_US, Stream
 

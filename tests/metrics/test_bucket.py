@@ -13,7 +13,7 @@ pytest.importorskip("pyspark")
 from eventide.engines.spark.counters import COUNTERS, Counters, counter_rows, with_counters
 from eventide.engines.spark.processor import make_processor
 from eventide.engines.spark.types import arrow_schema, spark_schema
-from eventide.operators.block import to_bytes
+from eventide.runtime.block import to_bytes
 from tests.engines.plans import SECOND_US, make_plan
 from tests.micro_batches import Stream
 

@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 
 import eventide as ev
+from eventide.families.builder.lower import DetectionOptions, prepare_detection
+from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_intervals
+from eventide.families.late.lower import late_events
 from eventide.families.registry import make_operator
-from eventide.plan.detection.lower import DetectionOptions, prepare_detection
-from eventide.plan.intervals.lower import Deriving, Runs, Spans, prepare_intervals
-from eventide.plan.late import late_events
 from eventide.plan.options import Options
 from tests.allen.micro_batches import SECOND_US as ALLEN_SECOND_US
 from tests.allen.test_rules import stream_case

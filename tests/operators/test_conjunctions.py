@@ -10,18 +10,18 @@ import pytest
 from hypothesis import HealthCheck, assume, given
 
 import eventide as ev
-from eventide.operators.block import MIN_US
-from eventide.operators.ordered import order_events
-from eventide.operators.patterns.offers import with_offers
-from eventide.operators.patterns.operator import PatternOperator
-from eventide.operators.patterns.spec import PatternSpec
+from eventide.families.events.offers import with_offers
+from eventide.families.events.operator import PatternOperator
+from eventide.families.events.spec import PatternSpec
+from eventide.runtime.block import MIN_US
+from eventide.runtime.ordered import order_events
 from tests.budget import budgeted
 from tests.engines.pattern_cases import ALL, PatternCase, pattern_cases
 from tests.engines.test_pattern_rows import check, run
 
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-SEARCH, OFFERS = "eventide.operators.patterns.search", "eventide.operators.patterns.offers"
+SEARCH, OFFERS = "eventide.families.events.search", "eventide.families.events.offers"
 
 
 def query(text: str, **options: Any) -> ev.api.Query:
@@ -136,7 +136,7 @@ def test_the_limit_counts_every_window_of_a_match() -> None:
 
 
 def test_the_limit_counts_over_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eventide.operators.patterns.walk.MATCHES_PER_BATCH", 1)
+    monkeypatch.setattr("eventide.families.events.walk.MATCHES_PER_BATCH", 1)
     with pytest.raises(ev.InputError, match="more than 2 matches"):
         query("PATTERN A+", max_matches_per_partition=2).run(letters("AA"))
 

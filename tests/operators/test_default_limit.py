@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import eventide as ev
-from eventide.operators import limit
-from eventide.operators.limit import Tally, TooManyMatchesError
+from eventide.runtime import limit
+from eventide.runtime.limit import Tally, TooManyMatchesError
 from tests.operators.test_conjunctions import letters
 
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
@@ -24,7 +24,7 @@ def default(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(limit, "MATCHES_PER_EVENT", MATCHES // 100)
     for place in ("sequence", "patterns.walk"):
         monkeypatch.setattr(f"eventide.operators.{place}.MATCHES_PER_BATCH", 64)
-    monkeypatch.setattr("eventide.operators.detection.walk.MATCHES_PER_CALL", 64)
+    monkeypatch.setattr("eventide.families.builder.walk.MATCHES_PER_CALL", 64)
     yield
 
 
@@ -35,7 +35,7 @@ def run(text: str, events: Any, **options: Any) -> Any:
 @pytest.mark.parametrize("most", [MATCHES] if WITHOUT_JIT else [MATCHES, limit.MATCHES])
 def test_an_exponential_repetition_stops_early_and_says_what_to_do(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limit, "MATCHES", most)
-    monkeypatch.setattr("eventide.operators.patterns.walk.MATCHES_PER_BATCH", most // 50)
+    monkeypatch.setattr("eventide.families.events.walk.MATCHES_PER_BATCH", most // 50)
     with pytest.raises(ev.EventideError) as caught:
         run("PATTERN A+ RETURN A.ts", letters("A" * 40))
     assert caught.value.message == f"the input has more than {most:,} matches"
@@ -56,10 +56,10 @@ def test_an_exponential_repetition_stops_early_and_says_what_to_do(most: int, mo
 def test_every_way_of_enumerating_has_the_limit(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limit, "MATCHES", 500)
     monkeypatch.setattr(limit, "MATCHES_PER_EVENT", 1)
-    monkeypatch.setattr("eventide.operators.sequence.MATCHES_PER_BATCH", 64)
-    monkeypatch.setattr("eventide.operators.patterns.walk.MATCHES_PER_BATCH", 64)
-    monkeypatch.setattr("eventide.operators.patterns.search._HELD", 1 << 10)
-    monkeypatch.setattr("eventide.operators.patterns.operator.ROWS_PER_PIECE", 1)
+    monkeypatch.setattr("eventide.families.events.sequence.MATCHES_PER_BATCH", 64)
+    monkeypatch.setattr("eventide.families.events.walk.MATCHES_PER_BATCH", 64)
+    monkeypatch.setattr("eventide.families.events.search._HELD", 1 << 10)
+    monkeypatch.setattr("eventide.families.events.operator.ROWS_PER_PIECE", 1)
     is_sequence = text.startswith("PATTERN SEQ(A, B")
     word = "A" * 40 + "B" * 40 if is_sequence else "A" * (13 if WITHOUT_JIT else 30) + "BD"
     with pytest.raises(ev.InputError, match="more than 500 matches"):

@@ -16,11 +16,11 @@ import pytest
 import eventide as ev
 from eventide.engines.intake import take_in
 from eventide.engines.raw_columns import wanted_columns
-from eventide.operators import effort
-from eventide.operators.block import MAX_US
-from eventide.operators.effort import Effort, Pace, TooManyStepsError
-from eventide.operators.patterns.operator import PatternOperator
-from eventide.operators.threads import StoppedError, check_stopped, share_among_threads
+from eventide.families.events.operator import PatternOperator
+from eventide.runtime import effort
+from eventide.runtime.block import MAX_US
+from eventide.runtime.effort import Effort, Pace, TooManyStepsError
+from eventide.runtime.threads import StoppedError, check_stopped, share_among_threads
 from tests.few_steps import few_steps
 from tests.operators.test_conjunctions import letters
 

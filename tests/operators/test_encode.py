@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from eventide.operators.encode import Encoding, encode, literal_code
+from eventide.runtime.encode import Encoding, encode, literal_code
 
 WORDS = ["b", None, "a", "", "é", "z", "aa", "日", "𝒳", "b", "B"]
 STRING_TYPES = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]

@@ -6,7 +6,7 @@ import traceback
 
 import pytest
 
-from eventide.operators.generated import load_module, specialize
+from eventide.runtime.generated import load_module, specialize
 
 
 def test_the_same_source_is_the_same_module() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from eventide.families.late.operator import LateSpec
 from eventide.families.registry import make_operator
-from eventide.operators.block import Layout
-from eventide.operators.late import LateSpec
+from eventide.runtime.block import Layout
 
 SPEC = LateSpec("late", Layout(n_partition=0, n_values=0, n_returned=1))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from eventide.operators.marked import GONE, MarkedBuffer
+from eventide.runtime.marked import GONE, MarkedBuffer
 
 
 def test_an_event_that_is_gone_from_a_written_segment_does_not_come_back() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from eventide.operators.partitions import encode_partitions
+from eventide.runtime.partitions import encode_partitions
 
 
 def groups(**columns: pa.Array | pa.ChunkedArray) -> list[int]:

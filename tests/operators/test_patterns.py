@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.engines.intake import take_in
-from eventide.kernels.completions import ANYWHERE, AT_NEW, NOWHERE, index_completions
+from eventide.families.events.automaton import compile_pattern
+from eventide.families.events.kernel_completions import ANYWHERE, AT_NEW, NOWHERE, index_completions
+from eventide.families.events.operator import PatternOperator
+from eventide.families.events.spec import PatternSpec
 from eventide.lang import parse
-from eventide.operators.block import MIN_US
-from eventide.operators.patterns.operator import PatternOperator
-from eventide.operators.patterns.spec import PatternSpec
-from eventide.plan.patterns.automaton import compile_pattern
 from eventide.plan.physical import Physical
+from eventide.runtime.block import MIN_US
 from tests.budget import budgeted
 from tests.engines.cases import EPOCH_US, SECOND
 from tests.engines.pattern_cases import ALL, PatternCase, pattern_cases
@@ -112,8 +112,8 @@ def test_small_arrays_pause_and_resume(case: PatternCase, capacity: int) -> None
     block = block_of(case, physical)
     expected = at_once(physical, block)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("eventide.operators.patterns.walk.MATCHES_PER_BATCH", capacity)
-        patch.setattr("eventide.operators.patterns.walk._FIRST_STACK", 1)
+        patch.setattr("eventide.families.events.walk.MATCHES_PER_BATCH", capacity)
+        patch.setattr("eventide.families.events.walk._FIRST_STACK", 1)
         assert at_once(physical, block) == expected
 
 
@@ -180,8 +180,8 @@ def test_events_stay_as_long_as_their_window() -> None:
 
 
 def test_a_walk_that_pauses_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eventide.operators.patterns.walk.MATCHES_PER_BATCH", 2)
-    monkeypatch.setattr("eventide.operators.patterns.walk._FIRST_STACK", 1)
+    monkeypatch.setattr("eventide.families.events.walk.MATCHES_PER_BATCH", 2)
+    monkeypatch.setattr("eventide.families.events.walk._FIRST_STACK", 1)
     assert query("PATTERN A+ RETURN A.n").run(stream("AAAA")).num_rows == 15
 
 

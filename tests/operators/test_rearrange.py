@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from eventide.operators.rearrange import rearrange_integers
-from eventide.operators.threads import share_among_threads
+from eventide.runtime.rearrange import rearrange_integers
+from eventide.runtime.threads import share_among_threads
 
 
 @pytest.mark.parametrize("n_values", [3, 300])

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from eventide.errors import EventideError, StateError
-from eventide.operators.protocol import Snapshot
-from eventide.operators.sealed import SNAPSHOT_VERSION, make_snapshot, open_sealed, open_snapshot, seal
-from eventide.operators.sequence import SequenceOperator
+from eventide.families.events.sequence import SequenceOperator
+from eventide.runtime.protocol import Snapshot
+from eventide.runtime.sealed import SNAPSHOT_VERSION, make_snapshot, open_sealed, open_snapshot, seal
 from tests.operators.test_sequence import block, spec
 
 SPEC = spec(3, "any", 10)
@@ -65,7 +65,7 @@ def test_segments_belong_to_their_head(segments: dict[int, bytes], said: str) ->
 
 def test_a_segment_is_hashed_once_while_it_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     operator, hashed = SequenceOperator(SPEC), []
-    monkeypatch.setattr("eventide.operators.sealed.digest", lambda data: hashed.append(data) or "0" * 32)
+    monkeypatch.setattr("eventide.runtime.sealed.digest", lambda data: hashed.append(data) or "0" * 32)
     for i, ts in enumerate((1, 2)):
         list(operator.process(block([(ts, 1, "A")], 3, [i]), ts))
         hashed.clear()

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventide.operators.block import MIN_US, Layout
-from eventide.operators.sequence import Returned, SequenceOperator, SequenceSpec
-from eventide.operators.times import TimeType
+from eventide.families.events.sequence import Returned, SequenceOperator, SequenceSpec
+from eventide.runtime.block import MIN_US, Layout
+from eventide.runtime.times import TimeType
 from tests.budget import budgeted
 from tests.oracle.events import Event
 from tests.oracle.matches import matches
@@ -134,7 +134,7 @@ def test_a_small_result_array_pauses_and_resumes(events, n_steps, strategy, capa
     operator = SequenceOperator(spec(n_steps, strategy, None))
     list(operator.process(block(events, n_steps, list(range(len(events)))), MIN_US))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("eventide.operators.sequence.MATCHES_PER_BATCH", capacity)
+        patch.setattr("eventide.families.events.sequence.MATCHES_PER_BATCH", capacity)
         batches = list(operator.finish())
     assert all(batch.num_rows <= capacity for batch in batches)
     assert rows(batches, n_steps) == expected(events, n_steps, strategy, None)

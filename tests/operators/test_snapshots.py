@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from eventide.errors import EventideError, InputError
-from eventide.operators.protocol import Snapshot
-from eventide.operators.sealed import SNAPSHOT_VERSION, open_sealed, seal
-from eventide.operators.sequence import SequenceOperator
+from eventide.families.events.sequence import SequenceOperator
+from eventide.runtime.protocol import Snapshot
+from eventide.runtime.sealed import SNAPSHOT_VERSION, open_sealed, seal
 from tests.operators.test_sequence import block, rows, spec
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "snapshots"

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from eventide.errors import StateError
-from eventide.operators.marked import read_array, write_array
-from eventide.operators.protocol import Snapshot
-from eventide.operators.sealed import make_snapshot, open_snapshot
+from eventide.runtime.marked import read_array, write_array
+from eventide.runtime.protocol import Snapshot
+from eventide.runtime.sealed import make_snapshot, open_snapshot
 from tests.streams.test_snapshots import play, read
 
 

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
-from eventide.plan.patterns.explanation import explain
-from eventide.plan.rows.explain import explain_rows
+from eventide.families.events.explain import explain
+from eventide.families.rows.explain import explain_rows
 from tests.lang.corpus import read_pairs
 from tests.plan.schema import SCHEMA
 

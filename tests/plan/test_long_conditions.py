@@ -14,13 +14,13 @@ from tools.touched import QUERIES, counted
 
 import eventide as ev
 from eventide.errors import QueryError
+from eventide.expressions import split
+from eventide.expressions.split import MAX_OPERATIONS
+from eventide.families.events.prepare import prepare
 from eventide.lang import conditions, parse
 from eventide.lang.rows.parse import parse_clause
 from eventide.lang.tokens import MAX_WORDS
-from eventide.plan.expressions import split
-from eventide.plan.expressions.split import MAX_OPERATIONS
 from eventide.plan.options import Options
-from eventide.plan.prepare import prepare
 
 EVENTS = pa.table(
     {

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
+from eventide.expressions.navigation.aggregates import AGGREGATES, ALIASES, REFUSED
 from eventide.lang.rows.keywords import AGGREGATES as CALLED
-from eventide.plan.rows.aggregates import AGGREGATES, ALIASES, REFUSED
 
 # NULLs, equal values, one value, none, NaN, infinity, ties.
 GROUPS: dict[int, list[tuple[float | None, float | None]]] = {

@@ -36,7 +36,7 @@ def test_nothing_is_matched(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Any, *given: Any) -> Any:
         raise AssertionError("a row was looked at")
 
-    monkeypatch.setattr("eventide.operators.rows.measures.Measures.at", refuse)
+    monkeypatch.setattr("eventide.runtime.measures.Measures.at", refuse)
     assert "Program" in ev.explain_sql(FALLS, ticks=TICKS)
 
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
+from eventide.families.rows.lower import prepare_rows
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
-from eventide.plan.rows.lower import prepare_rows
 from tests.micro_batches import SECOND_US, Stream
 
 ROWS = [{"p": p, "id": i, "s": s} for p in (1, 2) for i, s in enumerate("AABABB")]
@@ -68,7 +68,7 @@ def test_all_rows_of_a_match_carry_its_id_and_unmatched_rows_none() -> None:
 
 def test_all_rows_have_the_ids_of_the_matches_whatever_a_batch_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ids(rows="all")
-    monkeypatch.setattr("eventide.operators.rows.operator.ROWS_PER_BATCH", 2)
+    monkeypatch.setattr("eventide.families.rows.operator.ROWS_PER_BATCH", 2)
     assert sorted(ids(rows="all")) == sorted(whole)
     assert len(set(whole)) == 4
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
-from eventide.operators.rows import operator
-from eventide.operators.rows.measures import Measures
+from eventide.families.rows import operator
+from eventide.runtime.measures import Measures
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pickle
 import pytest
 
 from eventide.errors import QueryError
+from eventide.families.rows.lower import prepare_rows
 from eventide.lang.rows import parse_clause
-from eventide.plan.rows.lower import prepare_rows
 from tests.lang.corpus import read_pairs
 from tests.plan.schema import SCHEMA
 

@@ -51,7 +51,7 @@ def test_the_embedded_engine_returns_the_oracles_rows(case: Case) -> None:
 def test_a_search_that_pauses_after_every_few_steps_returns_the_oracles_rows(
     case: Case, n_steps: int, room: int
 ) -> None:
-    with few_steps(n_steps), patch("eventide.operators.rows.walk.ROOM", room):
+    with few_steps(n_steps), patch("eventide.families.rows.walk.ROOM", room):
         check(case, embedded)
 
 

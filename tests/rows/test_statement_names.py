@@ -11,7 +11,7 @@ import pytest
 import eventide as ev
 from eventide.engines.filled import Filled
 from eventide.engines.statements import parse_sql
-from eventide.plan.expressions.functions import FUNCTIONS, SPECIAL_FORMS
+from eventide.expressions.functions import FUNCTIONS, SPECIAL_FORMS
 from eventide.plan.statements.aggregates import AGGREGATES, WINDOW_FUNCTIONS
 from eventide.plan.statements.queries import write_statement
 from eventide.plan.statements.tables import Table

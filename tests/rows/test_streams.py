@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from eventide.errors import QueryError
+from eventide.families.rows.lower import prepare_rows
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
-from eventide.plan.rows.lower import prepare_rows
 from tests.budget import budgeted
 from tests.micro_batches import SECOND_US, Stream
 from tests.oracle.rows.clause import run as oracle

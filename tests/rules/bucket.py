@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from eventide.engines.rules import share
-from eventide.operators.block import to_bytes
+from eventide.runtime.block import to_bytes
 from tests.spark_state import Map, Timers, Value
 
 START_US = 1_700_000_000_000_000

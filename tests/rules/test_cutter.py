@@ -9,7 +9,7 @@ import pytest
 
 from eventide.engines.rules import share
 from eventide.errors import InputError
-from eventide.operators.block import from_bytes
+from eventide.runtime.block import from_bytes
 from tests.rules.bucket import OPTIONS, SCHEMA, table
 
 pytest.importorskip("pyspark")

@@ -14,9 +14,9 @@ import eventide as ev
 from eventide.engines.rule_limits import Limits
 from eventide.engines.rules import plan_rule, share
 from eventide.engines.rules_run import run_bounded
+from eventide.families.events.sequence import SequenceOperator
 from eventide.lang import deadline
-from eventide.operators.limit import UNLIMITED
-from eventide.operators.sequence import SequenceOperator
+from eventide.runtime.limit import UNLIMITED
 from tests.few_steps import few_steps
 from tests.rules.bucket import OPTIONS, SCHEMA, Stream, table
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from eventide.operators.sealed import SNAPSHOT_VERSION
+from eventide.runtime.sealed import SNAPSHOT_VERSION
 from tests.rules.bucket import Stream, pairs, table
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "snapshots"

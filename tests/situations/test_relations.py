@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventide.kernels import relations as kernel
 from eventide.lang.relations import RELATIONS, inverse, mask_of, names_of
+from eventide.runtime.kernels import relations as kernel
 from tests.budget import budgeted
 from tests.oracle.situations import NAMES, holds
 

@@ -103,9 +103,9 @@ def test_a_file_in_pieces_gives_the_same_matches(tmp_path_factory: Any, case: Si
 def test_shares_of_threads_and_chunks_of_time_give_the_same_matches(case: SituationCase) -> None:
     """Partitions and stretches of time on threads, orders that follow what was seen, room for one match at first."""
     with (
-        patch("eventide.operators.situations.operator._EVENTS_PER_SHARE", 1),
-        patch("eventide.operators.situations.matcher._RUNS_PER_CHUNK", 2),
-        patch("eventide.operators.situations.matcher._ROOM", 1),
+        patch("eventide.families.situations.operator._EVENTS_PER_SHARE", 1),
+        patch("eventide.families.situations.matcher._RUNS_PER_CHUNK", 2),
+        patch("eventide.families.situations.matcher._ROOM", 1),
         patch("os.cpu_count", lambda: 3),
     ):
         case.check(run(case))

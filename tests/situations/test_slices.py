@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import eventide as ev
 from eventide.engines.distribution import choose_for_files
 from eventide.families.registry import family_of, make_operator
-from eventide.operators.block import MIN_US
-from eventide.operators.situations.spec import SituationSpec
-from eventide.operators.situations.stretches import count_stretches, stretches
+from eventide.families.situations.spec import SituationSpec
+from eventide.families.situations.stretches import count_stretches, stretches
+from eventide.runtime.block import MIN_US
 from tests.budget import budgeted
 from tests.micro_batches import Stream
 from tests.situations.cases import situation_cases
@@ -202,7 +202,7 @@ def test_spark_matches_stretches_of_time_and_returns_the_rows_of_this_process_in
 
     for name, value in (("run.FEW_ROWS", 0), ("slices.FEW_BYTES", 0)):
         monkeypatch.setattr(f"eventide.engines.spark.{name}", value)
-    monkeypatch.setattr("eventide.operators.situations.stretches.EVENTS_PER_STRETCH", 50)
+    monkeypatch.setattr("eventide.families.situations.stretches.EVENTS_PER_STRETCH", 50)
     in_order, shuffled = tmp_path / "a.parquet", tmp_path / "b.parquet"
     pq.write_table(table, in_order, row_group_size=100)
     pq.write_table(table.take(np.random.default_rng(1).permutation(3_000)), shuffled, row_group_size=100)

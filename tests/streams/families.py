@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 import eventide as ev
-from eventide.plan.detection.lower import DetectionOptions, check_stream, prepare_detection
-from eventide.plan.intervals.lower import Deriving, Runs, Spans, prepare_intervals
+from eventide.families.builder.lower import DetectionOptions, check_stream, prepare_detection
+from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from tests.engines.plans import SECOND_US, make_events

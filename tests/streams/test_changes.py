@@ -10,14 +10,14 @@ import pytest
 
 import eventide as ev
 from eventide.errors import InputError
+from eventide.families.allen.lower import AllenOptions, prepare_allen
+from eventide.families.allen.relations import parse_relations
+from eventide.families.builder.lower import DetectionOptions, prepare_detection
+from eventide.families.intervals.lower import Deriving, Runs, prepare_intervals
 from eventide.families.registry import make_operator
-from eventide.operators.changes import changes
-from eventide.plan.allen.lower import AllenOptions, prepare_allen
-from eventide.plan.allen.relations import parse_relations
-from eventide.plan.detection.lower import DetectionOptions, prepare_detection
-from eventide.plan.intervals.lower import Deriving, Runs, prepare_intervals
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
+from eventide.runtime.changes import changes
 
 SCHEMA = pa.schema(
     [("ts", pa.int64()), ("user", pa.string()), ("kind", pa.string()), ("x", pa.int32()), ("y", pa.int32())]

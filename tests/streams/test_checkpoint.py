@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from eventide.operators.sealed import SNAPSHOT_VERSION
+from eventide.runtime.sealed import SNAPSHOT_VERSION
 from tests.engines.streams import SCHEMA, write_files
 from tests.streams.families import FAMILIES, all_events
 

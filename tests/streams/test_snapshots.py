@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from eventide.errors import EventideError
-from eventide.operators.protocol import Snapshot
-from eventide.operators.sealed import SNAPSHOT_VERSION
+from eventide.runtime.protocol import Snapshot
+from eventide.runtime.sealed import SNAPSHOT_VERSION
 from tests.allen import micro_batches as allen
 from tests.engines.plans import SECOND_US, micros
 from tests.micro_batches import Stream

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eventide.kernels import double_numbers, exact_numbers, scaled_numbers
+from eventide.families.trends import kernel_double_numbers as double_numbers
+from eventide.families.trends import kernel_exact_numbers as exact_numbers
+from eventide.families.trends import kernel_scaled_numbers as scaled_numbers
 
 WORD = 2**64
 BEYOND = int(exact_numbers.BEYOND)

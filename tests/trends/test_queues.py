@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventide.kernels.trend_queues import chain, find, push
+from eventide.families.trends.kernel_queues import chain, find, push
 from tests.budget import budgeted
 
 N = 40

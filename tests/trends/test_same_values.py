@@ -84,7 +84,7 @@ def test_conditions_on_adjacent_events_leave_the_trends_of_the_oracle(case: Tren
 @budgeted(**QUICK)
 @given(trend_cases(focus="adjacent", windowed=True, count_windows=False), st.sampled_from([(2, 2), (3, 3), (16, 64)]))
 def test_windows_walked_at_once_give_the_values_of_the_oracle(case: TrendCase, lanes: tuple[int, int]) -> None:
-    with patch.multiple("eventide.operators.trends.batches", LEAST_LANES=lanes[0], MOST_LANES=lanes[1]):
+    with patch.multiple("eventide.families.trends.batches", LEAST_LANES=lanes[0], MOST_LANES=lanes[1]):
         check(case, run(case))
 
 

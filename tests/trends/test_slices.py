@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.engines.distribution import GROUPS, KEYS, RANGES, choose_for_files
-from eventide.operators.block import MAX_US, MIN_US, from_bytes, to_bytes
-from eventide.operators.trends.slices import Slicer, is_sliced, make_slicer, slice_tables
+from eventide.families.trends.slices import Slicer, is_sliced, make_slicer, slice_tables
 from eventide.plan.physical import Physical
+from eventide.runtime.block import MAX_US, MIN_US, from_bytes, to_bytes
 from tests.budget import budgeted
 from tests.micro_batches import SECOND_US, Stream
 from tests.trends.cases import trend_cases
@@ -133,7 +133,7 @@ def test_micro_batches_that_leave_matrices_give_the_values_of_the_oracle(
     times = [event["ts"] for event in case.events]
     order = sorted(range(len(times)), key=lambda i: times[i] + disorder.randrange(delay))
     table = case.table().take(pa.array(order, pa.int64()))
-    with few(least), patch("eventide.operators.trends.operator.LEAST_FOLD", 1):
+    with few(least), patch("eventide.families.trends.operator.LEAST_FOLD", 1):
         stream.play(table, [times[i] * SECOND_US for i in order], borders, delay * SECOND_US)
     _check_rows(case, stream.rows)
 
@@ -213,7 +213,7 @@ def batch(text: str) -> pa.Table:
 def test_events_that_the_watermark_has_not_passed_stay_events() -> None:
     """a6 comes after b8, and lies between it and a4."""
     stream = Stream(plan_of("PATTERN SEQ(A, B) WITHIN 10 seconds RETURN COUNT(*)"))
-    with few(1), patch("eventide.operators.trends.operator.LEAST_FOLD", 1):
+    with few(1), patch("eventide.families.trends.operator.LEAST_FOLD", 1):
         stream.step(batch("a1 a2 a4 b8"), 3 * SECOND_US)
         assert held(stream) == (2, 1)
         stream.step(batch("a6"), 7 * SECOND_US)
@@ -223,7 +223,7 @@ def test_events_that_the_watermark_has_not_passed_stay_events() -> None:
 
 def test_a_window_that_only_matrices_hold_is_waited_for_and_forgotten() -> None:
     stream = Stream(plan_of("PATTERN A+ WITHIN 10 seconds RETURN COUNT(*)"))
-    with few(1), patch("eventide.operators.trends.operator.LEAST_FOLD", 1):
+    with few(1), patch("eventide.families.trends.operator.LEAST_FOLD", 1):
         stream.step(batch("a1 a2"), 5 * SECOND_US)
         assert held(stream) == (0, 1)
         assert stream.pending_us() == 10 * SECOND_US - 1
@@ -267,7 +267,7 @@ def test_the_state_of_a_stream_follows_the_panes_not_the_events() -> None:
 
 def test_matrices_of_one_pane_become_one() -> None:
     stream = Stream(plan_of("PATTERN A+ GROUP BY g WITHIN 1 hour RETURN g, COUNT(*), MIN(A.x), SUM(A.x)"))
-    with few(1), patch("eventide.operators.trends.operator.LEAST_FOLD", 2):
+    with few(1), patch("eventide.families.trends.operator.LEAST_FOLD", 2):
         for second in range(30):
             table = pa.table({"ts": [second] * 2, "kind": ["A"] * 2, "g": ["p", "q"], "x": [50 - second, second]})
             stream.step(table.cast(SCHEMA), second * SECOND_US)
@@ -280,7 +280,7 @@ def test_matrices_of_one_pane_become_one() -> None:
 
 def test_matrices_of_different_panes_stay_apart() -> None:
     stream = Stream(plan_of("PATTERN A+ WITHIN 8 seconds SLIDE 4 seconds RETURN COUNT(*)"))
-    with few(1), patch("eventide.operators.trends.operator.LEAST_FOLD", 1):
+    with few(1), patch("eventide.families.trends.operator.LEAST_FOLD", 1):
         for second in range(16):
             stream.step(batch(f"a{second}"), second * SECOND_US)
             assert held(stream)[1] <= 3

@@ -13,9 +13,9 @@ import pytest
 
 import eventide as ev
 from eventide.families.registry import make_operator
-from eventide.operators.block import MAX_US
-from eventide.operators.protocol import Operator
-from eventide.operators.trends.panes import count_by_panes
+from eventide.families.trends.panes import count_by_panes
+from eventide.runtime.block import MAX_US
+from eventide.runtime.protocol import Operator
 from tests.engines.test_same_rows import collect, write_batch
 from tests.micro_batches import SECOND_US, Stream
 from tests.trends.recurrences import loop, rounds, windows
@@ -57,7 +57,7 @@ SIGNS: dict[str, Callable[[Any, Any], bool]] = {"<": operator.lt, ">=": operator
 
 def in_lanes(least: int, most: int) -> Any:
     """At least and at most so many windows are walked at once."""
-    return patch.multiple("eventide.operators.trends.batches", LEAST_LANES=least, MOST_LANES=most)
+    return patch.multiple("eventide.families.trends.batches", LEAST_LANES=least, MOST_LANES=most)
 
 
 @pytest.mark.parametrize("lanes", [(2, 3), (16, 64)])
@@ -123,7 +123,7 @@ def test_slices_of_a_pattern_that_goes_on_as_it_starts(pattern: str, n: int) -> 
         ev.query(f"PATTERN {pattern} RETURN COUNT(*)", ts="ts", ts_unit="s", type="kind").plan(events.schema)
     )
     operator, block = stream.operator(), stream._block(events)
-    with patch("eventide.operators.trends.panes.LEAST_SLICE", 1):
+    with patch("eventide.families.trends.panes.LEAST_SLICE", 1):
         assert list(operator.process(block, 0)) == []
         (row,) = stream._read(operator.finish())
     pairs, triples = n * (n - 1) // 2, n * (n - 1) * (n - 2) // 6
@@ -139,7 +139,7 @@ def test_slices_of_one_window_give_the_values_of_the_whole(functions: str) -> No
     )
     stream = Threaded(physical)
     operator, block = stream.operator(), stream._block(table_of(events))
-    with patch("eventide.operators.trends.panes.LEAST_SLICE", 1):
+    with patch("eventide.families.trends.panes.LEAST_SLICE", 1):
         assert list(operator.process(block, 0)) == []
         (row,) = stream._read(operator.finish())
     assert list(row.values())[:-1] == [wanted.trends, wanted.events, wanted.total][: len(row) - 1]
@@ -150,7 +150,7 @@ def test_slices_of_one_window_do_not_cut_through_events_of_one_time() -> None:
     events = pa.table({"ts": pa.array([i // 7 for i in range(35)], pa.int64()), "kind": ["A"] * 35})
     stream = Threaded(ev.query("PATTERN A+ RETURN COUNT(*)", ts="ts", ts_unit="s", type="kind").plan(events.schema))
     operator, block = stream.operator(), stream._block(events)
-    with patch("eventide.operators.trends.panes.LEAST_SLICE", 1):
+    with patch("eventide.families.trends.panes.LEAST_SLICE", 1):
         assert list(operator.process(block, 0)) == []
         (row,) = stream._read(operator.finish())
     assert row["count"] == 8**5 - 1
@@ -194,7 +194,7 @@ def test_nothing_is_counted_before_a_window_ends_and_only_what_ended_windows_hol
         counted.append(block.num_rows)
         return count_by_panes(block, *others)
 
-    with patch("eventide.operators.trends.operator.count_by_panes", watched):
+    with patch("eventide.families.trends.operator.count_by_panes", watched):
         for second in range(25):
             table = pa.table({"ts": pa.array([second], pa.int64()), "kind": ["A"]})
             stream.step(table, second * 1_000_000)

@@ -14,9 +14,8 @@ from eventide.engines.local.allen import open_pair
 from eventide.engines.local.instants import instants_of_table
 from eventide.engines.local.sources import Source, is_local, open_source, plain_frame
 from eventide.errors import EventideError, InputError
-from eventide.lang.durations import parse_time
-from eventide.plan.allen.instants import Clock
-from eventide.plan.allen.lower import (
+from eventide.families.allen.instants import Clock
+from eventide.families.allen.lower import (
     INTERVAL_END,
     INTERVAL_START,
     AllenOptions,
@@ -24,7 +23,10 @@ from eventide.plan.allen.lower import (
     check_stream,
     prepare_allen,
 )
-from eventide.plan.allen.relations import parse_relations
+from eventide.families.allen.relations import parse_relations
+from eventide.families.intervals.explain import explain_allen
+from eventide.families.intervals.lower import about
+from eventide.lang.durations import parse_time
 from eventide.plan.arguments import (
     LEFT_OUT,
     LeftOut,
@@ -34,8 +36,6 @@ from eventide.plan.arguments import (
     session_for_path,
     wrong_argument,
 )
-from eventide.plan.intervals.explanation import explain_allen
-from eventide.plan.intervals.lower import about
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 

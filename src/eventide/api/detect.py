@@ -13,9 +13,9 @@ from eventide.api.pattern import Pattern, checked
 from eventide.api.query import Inputs, Query
 from eventide.engines.local.sources import Source
 from eventide.errors import EventideError
-from eventide.operators.detection.spec import LAST_STEP, TIMED_OUT
+from eventide.families.builder.lower import DetectionOptions
+from eventide.families.builder.spec import LAST_STEP, TIMED_OUT
 from eventide.plan.arguments import LEFT_OUT, LeftOut, check_dict, check_ties, names_of
-from eventide.plan.detection.lower import DetectionOptions
 from eventide.plan.options import Options
 
 _SKIPS = ("no_skip", "next", "past_last")

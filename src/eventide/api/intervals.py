@@ -17,9 +17,9 @@ import pyarrow as pa
 from eventide.api.query import Query
 from eventide.engines.local.sources import Source
 from eventide.errors import EventideError, did_you_mean
+from eventide.families.intervals.lower import Deriving, Runs, Spans, about
 from eventide.lang.durations import parse_time
 from eventide.plan.arguments import LEFT_OUT, LeftOut, check_dict, check_flag, check_ties, names_of, wrong_argument
-from eventide.plan.intervals.lower import Deriving, Runs, Spans, about
 from eventide.plan.options import Options
 
 __all__ = ["aggregate", "boundary", "delta", "heterogeneous", "homogeneous", "threshold"]

@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from eventide.errors import EventideError, QueryError
+from eventide.families.builder.explain import automaton_lines
+from eventide.families.builder.syntax import EventPattern, Link, Step, walk_steps
+from eventide.families.builder.write import write_pattern
 from eventide.lang.durations import parse_length
 from eventide.plan.arguments import one_of
-from eventide.plan.detection.explanation import automaton_lines
-from eventide.plan.detection.tree import EventPattern, Link, Step, walk_steps
-from eventide.plan.detection.write import write_pattern
 
 if TYPE_CHECKING:
     from eventide.engines.local.diagnosis.result import Diagnosis

@@ -9,7 +9,7 @@ import pyarrow as pa
 from eventide.engines.database import connect
 from eventide.engines.lengths import as_type
 from eventide.errors import InputError
-from eventide.operators.computed import Computed
+from eventide.runtime.computed import Computed
 
 # The time in which DuckDB plans correlated subqueries grows with the cube of their number.
 _AT_ONCE = 4

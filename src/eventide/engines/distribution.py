@@ -22,9 +22,9 @@ from eventide.engines.raw_columns import Place, raw_columns
 from eventide.errors import InputError
 from eventide.families.registry import family_of
 from eventide.families.time_slices import Part, make_parts, overlap_us
-from eventide.operators.block import TS, concatenate, within
-from eventide.operators.partitions import encode_partitions
 from eventide.plan.physical import Physical
+from eventide.runtime.block import TS, concatenate, within
+from eventide.runtime.partitions import encode_partitions
 
 # An exchange takes half a second, whatever it moves; a core takes less for this many events.
 FEW_ROWS = 2_000_000

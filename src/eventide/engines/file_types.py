@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from eventide.engines.names import absolute
 from eventide.errors import InputError
-from eventide.plan.expressions.types import canonical, common_type, kind, type_name
+from eventide.expressions.types import canonical, common_type, kind, type_name
 
 _EXACT = 1 << 53  # up to here a double holds every whole number
 _MOST_DIGITS = 38

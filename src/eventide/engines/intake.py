@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 from eventide.engines.interval_intake import check_intervals, in_slices
 from eventide.engines.likely_unit import hint_of_unit
 from eventide.errors import InputError
-from eventide.operators.block import MASK, MAX_US, TS
-from eventide.operators.interval_columns import START
-from eventide.operators.times import UNIT_US, TimeType
 from eventide.plan.physical import Intake
+from eventide.runtime.block import MASK, MAX_US, TS
+from eventide.runtime.interval_columns import START
+from eventide.runtime.times import UNIT_US, TimeType
 
 
 def take_in(raw: pa.Table, intake: Intake) -> tuple[pa.Table, int]:

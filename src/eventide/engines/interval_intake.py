@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.errors import InputError
-from eventide.operators.block import MASK, TS
-from eventide.operators.interval_columns import CARRIED, START
 from eventide.plan.physical import Intake, IntervalIntake
+from eventide.runtime.block import MASK, TS
+from eventide.runtime.interval_columns import CARRIED, START
 
 _HINT = 'correct it, or pass on_bad_event="drop" to drop and count such rows'
 _SLICE = "p0"

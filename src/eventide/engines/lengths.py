@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from eventide.operators.encode import interval_us
-from eventide.plan.expressions.types import DURATION
+from eventide.expressions.types import DURATION
+from eventide.runtime.encode import interval_us
 
 
 def as_type(array: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:

@@ -14,9 +14,9 @@ import pyarrow as pa
 from eventide.engines.computed import add_computed
 from eventide.families.registry import make_operator
 from eventide.families.time_slices import Part, make_parts, overlap_us, run_part
-from eventide.operators.block import TS, numpy_int64, within
-from eventide.operators.protocol import Results, Spec
-from eventide.operators.threads import until
+from eventide.runtime.block import TS, numpy_int64, within
+from eventide.runtime.protocol import Results, Spec
+from eventide.runtime.threads import until
 
 FEW_EVENTS = 200_000  # below, one thread is done before others have begun
 MOST_OVERLAP = 0.5  # of the events, that two slices have

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from eventide.engines.database import connect
 from eventide.engines.lengths import with_lengths
 from eventide.engines.parquet import coded_columns
-from eventide.operators.block import MASK
 from eventide.plan.physical import Addend, Physical, SqlColumn
+from eventide.runtime.block import MASK
 
 _NAME = re.compile(r'"((?:[^"]|"")+)"')
 _MOST_REMEMBERED = 1 << 12
@@ -29,7 +29,7 @@ Place = tuple[str, int | None]  # where DuckDB evaluates: time zone, and number 
 def raw_columns(table: pa.Table, physical: Physical, place: Place) -> pa.Table:
     """The columns that `physical.select` makes of all rows, in its order.
 
-    >>> from eventide.plan.rows.lower import prepare_rows
+    >>> from eventide.families.rows.lower import prepare_rows
     >>> from eventide.lang.rows import parse_clause
     >>> kinds = pa.table({"kind": pa.array(["a", None, "b"]).dictionary_encode()})
     >>> clause = parse_clause("MEASURES count(*) AS n PATTERN (A) DEFINE A AS kind = 'b'")

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from eventide.errors import InputError
-from eventide.operators.protocol import Results
 from eventide.plan.physical import Physical
+from eventide.runtime.protocol import Results
 
 
 def limited(results: Results, physical: Physical) -> Results:

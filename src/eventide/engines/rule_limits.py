@@ -11,9 +11,9 @@ from eventide.engines.local.memory import size_text
 from eventide.engines.local.run import size_bytes
 from eventide.errors import EventideError, InputError
 from eventide.families.registry import family_of
-from eventide.operators.protocol import Operator
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
+from eventide.runtime.protocol import Operator
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,9 @@ from eventide.engines.rule_files import Written
 from eventide.engines.rule_limits import NO_LIMITS, Limits
 from eventide.engines.statements import parse_sql, without_subqueries
 from eventide.errors import EventideError, InputError, QueryError, UnsupportedError
+from eventide.families.events.prepare import prepare
 from eventide.families.registry import family_of
+from eventide.families.rows.lower import prepare_rows
 from eventide.lang import SituationQuery, parse
 from eventide.lang.deadline import planning_within
 from eventide.lang.rows import parse_statement
@@ -32,8 +34,6 @@ from eventide.lang.tokens import tokenize
 from eventide.lang.tree import Span
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
-from eventide.plan.prepare import prepare
-from eventide.plan.rows.lower import prepare_rows
 from eventide.plan.streams import for_stream
 
 DETECTED_AT, MATCH_ID = "detected_at", "match_id"

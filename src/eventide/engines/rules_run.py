@@ -20,8 +20,8 @@ from eventide.engines.rule_rows import found_rows, found_schema, problem_of, pro
 from eventide.engines.rules import Rule, Shared, plan_rule
 from eventide.errors import InputError
 from eventide.families.registry import make_operator
-from eventide.operators.block import MIN_US
 from eventide.plan.ending import with_end
+from eventide.runtime.block import MIN_US
 
 
 def run_bounded(events: pa.Table, rules: Rules, shared: Shared, end_us: int | None = None) -> Iterator[pa.RecordBatch]:

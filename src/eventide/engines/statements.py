@@ -16,6 +16,7 @@ from sqlglot import exp
 from eventide.engines.complaints import Complaint, complain, syntax_error
 from eventide.engines.filled import Filled
 from eventide.errors import InputError, QueryError
+from eventide.families.rows.explain import explain_rows
 from eventide.lang.chains import balance
 from eventide.lang.doors import check_node
 from eventide.lang.positions import place, span_of
@@ -23,7 +24,6 @@ from eventide.lang.rows.tree import Recognition, RowQuery, Statement
 from eventide.lang.tokens import Kind, Token, tokenize
 from eventide.lang.tree import Scalar, Span
 from eventide.plan.physical import Physical
-from eventide.plan.rows.explain import explain_rows
 
 Edit = tuple[Span, str]
 

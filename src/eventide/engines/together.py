@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from eventide.errors import InputError
-from eventide.plan.expressions.types import canonical, kind, type_name
+from eventide.expressions.types import canonical, kind, type_name
 
 TYPE_COLUMN = "event_type"  # added, to say which input an event came from
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 import pyarrow as pa
 
 from eventide.errors import UnsupportedError
-from eventide.operators.borders import NextRows, Reach
-from eventide.operators.computed import Compute, cannot_compute
-from eventide.operators.protocol import Combiner, Operator, Results, Spec
+from eventide.runtime.borders import NextRows, Reach
+from eventide.runtime.computed import Compute, cannot_compute
+from eventide.runtime.protocol import Combiner, Operator, Results, Spec
 
 if TYPE_CHECKING:
     from eventide.plan.physical import Physical

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 
 from eventide.families.base import Family
-from eventide.operators.computed import Compute, cannot_compute
-from eventide.operators.protocol import Operator, Spec
+from eventide.runtime.computed import Compute, cannot_compute
+from eventide.runtime.protocol import Operator, Spec
 
 _FAMILIES: dict[str, Family] = {}
 

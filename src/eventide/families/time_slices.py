@@ -8,9 +8,9 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from eventide.families.registry import family_of
-from eventide.operators.borders import Beginnings, Border, Reach, RunsBeginnings, between, find_border
-from eventide.operators.look_back import Slice, run_slice, slices
-from eventide.operators.protocol import Operator, Results, Spec
+from eventide.runtime.borders import Beginnings, Border, Reach, RunsBeginnings, between, find_border
+from eventide.runtime.look_back import Slice, run_slice, slices
+from eventide.runtime.protocol import Operator, Results, Spec
 
 Part: TypeAlias = Slice | Beginnings
 Read: TypeAlias = Callable[[int, int], pa.Table]

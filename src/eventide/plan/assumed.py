@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 from sqlglot import exp
 
+from eventide.expressions.readings import is_next
+from eventide.expressions.typecheck import Resolve, Types, bind, columns_of
 from eventide.lang.tree import EventQuery, Span
-from eventide.plan.expressions.readings import is_next
-from eventide.plan.expressions.typecheck import Resolve, Types, bind, columns_of
 from eventide.plan.options import Options
 from eventide.plan.symbols import walk_steps
 

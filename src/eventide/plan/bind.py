@@ -10,17 +10,16 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import did_you_mean
+from eventide.expressions.arrays import array_call
+from eventide.expressions.readings import is_next, readings
+from eventide.expressions.typecheck import Types, bind_nexts, columns_of
+from eventide.expressions.types import canonical, type_name
 from eventide.lang.nodes import every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Definition, EventQuery, Length, Scalar, Span, Strategy, Window
-from eventide.operators.times import TimeType
 from eventide.plan.assumed import is_assumed, type_of
 from eventide.plan.bind_items import bind_items
 from eventide.plan.bound import Bound, Symbol
-from eventide.plan.expressions.arrays import array_call
-from eventide.plan.expressions.readings import is_next, readings
-from eventide.plan.expressions.typecheck import Types, bind_nexts, columns_of
-from eventide.plan.expressions.types import canonical, type_name
 from eventide.plan.holder import guess_time
 from eventide.plan.options import Options
 from eventide.plan.places import error_at, option_error
@@ -36,6 +35,7 @@ from eventide.plan.references import (
 )
 from eventide.plan.symbols import collect_symbols, name_apart, walk_steps
 from eventide.plan.time_column import time_type_of
+from eventide.runtime.times import TimeType
 
 
 def bind(query: EventQuery, options: Options, schema: pa.Schema) -> Bound:

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 import pyarrow as pa
 from sqlglot import exp
 
+from eventide.expressions.readings import is_next
+from eventide.expressions.typecheck import Types
+from eventide.expressions.types import canonical, is_number, type_name
 from eventide.lang.nodes import every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import EventQuery, ReturnItem, Scalar, Span
 from eventide.plan.assumed import type_of
 from eventide.plan.bound import Item, Symbol
-from eventide.plan.expressions.readings import is_next
-from eventide.plan.expressions.typecheck import Types
-from eventide.plan.expressions.types import canonical, is_number, type_name
 from eventide.plan.one_match import (
     ENDS,
     bind_ends,

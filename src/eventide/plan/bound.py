@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from sqlglot import exp
 
+from eventide.expressions.typecheck import Types
 from eventide.lang.tree import EventQuery, Pattern, Scalar, Span, Strategy
-from eventide.operators.times import TimeType
-from eventide.plan.expressions.typecheck import Types
 from eventide.plan.options import Options
+from eventide.runtime.times import TimeType
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,15 @@ from dataclasses import replace
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.expressions.readings import readings
+from eventide.expressions.split import EventValue, Split, split
+from eventide.expressions.types import type_name
 from eventide.lang.tree import Scalar, Step
-from eventide.operators.block import MASK, SEQUENCE, TS, Layout
 from eventide.plan.bound import Bound
-from eventide.plan.expressions.readings import readings
-from eventide.plan.expressions.split import EventValue, Split, split
-from eventide.plan.expressions.types import type_name
 from eventide.plan.physical import Addend, SqlColumn
 from eventide.plan.places import option_error
 from eventide.plan.references import is_orderable, references
+from eventide.runtime.block import MASK, SEQUENCE, TS, Layout
 
 MAX_STEPS = 62  # bits of the mask
 

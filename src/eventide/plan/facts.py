@@ -13,11 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from eventide.expressions.types import type_name
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
-from eventide.operators.changes import COLUMN, OPTION, PLACES
-from eventide.plan.expressions.types import type_name
 from eventide.plan.physical import Physical
+from eventide.runtime.changes import COLUMN, OPTION, PLACES
 
 
 def with_facts(physical: Physical, columns: Sequence[tuple[str, pa.DataType]], options: Mapping[str, Any]) -> Physical:

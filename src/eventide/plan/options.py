@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 from eventide.errors import EventideError, QueryError, did_you_mean
 from eventide.lang.durations import parse_length
 from eventide.lang.tree import AnyQuery
-from eventide.operators.block import MAX_US
-from eventide.operators.limit import UNLIMITED
 from eventide.plan.arguments import one_of
 from eventide.plan.places import clause_span, error_at
+from eventide.runtime.block import MAX_US
+from eventide.runtime.limit import UNLIMITED
 
 _CHOICES = {
     "ts_unit": ("s", "ms", "us"),

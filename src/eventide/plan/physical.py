@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from eventide.operators.block import Layout
-from eventide.operators.computed import Computed
-from eventide.operators.protocol import Spec
-from eventide.operators.times import TimeType
+from eventide.runtime.block import Layout
+from eventide.runtime.computed import Computed
+from eventide.runtime.protocol import Spec
+from eventide.runtime.times import TimeType
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.expressions.readings import readings
+from eventide.expressions.typecheck import bind, columns_of
+from eventide.expressions.typed import Source, Typed
+from eventide.expressions.write_sql import FROM_RESULT, write_spark, write_typed
 from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import Columns
-from eventide.plan.expressions.readings import readings
-from eventide.plan.expressions.typecheck import bind, columns_of
-from eventide.plan.expressions.typed import Source, Typed
-from eventide.plan.expressions.write_sql import FROM_RESULT, write_spark, write_typed
 from eventide.plan.physical import SqlColumn
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from eventide.errors import EventideError
-from eventide.operators.times import TimeType
-from eventide.plan.expressions.types import kind, type_name
+from eventide.expressions.types import kind, type_name
 from eventide.plan.holder import holder_of
+from eventide.runtime.times import TimeType
 
 _UNITS = "give ts_unit = 's', 'ms' or 'us'"
 _POSSIBLE = "it must be a timestamp, a date, or an integer with ts_unit"

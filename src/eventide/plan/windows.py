@@ -6,10 +6,10 @@ import pyarrow as pa
 
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
-from eventide.operators.times import UNIT_US, TimeType
-from eventide.operators.windows import Slide
 from eventide.plan.bound import Bound
 from eventide.plan.places import error_at
+from eventide.runtime.times import UNIT_US, TimeType
+from eventide.runtime.windows import Slide
 
 
 def check_windows(plan: Bound) -> None:

@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from eventide.expressions.functions import FUNCTIONS, MOST_ULPS
+from eventide.expressions.regular import as_re2
+from eventide.expressions.split import split
+from eventide.expressions.typecheck import bind, columns_of
+from eventide.expressions.types import DURATION, canonical
+from eventide.expressions.write_sql import write_duckdb, write_spark
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tree import Span
-from eventide.plan.expressions.functions import FUNCTIONS, MOST_ULPS
-from eventide.plan.expressions.regular import as_re2
-from eventide.plan.expressions.split import split
-from eventide.plan.expressions.typecheck import bind, columns_of
-from eventide.plan.expressions.types import DURATION, canonical
-from eventide.plan.expressions.write_sql import write_duckdb, write_spark
 
 pytestmark = pytest.mark.spark
 

@@ -10,9 +10,9 @@ import pytest
 import sqlglot
 
 from eventide.errors import QueryError
+from eventide.expressions.typecheck import columns_of, typecheck
+from eventide.expressions.write_sql import write_duckdb, write_spark
 from eventide.lang.tree import Span
-from eventide.plan.expressions.typecheck import columns_of, typecheck
-from eventide.plan.expressions.write_sql import write_duckdb, write_spark
 
 TABLE = pa.table(
     {

@@ -19,14 +19,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from eventide.errors import QueryError
+from eventide.expressions.residue import HEADER, Residue, compile_tests, write_tests
+from eventide.expressions.split import Split, split
+from eventide.expressions.typecheck import columns_of
+from eventide.expressions.write_sql import write_duckdb
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tree import Span
-from eventide.operators.encode import encode_columns
-from eventide.operators.generated import load_module
-from eventide.plan.expressions.residue import HEADER, Residue, compile_tests, write_tests
-from eventide.plan.expressions.split import Split, split
-from eventide.plan.expressions.typecheck import columns_of
-from eventide.plan.expressions.write_sql import write_duckdb
+from eventide.runtime.encode import encode_columns
+from eventide.runtime.generated import load_module
 from tests.budget import budgeted
 
 VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {

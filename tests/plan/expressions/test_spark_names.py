@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eventide.plan.expressions.spark_names import SPARK_FUNCTIONS
+from eventide.expressions.spark_names import SPARK_FUNCTIONS
 
 
 @pytest.mark.spark

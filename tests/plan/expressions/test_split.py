@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from eventide.errors import QueryError
+from eventide.expressions.split import Slot, Split, split
 from eventide.lang.scalars import parse_scalar
-from eventide.plan.expressions.split import Slot, Split, split
 
 SCHEMA = pa.schema(
     [

@@ -6,11 +6,11 @@ import pyarrow as pa
 import pytest
 
 from eventide.errors import QueryError
+from eventide.expressions.typecheck import columns_of, typecheck
+from eventide.expressions.types import DURATION, TIMESTAMP, TIMESTAMP_NTZ
+from eventide.expressions.write_sql import IN_PROCESS, write_duckdb
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tree import Span
-from eventide.plan.expressions.typecheck import columns_of, typecheck
-from eventide.plan.expressions.types import DURATION, TIMESTAMP, TIMESTAMP_NTZ
-from eventide.plan.expressions.write_sql import IN_PROCESS, write_duckdb
 
 SCHEMA = pa.schema(
     [

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from eventide.errors import QueryError
+from eventide.expressions.typecheck import columns_of
+from eventide.expressions.write_sql import write_duckdb, write_spark
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tree import Span
-from eventide.plan.expressions.typecheck import columns_of
-from eventide.plan.expressions.write_sql import write_duckdb, write_spark
 
 
 def local(text: str, table: pa.Table) -> list[Any]:

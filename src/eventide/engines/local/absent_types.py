@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from eventide.engines.local.sources import Source
 from eventide.errors import did_you_mean, warn
-from eventide.operators.block import MASK
 from eventide.plan.physical import NamedType, Physical
+from eventide.runtime.block import MASK
 
 _MOST_SUGGESTED = 1_000  # types among which a similar name is looked for
 

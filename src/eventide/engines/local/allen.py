@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from eventide.engines.database import connect
 from eventide.engines.local.sources import Source, attach
-from eventide.plan.allen.lower import AllenPlan
+from eventide.families.allen.lower import AllenPlan
 from eventide.plan.physical import Physical, SqlColumn
 
 Plan = Callable[[pa.Schema, pa.Schema], AllenPlan]

@@ -11,8 +11,8 @@ import pyarrow as pa
 from eventide.engines.lengths import as_type
 from eventide.engines.local.sources import open_source, reason
 from eventide.errors import InputError
-from eventide.plan.allen.instants import Clock, Names, clock_time, instant_columns
-from eventide.plan.allen.lower import find_column
+from eventide.families.allen.instants import Clock, Names, clock_time, instant_columns
+from eventide.families.allen.lower import find_column
 
 
 def instants_of_table(

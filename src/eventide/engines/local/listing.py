@@ -7,8 +7,8 @@ import pyarrow as pa
 from eventide.engines.local.added_names import added_names
 from eventide.engines.local.run import Run, default_memory_limit, read_blocks
 from eventide.engines.local.sources import Source
-from eventide.operators.situations.listing import LISTED, situations_of
-from eventide.operators.situations.spec import SituationSpec
+from eventide.families.situations.listing import LISTED, situations_of
+from eventide.families.situations.spec import SituationSpec
 from eventide.plan.physical import Physical
 
 

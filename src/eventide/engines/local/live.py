@@ -30,10 +30,10 @@ from eventide.errors import InputError
 from eventide.families.registry import family_of, make_operator
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
-from eventide.operators.block import MIN_US, TS, cut
-from eventide.operators.protocol import Operator
-from eventide.operators.threads import share_among_threads
 from eventide.plan.physical import Physical
+from eventide.runtime.block import MIN_US, TS, cut
+from eventide.runtime.protocol import Operator
+from eventide.runtime.threads import share_among_threads
 
 N_BUCKETS = 64
 _MOST_WAITING = 64  # blocks of the source that are read ahead

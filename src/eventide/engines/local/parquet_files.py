@@ -10,7 +10,7 @@ from eventide.engines.file_types import FileGroup, columns_in
 from eventide.engines.local.names import quoted
 from eventide.engines.local.text_files import reading
 from eventide.engines.names import duckdb_names
-from eventide.plan.expressions.types import canonical, duckdb_type, kind
+from eventide.expressions.types import canonical, duckdb_type, kind
 
 
 def read_alike(files: Sequence[str], file_column: str | None) -> str:

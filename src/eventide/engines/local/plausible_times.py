@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 
 from eventide.engines.likely_unit import doubt_of_unit
 from eventide.errors import warn
-from eventide.operators.block import TS
-from eventide.operators.times import UNIT_US
 from eventide.plan.physical import Intake
+from eventide.runtime.block import TS
+from eventide.runtime.times import UNIT_US
 
 
 @dataclass(slots=True)

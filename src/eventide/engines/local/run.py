@@ -33,10 +33,10 @@ from eventide.engines.raw_columns import coded_for, raw_columns
 from eventide.engines.row_limit import limited
 from eventide.errors import EventideError, InputError, OutputError
 from eventide.families.registry import family_of, make_operator
-from eventide.operators.block import MASK, MIN_US, TS, concatenate, cut
-from eventide.operators.protocol import Operator, Results, Spec
 from eventide.plan.ending import with_end, with_origin
 from eventide.plan.physical import Physical, SqlColumn
+from eventide.runtime.block import MASK, MIN_US, TS, concatenate, cut
+from eventide.runtime.protocol import Operator, Results, Spec
 
 ROWS_PER_READ = 1 << 20
 _WIDTH_BYTES = 16  # of a value, on average: numbers have 8 or less, strings more

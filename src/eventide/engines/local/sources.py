@@ -27,7 +27,7 @@ from eventide.engines.local.text_files import TextInput, csv_files, json_files
 from eventide.engines.names import Named, look_up
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError
-from eventide.plan.expressions.types import canonical
+from eventide.expressions.types import canonical
 from eventide.plan.holder import held_by
 
 PARQUET = (".parquet",)

@@ -30,12 +30,12 @@ from eventide.engines.statements import (
     visible_names,
     without_subqueries,
 )
+from eventide.expressions.types import DURATION, column_type
+from eventide.families.rows.lower import prepare_rows
 from eventide.lang.rows.tree import Recognition, Statement
-from eventide.plan.expressions.types import DURATION, column_type
 from eventide.plan.holder import held_by
 from eventide.plan.options import Options
 from eventide.plan.places import within_the_stack
-from eventide.plan.rows.lower import prepare_rows
 from eventide.plan.statements.queries import write_statement
 from eventide.plan.statements.tables import Table, Written
 

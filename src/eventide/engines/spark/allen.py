@@ -16,13 +16,13 @@ from eventide.engines.spark.stream import TIME, WATERMARK_KEY, timestamp_text
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.types import input_schema
 from eventide.errors import InputError
-from eventide.operators.block import TS
-from eventide.operators.interval_columns import LEFT
-from eventide.plan.allen.following import behind
-from eventide.plan.allen.late import late_intervals
-from eventide.plan.allen.lower import AllenPlan, in_slices
+from eventide.families.allen.following import behind
+from eventide.families.allen.late import late_intervals
+from eventide.families.allen.lower import AllenPlan, in_slices
 from eventide.plan.physical import IntervalSide, Physical, SqlColumn
-from eventide.plan.rows.columns import plain
+from eventide.plan.row_columns import plain
+from eventide.runtime.block import TS
+from eventide.runtime.interval_columns import LEFT
 
 Plan = Callable[[pa.Schema, pa.Schema], AllenPlan]
 

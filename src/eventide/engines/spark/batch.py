@@ -17,9 +17,9 @@ from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.engines.spark.workers import settled
 from eventide.families.registry import make_operator
-from eventide.operators.block import MIN_US, from_bytes
-from eventide.operators.protocol import Results
 from eventide.plan.physical import Physical
+from eventide.runtime.block import MIN_US, from_bytes
+from eventide.runtime.protocol import Results
 
 
 def run(blocks: DataFrame, physical: Physical, spark: SparkSession, n_buckets: int | None = None) -> DataFrame:

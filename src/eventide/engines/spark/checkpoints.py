@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame
 from eventide.engines.spark.made import Made, operators_of
 from eventide.engines.spark.places import list_names, read_file, write_file
 from eventide.errors import InputError
-from eventide.operators.changes import check_same
-from eventide.operators.sealed import open_sealed, seal
+from eventide.runtime.changes import check_same
+from eventide.runtime.sealed import open_sealed, seal
 
 _FILE = "eventide-query"
 

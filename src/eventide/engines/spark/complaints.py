@@ -10,8 +10,8 @@ from typing import Any
 from eventide.engines.complaints import Complaint
 from eventide.engines.filled import Filled
 from eventide.errors import did_you_mean
+from eventide.expressions.known_functions import not_registered
 from eventide.lang.tree import Span
-from eventide.plan.expressions.known_functions import not_registered
 
 _REGISTERED = "!"  # the hint is about functions
 _MEANT = "?"  # the hint is the name that was meant, of those that Spark proposes

@@ -20,8 +20,8 @@ from eventide.engines.parquet import Piece, read_piece, to_microseconds
 from eventide.engines.raw_columns import duckdb_text, raw_columns
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.workers import settled
-from eventide.operators.block import MASK, TS, cut, to_bytes
 from eventide.plan.physical import Intake, Physical
+from eventide.runtime.block import MASK, TS, cut, to_bytes
 
 BLOCK_SCHEMA = "bucket int, data binary"
 ROWS_PER_CUT = 500_000

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from eventide.plan.expressions.known_functions import asking
+from eventide.expressions.known_functions import asking
 
 
 @contextmanager

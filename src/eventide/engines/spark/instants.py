@@ -9,10 +9,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from eventide.engines.spark.types import input_schema
-from eventide.operators.times import UNIT_US
-from eventide.plan.allen.instants import Clock, Names, clock_time, instant_columns
-from eventide.plan.allen.lower import find_column
+from eventide.families.allen.instants import Clock, Names, clock_time, instant_columns
+from eventide.families.allen.lower import find_column
 from eventide.plan.time_column import time_type_of
+from eventide.runtime.times import UNIT_US
 
 
 def instants_of_frame(

@@ -31,8 +31,8 @@ from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.workers import settled
 from eventide.families.registry import make_operator
 from eventide.families.time_slices import Part, around, make_parts, overlap_us, run_part
-from eventide.operators.block import TS, concatenate, from_bytes, to_bytes, within
 from eventide.plan.physical import Physical
+from eventide.runtime.block import TS, concatenate, from_bytes, to_bytes, within
 
 _ACCURACY = 1000  # of the quantiles that cut a DataFrame's events
 

@@ -22,10 +22,10 @@ from eventide.engines.spark.counters import Counters, counter_rows, result_rows
 from eventide.engines.spark.types import conform
 from eventide.engines.spark.workers import settle
 from eventide.families.registry import make_operator
-from eventide.operators.block import MIN_US, TS, concatenate, from_bytes
-from eventide.operators.computed import Computed
-from eventide.operators.protocol import Operator, Results, Snapshot, Spec
-from eventide.operators.sealed import damaged, digest, open_sealed, seal
+from eventide.runtime.block import MIN_US, TS, concatenate, from_bytes
+from eventide.runtime.computed import Computed
+from eventide.runtime.protocol import Operator, Results, Snapshot, Spec
+from eventide.runtime.sealed import damaged, digest, open_sealed, seal
 
 Frames = Iterator[pd.DataFrame]
 

@@ -34,9 +34,9 @@ from eventide.engines.spark.workers import settle
 from eventide.errors import EventideError, InputError, StateError
 from eventide.families.registry import make_operator
 from eventide.lang.deadline import PlanningTimeError
-from eventide.operators.block import MIN_US, concatenate, from_bytes
-from eventide.operators.protocol import Operator, Snapshot
-from eventide.operators.sealed import damaged, digest, open_sealed, seal
+from eventide.runtime.block import MIN_US, concatenate, from_bytes
+from eventide.runtime.protocol import Operator, Snapshot
+from eventide.runtime.sealed import damaged, digest, open_sealed, seal
 
 Frames = Iterator[pd.DataFrame]
 

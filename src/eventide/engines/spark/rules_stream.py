@@ -32,7 +32,7 @@ from eventide.engines.spark.stream import counted, lateness_text, set_state_stor
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.engines.spark.workers import settled
 from eventide.families.registry import family_of
-from eventide.operators.block import concatenate, cut_by, from_bytes, to_bytes
+from eventide.runtime.block import concatenate, cut_by, from_bytes, to_bytes
 
 # What cannot change under a checkpoint; the rules themselves can.
 FIXED = ("partition_by", "ts", "ts_unit", "sequence", "type")

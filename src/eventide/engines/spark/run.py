@@ -39,13 +39,13 @@ from eventide.engines.spark.types import arrow_schema, input_schema, spark_schem
 from eventide.engines.table_folders import TableFolder
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError, UnsupportedError, warn
+from eventide.families.late.lower import late_events
 from eventide.families.registry import family_of
-from eventide.operators.interval_columns import START
-from eventide.operators.protocol import Spec
-from eventide.operators.times import UNIT_US
 from eventide.plan.ending import with_origin
-from eventide.plan.late import late_events
 from eventide.plan.physical import Physical
+from eventide.runtime.interval_columns import START
+from eventide.runtime.protocol import Spec
+from eventide.runtime.times import UNIT_US
 
 Plan = Callable[[pa.Schema], Physical]
 

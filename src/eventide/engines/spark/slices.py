@@ -22,8 +22,8 @@ from eventide.engines.spark.parallelism import count_buckets
 from eventide.engines.spark.workers import settled
 from eventide.families.registry import family_of
 from eventide.families.time_slices import overlap_us
-from eventide.operators.block import TS, concatenate, cut, from_bytes, numpy_int64, to_bytes
 from eventide.plan.physical import Physical
+from eventide.runtime.block import TS, concatenate, cut, from_bytes, numpy_int64, to_bytes
 
 FEW_BYTES = 32 << 20  # of input: below, one task is done before others have begun
 SAMPLE_ROWS = 100_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from eventide.errors import InputError
-from eventide.operators.sealed import open_sealed
+from eventide.runtime.sealed import open_sealed
 
 
 def read_counters(checkpoint: str, spark: SparkSession) -> dict[str, int]:

@@ -25,13 +25,13 @@ from eventide.engines.statements import (
     without_subqueries,
 )
 from eventide.errors import EventideError
+from eventide.families.rows.lower import prepare_rows
 from eventide.lang.doors import check_text
 from eventide.lang.positions import span_of
 from eventide.lang.rows.tree import Recognition, RowQuery, Statement
 from eventide.lang.tree import Span
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
-from eventide.plan.rows.lower import prepare_rows
 from eventide.plan.statements.spark_text import check_paths, null_by_zero
 
 

@@ -24,10 +24,10 @@ from eventide.errors import InputError
 from eventide.families.registry import family_of
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
-from eventide.operators.block import TS
-from eventide.operators.times import UNIT_US
 from eventide.plan.physical import Physical
 from eventide.plan.streams import for_stream
+from eventide.runtime.block import TS
+from eventide.runtime.times import UNIT_US
 
 TIME = "__eventide_time"
 WATERMARK_KEY = "spark.watermarkDelayMs"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from eventide.families.allen.operator import AllenOperator, warm
+from eventide.families.allen.spec import AllenSpec
 from eventide.families.base import NO_SITUATIONS, Family
 from eventide.families.registry import register
-from eventide.operators.allen.operator import AllenOperator, warm
-from eventide.operators.allen.spec import AllenSpec
-from eventide.operators.computed import Compute, cannot_compute
-from eventide.operators.protocol import Operator
+from eventide.runtime.computed import Compute, cannot_compute
+from eventide.runtime.protocol import Operator
 
 if TYPE_CHECKING:
-    from eventide.plan.allen.lower import AllenOptions
+    from eventide.families.allen.lower import AllenOptions
 
 
 class Allen(Family):

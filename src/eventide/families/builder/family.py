@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from eventide.families.base import NO_SITUATIONS, Choose, Family
+from eventide.families.builder.attempts import next_rows, reach_of
+from eventide.families.builder.operator import DetectionOperator, warm
+from eventide.families.builder.spec import DetectionSpec
 from eventide.families.registry import register
-from eventide.operators.borders import NextRows, Reach
-from eventide.operators.computed import Compute, cannot_compute
-from eventide.operators.detection.attempts import next_rows, reach_of
-from eventide.operators.detection.operator import DetectionOperator, warm
-from eventide.operators.detection.spec import DetectionSpec
-from eventide.operators.limit import tighter
-from eventide.operators.protocol import Operator
+from eventide.runtime.borders import NextRows, Reach
+from eventide.runtime.computed import Compute, cannot_compute
+from eventide.runtime.limit import tighter
+from eventide.runtime.protocol import Operator
 
 if TYPE_CHECKING:
-    from eventide.plan.detection.lower import DetectionOptions
-    from eventide.plan.detection.tree import EventPattern
+    from eventide.families.builder.lower import DetectionOptions
+    from eventide.families.builder.syntax import EventPattern
     from eventide.plan.physical import Physical
 
 
@@ -39,7 +39,7 @@ class Builder(Family):
         engine: str = "local",
         on_stream: bool = False,
     ) -> Physical:
-        from eventide.plan.detection.lower import check_stream, prepare_detection
+        from eventide.families.builder.lower import check_stream, prepare_detection
 
         made = prepare_detection(tree, schema, options, engine=engine)
         if on_stream:
@@ -57,7 +57,7 @@ class Builder(Family):
         learned: Any = None,
         choose: Choose | None = None,
     ) -> str:
-        from eventide.plan.detection.explanation import explain_pattern
+        from eventide.families.builder.explain import explain_pattern
 
         made = None
         if schema is not None:
@@ -65,7 +65,7 @@ class Builder(Family):
         return explain_pattern(tree, made, engine, n_rows, options)
 
     def write(self, tree: EventPattern) -> str:
-        from eventide.plan.detection.write import write_pattern
+        from eventide.families.builder.write import write_pattern
 
         return write_pattern(tree)
 

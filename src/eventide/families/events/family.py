@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from eventide.families.base import NO_SITUATIONS, WITHIN_OR_TTL, Choose, Family, refuse_unbounded
+from eventide.families.events.sequence import SequenceOperator, SequenceSpec, warm
+from eventide.families.events.spec import PatternSpec
 from eventide.families.registry import register
-from eventide.operators.computed import Compute, cannot_compute
-from eventide.operators.limit import is_exact, tighter
-from eventide.operators.patterns.spec import PatternSpec
-from eventide.operators.protocol import Operator
-from eventide.operators.sequence import SequenceOperator, SequenceSpec, warm
+from eventide.runtime.computed import Compute, cannot_compute
+from eventide.runtime.limit import is_exact, tighter
+from eventide.runtime.protocol import Operator
 
 if TYPE_CHECKING:
     from eventide.lang.tree import EventQuery
@@ -33,7 +33,7 @@ class Events(Family):
     def prepare(
         self, tree: EventQuery, options: Options, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
     ) -> Physical:
-        from eventide.plan.prepare import prepare
+        from eventide.families.events.prepare import prepare
 
         return prepare(tree, options, schema, engine=engine)
 
@@ -48,7 +48,7 @@ class Events(Family):
         learned: Any = None,
         choose: Choose | None = None,
     ) -> str:
-        from eventide.plan.patterns.explanation import explain
+        from eventide.families.events.explain import explain
 
         return explain(tree, options, schema, engine=engine, n_rows=n_rows, choose=choose)
 
@@ -68,7 +68,7 @@ class Events(Family):
     def operator(self, spec: EventSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         if isinstance(spec, SequenceSpec):
             return SequenceOperator(spec, n_threads)
-        from eventide.operators.patterns.operator import PatternOperator
+        from eventide.families.events.operator import PatternOperator
 
         return PatternOperator(spec, n_threads)
 
@@ -76,7 +76,7 @@ class Events(Family):
         if isinstance(spec, SequenceSpec):
             warm(spec)
             return
-        from eventide.operators.patterns.operator import warm as warm_pattern
+        from eventide.families.events.operator import warm as warm_pattern
 
         warm_pattern(spec)
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from eventide.families.base import Choose, Family
+from eventide.families.intervals.combine import IntervalCombiner
+from eventide.families.intervals.operator import IntervalOperator, warm
+from eventide.families.intervals.settling import why_not_settled
+from eventide.families.intervals.spec import END, RUNS, IntervalSpec
 from eventide.families.registry import register
-from eventide.operators.computed import Compute, cannot_compute
-from eventide.operators.intervals.combine import IntervalCombiner
-from eventide.operators.intervals.operator import IntervalOperator, warm
-from eventide.operators.intervals.settling import why_not_settled
-from eventide.operators.intervals.spec import END, RUNS, IntervalSpec
-from eventide.operators.protocol import Combiner, Operator
+from eventide.runtime.computed import Compute, cannot_compute
+from eventide.runtime.protocol import Combiner, Operator
 
 if TYPE_CHECKING:
-    from eventide.plan.intervals.lower import Deriving
+    from eventide.families.intervals.lower import Deriving
     from eventide.plan.options import Options
     from eventide.plan.physical import Physical
 
@@ -32,7 +32,7 @@ class Intervals(Family):
         self, tree: Deriving, options: Options, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
     ) -> Physical:
         """Rows of a stream say when they were decided; others, where they were asked to."""
-        from eventide.plan.intervals.lower import prepare_intervals
+        from eventide.families.intervals.lower import prepare_intervals
 
         detects = on_stream if tree.detects is None else tree.detects
         return prepare_intervals(tree, schema, options, engine=engine, detects=detects)
@@ -48,7 +48,7 @@ class Intervals(Family):
         learned: Any = None,
         choose: Choose | None = None,
     ) -> str:
-        from eventide.plan.intervals.explanation import explain_intervals
+        from eventide.families.intervals.explain import explain_intervals
 
         made = None
         if schema is not None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from eventide.families.base import Family
+from eventide.families.late.operator import LateOperator, LateSpec
 from eventide.families.registry import register
-from eventide.operators.computed import Compute, cannot_compute
-from eventide.operators.late import LateOperator, LateSpec
-from eventide.operators.protocol import Operator
+from eventide.runtime.computed import Compute, cannot_compute
+from eventide.runtime.protocol import Operator
 
 
 class Late(Family):

@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from eventide.families.base import NO_SITUATIONS, Choose, Family
 from eventide.families.registry import register
-from eventide.operators.borders import NextRows, Reach
-from eventide.operators.computed import Compute, cannot_compute
-from eventide.operators.limit import tighter
-from eventide.operators.protocol import Operator
-from eventide.operators.rows.attempts import next_rows, reach_of
-from eventide.operators.rows.operator import RowsOperator, warm
-from eventide.operators.rows.spec import RowsSpec
+from eventide.families.rows.attempts import next_rows, reach_of
+from eventide.families.rows.operator import RowsOperator, warm
+from eventide.families.rows.spec import RowsSpec
+from eventide.runtime.borders import NextRows, Reach
+from eventide.runtime.computed import Compute, cannot_compute
+from eventide.runtime.limit import tighter
+from eventide.runtime.protocol import Operator
 
 if TYPE_CHECKING:
     from eventide.lang.rows.tree import RowQuery
@@ -33,7 +33,7 @@ class Rows(Family):
     def prepare(
         self, tree: RowQuery, options: Options, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
     ) -> Physical:
-        from eventide.plan.rows.lower import prepare_rows
+        from eventide.families.rows.lower import prepare_rows
 
         return prepare_rows(tree, schema, engine=engine, options=options, on_stream=on_stream)
 
@@ -48,7 +48,7 @@ class Rows(Family):
         learned: Any = None,
         choose: Choose | None = None,
     ) -> str:
-        from eventide.plan.rows.explain import explain_rows
+        from eventide.families.rows.explain import explain_rows
 
         on_stream = engine == "spark stream"
         # What a stream would miss is part of the text, not an error.

@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from eventide.families.base import Choose, Family, refuse_unbounded
 from eventide.families.registry import register
-from eventide.operators.computed import Compute, cannot_compute
-from eventide.operators.protocol import Combiner, Operator
-from eventide.operators.situations.combine import SituationCombiner
-from eventide.operators.situations.operator import SituationOperator
-from eventide.operators.situations.program import Program
-from eventide.operators.situations.spec import SituationSpec
-from eventide.operators.situations.stretches import Stretch, count_stretches, stretches
-from eventide.operators.situations.warm import warm
+from eventide.families.situations.combine import SituationCombiner
+from eventide.families.situations.operator import SituationOperator
+from eventide.families.situations.program import Program
+from eventide.families.situations.spec import SituationSpec
+from eventide.families.situations.stretches import Stretch, count_stretches, stretches
+from eventide.families.situations.warm import warm
+from eventide.runtime.computed import Compute, cannot_compute
+from eventide.runtime.protocol import Combiner, Operator
 
 if TYPE_CHECKING:
     from eventide.lang.tree import SituationQuery
@@ -47,7 +47,7 @@ class Situations(Family):
         engine: str = "local",
         on_stream: bool = False,
     ) -> Physical:
-        from eventide.plan.prepare import prepare
+        from eventide.families.events.prepare import prepare
 
         return prepare(tree, options, schema, engine=engine)
 
@@ -62,7 +62,7 @@ class Situations(Family):
         learned: Any = None,
         choose: Choose | None = None,
     ) -> str:
-        from eventide.plan.situations.explanation import explain_situations
+        from eventide.families.situations.explain import explain_situations
 
         return explain_situations(tree, options, schema, engine=engine, n_rows=n_rows, observed=learned, choose=choose)
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from eventide.errors import UnsupportedError
 from eventide.families.base import WITHIN_OR_TTL, Family, refuse_unbounded
 from eventide.families.registry import register
-from eventide.operators.computed import Compute, cannot_compute
-from eventide.operators.protocol import Combiner, Operator
-from eventide.operators.trends.operator import TrendOperator, warm
-from eventide.operators.trends.slices import make_slicer, slice_tables
-from eventide.operators.trends.spec import TrendSpec
+from eventide.families.trends.operator import TrendOperator, warm
+from eventide.families.trends.slices import make_slicer, slice_tables
+from eventide.families.trends.spec import TrendSpec
+from eventide.runtime.computed import Compute, cannot_compute
+from eventide.runtime.protocol import Combiner, Operator
 
 
 class Trends(Family):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.plan.expressions.spark_names import SPARK_FUNCTIONS
-from eventide.plan.expressions.types import canonical, column_type, duckdb_type, is_number, kind, type_name
+from eventide.expressions.spark_names import SPARK_FUNCTIONS
+from eventide.expressions.types import canonical, column_type, duckdb_type, is_number, kind, type_name
 from eventide.plan.statements.scopes import Value
 
 Write = Callable[[exp.Expression], Value]

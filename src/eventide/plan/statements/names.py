@@ -15,11 +15,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.expressions.literals import target_type
+from eventide.expressions.types import column_type, is_number, is_time, kind, type_name
 from eventide.lang.positions import span_of
 from eventide.lang.tokens import tokenize
 from eventide.lang.tree import Span
-from eventide.plan.expressions.literals import target_type
-from eventide.plan.expressions.types import column_type, is_number, is_time, kind, type_name
 from eventide.plan.statements.scopes import Scope
 
 _SIGNS: dict[type[exp.Expr], tuple[str, ...]] = {

@@ -13,11 +13,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.expressions.known_functions import check_spelt
+from eventide.expressions.typed import Source
+from eventide.expressions.types import column_type, common_type, kind, type_name
+from eventide.expressions.write_sql import quote_duckdb
 from eventide.lang.tree import Span
-from eventide.plan.expressions.known_functions import check_spelt
-from eventide.plan.expressions.typed import Source
-from eventide.plan.expressions.types import column_type, common_type, kind, type_name
-from eventide.plan.expressions.write_sql import quote_duckdb
 from eventide.plan.statements.names import Names, is_shown, needs_name
 from eventide.plan.statements.scalars import INSTEAD, Scalars, Subquery, direction
 from eventide.plan.statements.scopes import Named, Relation, Scope, relation

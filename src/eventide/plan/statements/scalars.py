@@ -13,12 +13,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.expressions.typecheck import bind
+from eventide.expressions.typed import Source
+from eventide.expressions.types import DURATION, MONTHS, column_type, common_type, kind, type_name
+from eventide.expressions.write_sql import write_typed
 from eventide.lang.nodes import copied
 from eventide.lang.tree import Span
-from eventide.plan.expressions.typecheck import bind
-from eventide.plan.expressions.typed import Source
-from eventide.plan.expressions.types import DURATION, MONTHS, column_type, common_type, kind, type_name
-from eventide.plan.expressions.write_sql import write_typed
 from eventide.plan.statements.aggregates import Call, aggregate_call, is_aggregate, window_call
 from eventide.plan.statements.scopes import Scope, Value
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError, did_you_mean
+from eventide.expressions.typed import Source
+from eventide.expressions.write_sql import quote_duckdb
 from eventide.lang.tree import Span
-from eventide.plan.expressions.typed import Source
-from eventide.plan.expressions.write_sql import quote_duckdb
 
 
 @dataclass(frozen=True, slots=True)

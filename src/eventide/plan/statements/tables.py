@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from eventide.plan.expressions.types import canonical, column_type, common_type, duckdb_type
-from eventide.plan.expressions.write_sql import quote_duckdb
+from eventide.expressions.types import canonical, column_type, common_type, duckdb_type
+from eventide.expressions.write_sql import quote_duckdb
 from eventide.plan.statements.scopes import Named, Relation, Scope, Value
 
 

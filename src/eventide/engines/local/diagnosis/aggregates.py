@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from eventide.engines.database import connect
-from eventide.plan.expressions.split import EventValue
-from eventide.plan.expressions.typed import Typed
-from eventide.plan.patterns.closing import Aggregate
-from eventide.plan.rows.aggregates import AGGREGATES, Use
+from eventide.expressions.navigation.aggregates import AGGREGATES, Use
+from eventide.expressions.split import EventValue
+from eventide.expressions.typed import Typed
+from eventide.families.events.closing import Aggregate
 
 
 def aggregate_leaves(typed: Typed) -> Iterator[Typed]:

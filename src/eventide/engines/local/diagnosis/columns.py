@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from eventide.engines.local.diagnosis.result import Failure
 from eventide.errors import did_you_mean
-from eventide.plan.diagnosis.checks import compared_text
+from eventide.plan.checks import compared_text
 
 _MAX_LITERALS = 1_000
 

@@ -21,21 +21,21 @@ from eventide.engines.local import run as local
 from eventide.engines.local.diagnosis.columns import failure_columns, table_hint, taken_lists
 from eventide.engines.local.diagnosis.result import Diagnosis, Failure, shown
 from eventide.engines.local.sources import Source, open_source
+from eventide.expressions.relate import conjuncts
+from eventide.expressions.write_sql import quote_duckdb
+from eventide.families.builder.beginnings import Beginning, Needed, beginnings
+from eventide.families.builder.conditions import Names
+from eventide.families.builder.lower import DetectionOptions, bounded, prepare_detection
+from eventide.families.builder.spec import TIMED_OUT
+from eventide.families.builder.syntax import EventPattern, Link, Step, walk_steps
 from eventide.lang.durations import write_length
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Length, Scalar
-from eventide.operators.detection.spec import TIMED_OUT
-from eventide.operators.partitions import encode_partitions
-from eventide.plan.detection.beginnings import Beginning, Needed, beginnings
-from eventide.plan.detection.conditions import Names
-from eventide.plan.detection.lower import DetectionOptions, bounded, prepare_detection
-from eventide.plan.detection.tree import EventPattern, Link, Step, walk_steps
-from eventide.plan.diagnosis.checks import read_parts
+from eventide.plan.checks import read_parts
 from eventide.plan.ending import with_end
-from eventide.plan.expressions.write_sql import quote_duckdb
 from eventide.plan.physical import Physical
 from eventide.plan.references import is_orderable
-from eventide.plan.rows.define import conjuncts
+from eventide.runtime.partitions import encode_partitions
 
 _ROW, _US = "eventide_row", "eventide_us"
 

@@ -18,21 +18,21 @@ from eventide.engines.local.diagnosis.result import Diagnosis, Failure
 from eventide.engines.local.sources import Source, reason
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import InputError
+from eventide.families.events.longest import MAX_STEPS, LongestOperator, Searched
+from eventide.families.events.lower import lower_pattern, split_conjuncts
+from eventide.families.events.prepare import lower, named_types
+from eventide.families.events.progress import measure_progress
+from eventide.families.events.spec import PatternSpec
 from eventide.lang.tree import EventQuery
-from eventide.operators.block import MASK, TS
-from eventide.operators.diagnosis.longest import MAX_STEPS, LongestOperator, Searched
-from eventide.operators.patterns.spec import PatternSpec
 from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
-from eventide.plan.diagnosis.checks import check_columns, symbol_checks, user_columns
-from eventide.plan.diagnosis.progress import measure_progress
+from eventide.plan.checks import check_columns, symbol_checks, user_columns
 from eventide.plan.ending import with_end, with_origin
 from eventide.plan.options import Options
-from eventide.plan.patterns.lower import lower_pattern, split_conjuncts
 from eventide.plan.physical import Physical, SqlColumn
-from eventide.plan.prepare import lower, named_types
 from eventide.plan.references import is_orderable
 from eventide.plan.rules import rewrite
+from eventide.runtime.block import MASK, TS
 
 
 def diagnose_events(

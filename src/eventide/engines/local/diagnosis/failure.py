@@ -21,18 +21,18 @@ from numpy.typing import NDArray
 from eventide.engines.local.diagnosis.aggregates import aggregate_leaves, compute_aggregate
 from eventide.engines.local.diagnosis.columns import literal_hint
 from eventide.engines.local.diagnosis.result import Failure, shown
+from eventide.expressions.split import EventValue, Split
+from eventide.families.events.closing import ClosingTest
+from eventide.families.events.longest import Searched
+from eventide.families.events.program import Edge
+from eventide.families.events.progress import Progress
+from eventide.families.events.spec import PatternSpec
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length, Span, Strategy
-from eventide.operators.block import MAX_US, numpy_int64
-from eventide.operators.diagnosis.longest import Searched
-from eventide.operators.generated import load_module
-from eventide.operators.patterns.program import Edge
-from eventide.operators.patterns.spec import PatternSpec
 from eventide.plan.bound import Bound
-from eventide.plan.diagnosis.checks import BITS_PER_COLUMN, Check, Shown, related_reads, shown_text
-from eventide.plan.diagnosis.progress import Progress
-from eventide.plan.expressions.split import EventValue, Split
-from eventide.plan.patterns.closing import ClosingTest
+from eventide.plan.checks import BITS_PER_COLUMN, Check, Shown, related_reads, shown_text
+from eventide.runtime.block import MAX_US, numpy_int64
+from eventide.runtime.generated import load_module
 
 _Slot = tuple[str, bool]  # a symbol, and whether NEXT stands before it
 _Broken = Callable[[int], dict[_Slot, int] | None]

@@ -24,6 +24,11 @@ from eventide.engines.local.diagnosis.columns import failure_columns, table_hint
 from eventide.engines.local.diagnosis.result import Diagnosis, Failure, shown
 from eventide.engines.local.sources import Source, open_source
 from eventide.errors import QueryError
+from eventide.expressions.relate import conjuncts
+from eventide.families.rows.beginnings import Beginning, beginnings, first_labels, skips_ranks, without_exclusions
+from eventide.families.rows.lower import prepare_rows
+from eventide.families.rows.progress import split_sessions
+from eventide.families.rows.spec import RowsSpec
 from eventide.lang.durations import write_length
 from eventide.lang.positions import span_of
 from eventide.lang.rows.tree import (
@@ -43,15 +48,10 @@ from eventide.lang.rows.tree import (
     SortItem,
 )
 from eventide.lang.tree import Length, Name, Scalar, Span
-from eventide.operators.rows.order import OrderedRows, order_rows
-from eventide.operators.rows.progress import split_sessions
-from eventide.operators.rows.spec import RowsSpec
-from eventide.plan.diagnosis.beginnings import Beginning, beginnings, first_labels, skips_ranks, without_exclusions
-from eventide.plan.diagnosis.checks import read_parts
+from eventide.plan.checks import read_parts
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
-from eventide.plan.rows.define import conjuncts
-from eventide.plan.rows.lower import prepare_rows
+from eventide.runtime.row_order import OrderedRows, order_rows
 
 _NOWHERE = Span(0, 0)
 _ROW = "eventide_row"

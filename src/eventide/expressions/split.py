@@ -1,0 +1,308 @@
+"""The split of predicates: what one event decides becomes a column, what relates events stays a test.
+
+Goes in: the conjuncts of WHERE, the symbols, the schema of the events. Comes out: a `Split`: conjuncts on one event,
+values to compute per event (each once, however often it is used), and tests over those values.
+A slot is an event that a conjunct reads: `A`, or `NEXT(A)`, the event after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from eventide.errors import QueryError, did_you_mean
+from eventide.expressions.literals import literal
+from eventide.expressions.readings import is_next, is_reading, readings
+from eventide.expressions.typecheck import Resolve, Types, bind, bind_nexts, columns_of
+from eventide.expressions.typed import Source, Typed
+from eventide.expressions.types import as_decimal, kind, type_name
+from eventide.expressions.write_sql import write_spark, write_typed
+from eventide.lang.nodes import copied, every_node
+from eventide.lang.tree import Scalar
+
+# A condition of 400 operations took 15 s of CPU to compile, one of 800 more than 100 s.
+MAX_OPERATIONS = 500
+
+
+def too_many_operations(source: Source) -> QueryError:
+    """The error about a condition between events that is too long to be compiled."""
+    message = f"a condition that relates events has more than {MAX_OPERATIONS} operations"
+    hint = "compiled code takes long beyond that: compute parts of it as columns before, or write a list as IN"
+    return source.error(message, source.span, hint)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Slot:
+    """An event that a conjunct reads."""
+
+    symbol: str
+    is_next: bool = False
+
+    def __str__(self) -> str:
+        return f"NEXT({self.symbol})" if self.is_next else self.symbol
+
+
+@dataclass(frozen=True, slots=True)
+class EventValue:
+    """What is computed for each event; the symbols of the columns of `expression` say nothing here."""
+
+    expression: exp.Expr
+    typed: Typed
+    source: Source
+
+    @property
+    def dtype(self) -> pa.DataType | None:
+        return self.typed.dtype
+
+    @property
+    def spark(self) -> str:
+        """The text for Catalyst."""
+        return write_spark(self.expression)
+
+    @property
+    def duckdb(self) -> str:
+        """The text for DuckDB; QueryError when it is off the allow-list."""
+        return write_typed(self.typed, self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A conjunct that one event decides; `symbol` is None when it reads no event at all."""
+
+    symbol: str | None
+    value: EventValue
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """What is left of a conjunct that relates events, over leaves "value" of (slot index, value index)."""
+
+    slots: tuple[Slot, ...]
+    tree: Typed
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """All conjuncts, split; test k reads `values[i]` of its slots."""
+
+    locals: tuple[Local, ...]
+    values: tuple[EventValue, ...]
+    tests: tuple[Test, ...]
+
+
+def split(
+    conjuncts: Sequence[Scalar], symbols: Sequence[str], schema: pa.Schema, text: str, types: Types | None = None
+) -> Split:
+    """Split the conjuncts of a query; with `types`, those of a plan, whose references are exact.
+
+    >>> from eventide.lang.scalars import parse_scalar
+    >>> text = "A.price * 2 < NEXT(A).price"
+    >>> done = split([parse_scalar(text)], ["A"], pa.schema([("price", pa.float64())]), text)
+    >>> [value.spark for value in done.values], [str(slot) for slot in done.tests[0].slots]
+    (['`price` * 2', '`price`'], ['A', 'NEXT(A)'])
+    """
+    return _Splitter(symbols, schema, text, types).split(conjuncts)
+
+
+class _Splitter:
+    def __init__(self, symbols: Sequence[str], schema: pa.Schema, text: str, types: Types | None) -> None:
+        self.symbols = {symbol.lower(): symbol for symbol in symbols}
+        self.schema = schema
+        self.text = text
+        self.is_exact = types is not None
+        self.types = Types() if types is None else types
+        self.values: dict[str, tuple[int, EventValue]] = {}
+
+    def split(self, conjuncts: Sequence[Scalar]) -> Split:
+        alone: list[Local] = []
+        tests: list[Test] = []
+        for conjunct in conjuncts:
+            source = Source(self.text, conjunct.span)
+            tree = conjunct.tree if self.is_exact else self._qualified(conjunct.tree, source)
+            slots = tuple(dict.fromkeys(self._slot_of(node) for node in readings(tree)))
+            if not self.is_exact:
+                bind_nexts(tree, self._columns(source), self.text, source.span, self.types)
+            typed = self._typed(tree, source)
+            if typed.dtype is not None and kind(typed.dtype) not in ("boolean", "null"):
+                raise source.error(
+                    f"a condition must be a boolean, but this is {type_name(typed.dtype)}",
+                    typed.span,
+                    "compare it with something",
+                )
+            if len(slots) <= 1 and not any(slot.is_next for slot in slots):
+                alone.append(Local(slots[0].symbol if slots else None, EventValue(tree, typed, source)))
+            else:
+                tests.append(self._test(tree, typed, slots, source))
+        return Split(tuple(alone), tuple(value for _, value in self.values.values()), tuple(tests))
+
+    def _columns(self, source: Source) -> Resolve:
+        return columns_of(self.schema, self.text, source.span, self.types)
+
+    def _typed(self, tree: exp.Expression, source: Source) -> Typed:
+        return bind(tree, self._columns(source), self.text, source.span, self.types)
+
+    # --- references -----------------------------------------------------------------------------------------
+
+    def _qualified(self, tree: exp.Expression, source: Source) -> exp.Expression:
+        """The tree with exact references: `symbol.column` and `NEXT(symbol).column`; struct fields as Dot."""
+
+        def rewrite(node: exp.Expr) -> exp.Expr | None:
+            if isinstance(node, exp.Column):
+                return self._reference(node.parts, node, source)
+            if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+                parts, base = [node.expression], node.this
+                while isinstance(base, exp.Dot) and isinstance(base.expression, exp.Identifier):
+                    parts.insert(0, base.expression)
+                    base = base.this
+                symbol = _next_symbol(base)
+                if symbol is not None:
+                    return self._column(self._slot(symbol, True, source), parts, node, source)
+            return None
+
+        made = copied(tree, rewrite)
+        assert isinstance(made, exp.Expression)
+        return made
+
+    def _reference(self, parts: Sequence[exp.Expr], node: exp.Column, source: Source) -> exp.Expression:
+        if len(parts) > 1 and parts[0].name.lower() in self.symbols:
+            return self._column(self._slot(parts[0], False, source), parts[1:], node, source)
+        if len(self.symbols) == 1:
+            return self._column(Slot(next(iter(self.symbols.values()))), parts, node, source)
+        names = list(self.symbols.values())
+        if len(parts) > 1:
+            hint = did_you_mean(parts[0].name, names)
+            raise source.error(f"unknown symbol '{parts[0].name}'", source.span_of(parts[0]), hint)
+        hint = f"write {names[0]}.{parts[0].name}" if names else None
+        raise source.error(f"column '{parts[0].name}' needs a symbol", source.span_of(node), hint)
+
+    def _slot(self, symbol: exp.Expr, is_next: bool, source: Source) -> Slot:
+        known = self.symbols.get(symbol.name.lower())
+        if known is None:
+            hint = did_you_mean(symbol.name, self.symbols.values())
+            raise source.error(f"unknown symbol '{symbol.name}'", source.span_of(symbol), hint)
+        return Slot(known, is_next)
+
+    def _column(self, slot: Slot, parts: Sequence[exp.Expr], node: exp.Expr, source: Source) -> exp.Expression:
+        span = source.span_of(node)
+        plain = exp.Column(this=exp.to_identifier(parts[0].name, quoted=True))
+        plain.meta.update(start=span.start, end=span.end - 1)
+        name = exp.to_identifier(columns_of(self.schema, self.text, span)(plain).name, quoted=True)
+        symbol = exp.to_identifier(slot.symbol, quoted=True)
+        made: exp.Expression
+        if slot.is_next:
+            made = exp.Dot(this=exp.Anonymous(this="NEXT", expressions=[exp.Column(this=symbol)]), expression=name)
+        else:
+            made = exp.Column(this=name, table=symbol)
+        made.meta.update(start=span.start, end=span.end - 1)
+        for part in parts[1:]:
+            made = exp.Dot(this=made, expression=exp.to_identifier(part.name, quoted=True))
+        return made
+
+    def _slot_of(self, node: exp.Expr) -> Slot:
+        """The event that a column or NEXT reference reads."""
+        if not isinstance(node, exp.Column):
+            return Slot(node.this.expressions[0].name, True)
+        return Slot(node.table or next(iter(self.symbols.values())))
+
+    # --- values and tests -----------------------------------------------------------------------------------
+
+    def _index(self, value: EventValue) -> int:
+        return self.values.setdefault(value.spark, (len(self.values), value))[0]
+
+    def _test(self, tree: exp.Expression, typed: Typed, slots: tuple[Slot, ...], source: Source) -> Test:
+        slots_of = self._slots_below(tree)
+        leaves: dict[int, _Leaf] = {}  # by the id of what the node was typed as
+
+        def keep(node: exp.Expr, known: Typed, slot: int) -> None:
+            value = EventValue(node, known, Source(self.text, source.span_of(node)))
+            leaves.setdefault(id(known), _Leaf(slot, value))
+
+        def cut(node: exp.Expr) -> None:
+            """Find the largest parts that one event decides."""
+            mine = slots_of[id(node)]
+            known = self.types.of(node)
+            is_literal = not mine and isinstance(node, exp.Expression) and literal(node, source) is not None
+            constant = not mine and isinstance(node, exp.Condition) and not is_literal
+            if known is not None and (len(mine) == 1 or constant):
+                slot = slots.index(mine[0]) if mine else 0
+                keep(node, known, slot)
+                if len(leaves) > MAX_OPERATIONS:
+                    raise too_many_operations(source)
+            elif not is_literal and not is_next(node):
+                for child in node.iter_expressions():
+                    if not isinstance(child, (exp.DataType, exp.Var, exp.IntervalSpan)):
+                        cut(child)
+
+        cut(tree)
+        for node in readings(tree):
+            # What the type check takes apart further, such as a cast that it makes itself.
+            if (known := self.types.of(node)) is not None:
+                keep(node, known, slots.index(self._slot_of(node)))
+        return Test(slots, self._residue(typed, leaves, source), source)
+
+    def _slots_below(self, tree: exp.Expr) -> dict[int, tuple[Slot, ...]]:
+        """The slots of every node, by its id."""
+        found: dict[int, tuple[Slot, ...]] = {}
+        for node in reversed(every_node(tree, is_reading)):
+            if is_reading(node):
+                found[id(node)] = (self._slot_of(node),)
+            else:
+                parts = (slot for child in node.iter_expressions() for slot in found[id(child)])
+                found[id(node)] = tuple(dict.fromkeys(parts))
+        return found
+
+    def _residue(self, typed: Typed, leaves: dict[int, _Leaf], source: Source) -> Typed:
+        """Leaves as indices; a cast of a leaf becomes part of the value, for the SQL engine to compute."""
+        leaf = leaves.get(id(typed))
+        if leaf is not None:
+            return Typed("value", (), self._known(leaf, source), (leaf.slot, self._index(leaf.value)), typed.span)
+        under = leaves.get(id(typed.args[0])) if typed.op == "cast" else None
+        if under is not None and self._known(under, source) is not None and not is_simple_cast(typed):
+            value = self._cast(under.value, typed)
+            return Typed("value", (), typed.dtype, (under.slot, self._index(value)), typed.span)
+        args = tuple(self._residue(arg, leaves, source) for arg in typed.args)
+        return Typed(typed.op, args, typed.dtype, typed.value, typed.span)
+
+    def _known(self, leaf: _Leaf, source: Source) -> pa.DataType:
+        typed = leaf.value.typed
+        if typed.dtype is None:
+            shown = self.text[typed.span.start : typed.span.end]
+            hint = f"name its type: CAST({shown} AS DOUBLE)"
+            raise source.error("the type of this is not known before the query runs", typed.span, hint)
+        return typed.dtype
+
+    def _cast(self, value: EventValue, typed: Typed) -> EventValue:
+        inner = copied(value.expression)
+        self.types.keep(inner, value.typed)
+        to = exp.DataType.build(type_name(typed.dtype), dialect="spark")
+        is_column = isinstance(inner, exp.Column) or is_next(inner)
+        made = exp.Cast(this=inner if is_column else exp.Paren(this=inner), to=to)
+        return EventValue(made, self._typed(made, value.source), value.source)
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A part of a condition that one event decides: its slot, and what is computed for the event."""
+
+    slot: int
+    value: EventValue
+
+
+def is_simple_cast(typed: Typed) -> bool:
+    """Whether generated code casts as the SQL engine does."""
+    pair = kind(typed.args[0].dtype), kind(typed.dtype)
+    if pair == ("decimal", "decimal"):
+        return bool(as_decimal(typed.args[0].dtype).scale <= as_decimal(typed.dtype).scale)
+    simple = (("integer", "integer"), ("integer", "double"), ("float", "double"), ("integer", "decimal"))
+    return pair in (*simple, ("date", "timestamp"), ("timestamp", "timestamp"))
+
+
+def _next_symbol(node: exp.Expression) -> exp.Expression | None:
+    if not isinstance(node, exp.Anonymous) or node.name.upper() != "NEXT" or len(node.expressions) != 1:
+        return None
+    (symbol,) = node.expressions
+    return symbol.this if isinstance(symbol, exp.Column) and len(symbol.parts) == 1 else None

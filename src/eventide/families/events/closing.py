@@ -1,0 +1,278 @@
+"""Conjuncts on aggregates of a repeated symbol, such as `avg(c.price) > 10`: tested when their symbols close.
+
+In: a bound conjunct. Out: a `ClosingTest`, whose tree has leaves "aggregate" k and "value" (slot, value), and the
+source of its function over the entries of a match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from eventide.expressions.code_spaces import CodeSpaces
+from eventide.expressions.split import EventValue
+from eventide.expressions.typecheck import bind, columns_of
+from eventide.expressions.typed import Source, Typed
+from eventide.expressions.types import is_number, kind, type_name
+from eventide.expressions.write_code import DECORATOR, Place, TestWriter
+from eventide.lang.nodes import copied
+from eventide.lang.positions import span_of
+from eventide.lang.tree import Scalar, Span
+from eventide.plan.bound import Bound
+from eventide.plan.places import error_at
+from eventide.runtime.aggregate_types import average_type, sum_type
+
+_FUNCTIONS: dict[type[exp.AggFunc], str] = {
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One aggregate: over which symbol's events, of which value; no value: the events themselves are counted."""
+
+    function: str
+    symbol: str
+    value: int | None
+    dtype: pa.DataType
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingTest:
+    """A conjunct over all events of its symbols; `slots` are symbols of single events that it reads besides."""
+
+    tree: Typed
+    aggregates: tuple[Aggregate, ...]
+    slots: tuple[str, ...]
+    source: Source
+
+    @property
+    def compared(self) -> Typed:
+        """The tree with a string's MIN and MAX as what they are to code spaces: a choice by order."""
+        return self._compared(self.tree)
+
+    def _compared(self, typed: Typed) -> Typed:
+        if typed.op == "aggregate" and typed.dtype == pa.string():
+            value = Typed("value", (), typed.dtype, (0, self.aggregates[typed.value].value), typed.span)
+            return Typed("least", (value, value), typed.dtype)
+        # Literals are known by their identity.
+        if not typed.args:
+            return typed
+        return Typed(typed.op, tuple(map(self._compared, typed.args)), typed.dtype, typed.value, typed.span)
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        return frozenset([*(aggregate.symbol for aggregate in self.aggregates), *self.slots])
+
+
+def is_closing(conjunct: Scalar) -> bool:
+    """Whether a conjunct has an aggregate."""
+    return conjunct.tree.find(exp.AggFunc) is not None
+
+
+def bind_closing(conjunct: Scalar, plan: Bound, at_most_one: frozenset[str], values: list[EventValue]) -> ClosingTest:
+    """The test of a conjunct; values that it needs per event are added to `values`."""
+    return _Binder(conjunct, plan, at_most_one, values).bind()
+
+
+class _Binder:
+    def __init__(self, conjunct: Scalar, plan: Bound, at_most_one: frozenset[str], values: list[EventValue]) -> None:
+        self._conjunct = conjunct
+        self._plan = plan
+        self._at_most_one = at_most_one
+        self._values = values
+        self._source = Source(plan.query.text, conjunct.span)
+        self._aggregates: list[Aggregate] = []
+        self._slots: list[str] = []
+
+    def bind(self) -> ClosingTest:
+        leaves: dict[str, Typed] = {}
+
+        def cut(node: exp.Expr) -> exp.Expr | None:
+            if isinstance(node, exp.AggFunc):
+                return self._leaf(node, leaves, self._aggregate(node))
+            if isinstance(node, exp.Column):
+                return self._leaf(node, leaves, self._single(node))
+            return None
+
+        tree = copied(self._conjunct.tree, cut)
+        assert isinstance(tree, exp.Expression)
+        text, span = self._plan.query.text, self._conjunct.span
+        typed = bind(tree, lambda column: pa.field(column.name, leaves[column.name].dtype), text, span)
+        return ClosingTest(_placed(typed, leaves), tuple(self._aggregates), tuple(self._slots), self._source)
+
+    def _leaf(self, node: exp.Expr, leaves: dict[str, Typed], leaf: Typed) -> exp.Column:
+        name = f"leaf {len(leaves)}"
+        leaves[name] = leaf
+        column = exp.Column(this=exp.Identifier(this=name, quoted=True))
+        column.meta.update(start=leaf.span.start, end=leaf.span.end - 1)
+        return column
+
+    def _aggregate(self, node: exp.AggFunc) -> Typed:
+        span = span_of(node, self._conjunct.span)
+        function = _FUNCTIONS.get(type(node))
+        if function is None or node.expressions or isinstance(node.this, exp.Distinct | exp.Star):
+            hint = "COUNT(symbol), and COUNT, SUM, MIN, MAX and AVG of one value are"
+            if isinstance(node, exp.First | exp.Last):
+                hint += "; FIRST and LAST stand in RETURN"
+            shown = " ".join(self._plan.query.text[span.start : span.end].split())
+            raise self._error(span, f"{shown} is no aggregate over the events of a symbol", hint)
+        made = self._made(node, function, span)
+        self._aggregates.append(made)
+        return Typed("aggregate", (), made.dtype, len(self._aggregates) - 1, span)
+
+    def _made(self, node: exp.AggFunc, function: str, span: Span) -> Aggregate:
+        if isinstance(node.this, exp.Identifier):
+            return Aggregate(function, node.this.name, None, pa.int64())
+        names = {column.table for column in node.find_all(exp.Column)}
+        if len(names) != 1:
+            raise self._error(span, f"{function.upper()} goes over the events of one symbol")
+        value = self._value(node.this, span)
+        dtype = self._values[value].dtype
+        name = "other" if dtype is None else kind(dtype)
+        if function == "count":
+            return Aggregate(function, names.pop(), value, pa.int64())
+        if dtype is None:
+            raise self._error(span, f"the type of what {function.upper()} goes over is not known", "cast it")
+        if function in ("sum", "avg"):
+            if not is_number(dtype):
+                message = f"{function.upper()} of a repeated symbol needs a number, but this is {type_name(dtype)}"
+                raise self._error(span, message, "cast it to DOUBLE")
+            return Aggregate(
+                function, names.pop(), value, sum_type(dtype) if function == "sum" else average_type(dtype)
+            )
+        if name in ("other", "months", "null"):
+            message = f"{function.upper()} of a repeated symbol cannot go over {type_name(dtype)}"
+            raise self._error(span, message, "compare the events with one another instead")
+        return Aggregate(function, names.pop(), value, dtype)
+
+    def _single(self, node: exp.Column) -> Typed:
+        span = span_of(node, self._conjunct.span)
+        symbol = node.table
+        if symbol not in self._at_most_one:
+            message = f"'{symbol}' binds several events: which of them is compared with the aggregate?"
+            raise self._error(span, message, f"aggregate it too: max({symbol}.{node.name})")
+        if symbol not in self._slots:
+            self._slots.append(symbol)
+        value = self._value(node, span)
+        dtype = self._values[value].dtype
+        if dtype is None:
+            raise self._error(span, "the type of this is not known before the query runs")
+        return Typed("value", (), dtype, (self._slots.index(symbol), value), span)
+
+    def _value(self, node: exp.Expr, span: Span) -> int:
+        plan, text = self._plan, self._plan.query.text
+        assert isinstance(node, exp.Expression)
+        typed = bind(node, columns_of(plan.schema, text, span, plan.types), text, span, plan.types)
+        made = EventValue(node, typed, Source(text, span))
+        for i, known in enumerate(self._values):
+            if known.spark == made.spark:
+                return i
+        self._values.append(made)
+        return len(self._values) - 1
+
+    def _error(self, span: Span, message: str, hint: str | None = None) -> Exception:
+        return error_at(self._plan.query, span, message, hint)
+
+
+def _placed(typed: Typed, leaves: Mapping[str, Typed]) -> Typed:
+    if typed.op == "column":
+        return leaves[typed.value[0]]
+    args = tuple(_placed(arg, leaves) for arg in typed.args)
+    return Typed(typed.op, args, typed.dtype, typed.value, typed.span)
+
+
+class ClosingWriter(TestWriter):
+    """Writes the function of one closing test: `closing_k(symbols, rows, base, n, cols)`."""
+
+    def __init__(
+        self,
+        spaces: CodeSpaces,
+        places: Mapping[int, Place],
+        test: ClosingTest,
+        called: set[str],
+        numbers: Mapping[str, int],
+    ) -> None:
+        super().__init__(spaces, places, test.source, called)
+        self._test = test
+        self._numbers = numbers
+
+    def closing(self, name: str) -> str:
+        """The source of the function."""
+        for k, aggregate in enumerate(self._test.aggregates):
+            zero = "0.0" if _is_double(aggregate) else "0"
+            self.line(f"a{k}, c{k} = {zero}, 0")
+        for slot in range(len(self._test.slots)):
+            self.line(f"row_{slot} = -1")
+        self.line("for i in range(base, n):")
+        self.depth += 1
+        for slot, symbol in enumerate(self._test.slots):
+            self.line(f"if symbols[i] == {self._numbers[symbol]}:")
+            self.line(f"    row_{slot} = rows[i]")
+        for k, aggregate in enumerate(self._test.aggregates):
+            self._accumulate(k, aggregate)
+        self.depth -= 1
+        for k, aggregate in enumerate(self._test.aggregates):
+            if aggregate.function == "avg":
+                self._average(k, aggregate)
+            if aggregate.function == "count":
+                self.line(f"a{k} = c{k}")
+        value, null = self.write(self._test.tree)
+        self.line(f"return {value} and not {null}")
+        return f"{DECORATOR}def {name}(symbols, rows, base, n, cols):\n" + "\n".join(self.lines) + "\n"
+
+    def _average(self, k: int, aggregate: Aggregate) -> None:
+        self.line(f"if c{k} > 0:")
+        if _is_double(aggregate):
+            self.line(f"    a{k} = a{k} / c{k}")
+            return
+        # Four more places, rounded half up; quotient and rest apart, so that only a large result leaves 64 bits.
+        whole = self.call("mul_int", f"abs(a{k}) // c{k}", "10000")
+        self.line(f"    d{k} = {whole} + (abs(a{k}) % c{k} * 20000 + c{k}) // (2 * c{k})")
+        self.line(f"    a{k} = -d{k} if a{k} < 0 else d{k}")
+
+    def _accumulate(self, k: int, aggregate: Aggregate) -> None:
+        self.line(f"if symbols[i] == {self._numbers[aggregate.symbol]}:")
+        self.depth += 1
+        if aggregate.value is None:
+            self.line(f"c{k} += 1")
+        else:
+            array, row, valid_row = self.places[aggregate.value]
+            self.line(f"if cols[2][{valid_row}, rows[i]]:")
+            self.depth += 1
+            value = f"cols[{array}][{row}, rows[i]]"
+            match aggregate.function:
+                case "sum" | "avg" if _is_double(aggregate):
+                    self.line(f"a{k} += {value}")
+                case "sum" | "avg":
+                    self.line(f"a{k} = {self.call('add_int', f'a{k}', value)}")
+                case "min" | "max":
+                    op = "lt" if aggregate.function == "min" else "gt"
+                    self.line(f"if c{k} == 0 or {self._compare(op, value, f'a{k}', aggregate.dtype)}:")
+                    self.line(f"    a{k} = {value}")
+            self.line(f"c{k} += 1")
+            self.depth -= 1
+        self.depth -= 1
+
+    def _aggregate(self, typed: Typed) -> tuple[str, str]:
+        k = typed.value
+        if typed.dtype == pa.bool_():
+            return f"(a{k} != 0)", f"c{k} == 0"
+        return f"a{k}", "False" if self._test.aggregates[k].function == "count" else f"c{k} == 0"
+
+    def _value(self, typed: Typed) -> tuple[str, str]:
+        """The one event may be absent."""
+        x, n = super()._value(typed)
+        self.line(f"{n} = {n} or row_{typed.value[0]} < 0")
+        return x, n
+
+
+def _is_double(aggregate: Aggregate) -> bool:
+    return aggregate.function != "count" and kind(aggregate.dtype) in ("float", "double")

@@ -1,0 +1,137 @@
+"""Situation queries to their executable form."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from eventide.expressions.split import split
+from eventide.families.situations.aggregates import Aggregates
+from eventide.families.situations.bind import bind_situations
+from eventide.families.situations.operator import output_fields
+from eventide.families.situations.spec import Related, SituationSpec
+from eventide.lang import write
+from eventide.lang.relations import RELATIONS, inverse, mask_of
+from eventide.lang.tree import Seq, SituationQuery, Step
+from eventide.plan.bound import Bound
+from eventide.plan.columns import Columns, mask_column, read_columns
+from eventide.plan.options import Options
+from eventide.plan.physical import Intake, Physical, SqlColumn
+from eventide.plan.places import option_error
+from eventide.plan.references import is_orderable
+from eventide.runtime.block import SEQUENCE
+
+
+def prepare_situations(query: SituationQuery, options: Options, schema: pa.Schema, *, engine: str) -> Physical:
+    """The executable form of a situation query over events of a schema."""
+    return lower_situations(query, bind_situations(query, options, schema), engine)
+
+
+def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physical:
+    """The executable form; `engine` "local" needs every expression on the allow-list."""
+    columns = Columns(plan, engine)
+    names = query.symbols
+    numbers = {name: k for k, name in enumerate(names)}
+    for name in read_columns(plan):
+        if is_orderable(plan.schema.field(name).type):
+            columns.block_column(name)
+        elif plan.sequence is None:
+            message = f"nothing orders events with equal times: '{name}' has no order"
+            raise option_error(plan.query, "sequence", message, "name a column that does with sequence=")
+    told = [name for name in read_columns(plan) if name in columns.returned]
+    aggregates = Aggregates(plan, columns, numbers)
+    for item in plan.items:
+        aggregates.add(item)
+    layout = columns.layout()
+    defined = {each.name.text: each for each in query.define}
+    durations = tuple(
+        (
+            defined[name].minimum.amount if defined[name].minimum else 0,  # type: ignore[union-attr]
+            defined[name].maximum.amount if defined[name].maximum else None,  # type: ignore[union-attr]
+        )
+        for name in names
+    )
+    related = tuple(
+        Related(
+            numbers[each.left.text],
+            numbers[each.right.text],
+            mask_of(each.relations),
+            inverse(mask_of(each.relations)),
+            f"{each.left.text}_{each.right.text}",
+        )
+        for each in query.pattern
+    )
+    sequence = [SEQUENCE] if layout.has_sequence else []
+    spec = SituationSpec(
+        query=_meaning(query, plan),
+        layout=layout,
+        symbols=names,
+        durations=durations,
+        gaps=tuple(gap.amount if (gap := defined[name].max_gap) else None for name in names),
+        related=related,
+        complete=query.complete,
+        within_us=query.window.length.amount if query.window else None,
+        measures=tuple(aggregates.measures),
+        starts=tuple(aggregates.starts),
+        ends=tuple(aggregates.ends),
+        possible=plan.options.possible,
+        closes=plan.options.close_at_end,
+        time_type=plan.time_type,
+        tie_columns=(*sequence, *(columns.returned[name] for name in told)),
+    )
+    fields = output_fields(spec, [plan.schema.field(name).type for name in plan.partition])
+    out = pa.schema(fields)
+    pattern = plan.pattern
+    assert isinstance(pattern, Seq)
+    steps = [step for step in pattern.parts if isinstance(step, Step)]
+    parts = split((), list(plan.symbols), plan.schema, plan.query.text)
+    intake = Intake(
+        layout=layout,
+        time_type=plan.time_type,
+        ts_column=plan.ts,
+        drop_bad_events=plan.options.on_bad_event == "drop",
+        keep_all=True,
+        names=columns.names(),
+    )
+    return Physical(
+        text=query.text,
+        intake=intake,
+        select=columns.select(mask_column(plan, steps, parts, columns)),
+        spec=spec,
+        project=(*(aggregates.project(item, out) for item in plan.items), *_added(spec, plan)),
+        reads=read_columns(plan),
+        allowed_lateness_us=plan.options.allowed_lateness,
+        # What the end closes was open at instants that would be decided before.
+        windows_close=not spec.closes,
+        output_schema=out,
+    )
+
+
+def _added(spec: SituationSpec, plan: Bound) -> list[SqlColumn]:
+    """What every row carries besides RETURN."""
+    made = []
+    if spec.possible:
+        for i, related in enumerate(spec.related):
+            cases = [(f"`r{i}` & {1 << bit} <> 0", name) for bit, name in enumerate(RELATIONS)]
+            spark = ", ".join(f"CASE WHEN {test} THEN '{name}' END" for test, name in cases)
+            duckdb = ", ".join(
+                f"CASE WHEN \"r{i}\" & {1 << bit} <> 0 THEN '{name}' END" for bit, name in enumerate(RELATIONS)
+            )
+            duckdb = f"list_filter([{duckdb}], lambda x: x IS NOT NULL)"
+            kind = pa.list_(pa.string())
+            made.append(SqlColumn(related.name, f"array_compact(array({spark}))", duckdb, dtype=kind))
+    return [*made, SqlColumn("detected_at", "`detected_at`", '"detected_at"', plan.ts)]
+
+
+def _meaning(query: SituationQuery, plan: Bound) -> str:
+    """The canonical text: it names a checkpoint's query."""
+    bare = replace(query, options=(), source=None, partition_by=())
+    resolved = {
+        "time": f"{plan.ts} {plan.time_type.unit or ''}".strip(),
+        "sequence": plan.sequence,
+        "partition": ", ".join(plan.partition),
+        "close_at_end": plan.options.close_at_end or None,
+        "possible": plan.options.possible or None,
+    }
+    return "\n".join([write(bare), *(f"-- {name} {value}" for name, value in resolved.items() if value)])

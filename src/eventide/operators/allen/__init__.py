@@ -1,1 +1,0 @@
-"""Two interval tables related by Allen's algebra."""

@@ -1,1 +1,0 @@
-"""The operator of `ev.detect`: programs, partial matches, rows."""

@@ -1,1 +1,0 @@
-"""Deriving intervals from point events."""

@@ -1,1 +1,0 @@
-"""Event patterns with repetition, NOT, AND and OR: program, spec and operator."""

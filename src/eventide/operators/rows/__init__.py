@@ -1,1 +1,0 @@
-"""The operator of MATCH_RECOGNIZE: programs, matching, measures."""

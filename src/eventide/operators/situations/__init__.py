@@ -1,1 +1,0 @@
-"""Situations and the matches of temporal patterns over them."""

@@ -1,1 +1,0 @@
-"""Aggregates over all trends of a pattern, without building a trend."""

@@ -1,1 +1,0 @@
-"""Relating two interval tables: the relations asked for, and the plan."""

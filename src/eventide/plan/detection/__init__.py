@@ -1,1 +1,0 @@
-"""Patterns of the builder: steps, their automaton, their conditions, and what an engine runs."""

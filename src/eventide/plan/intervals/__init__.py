@@ -1,1 +1,0 @@
-"""Intervals that are derived from point events: conditions, values, and what an engine runs."""

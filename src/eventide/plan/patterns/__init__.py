@@ -1,1 +1,0 @@
-"""Event patterns with repetition, NOT, AND and OR, from the logical plan to the operator's spec."""

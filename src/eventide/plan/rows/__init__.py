@@ -1,1 +1,0 @@
-"""From a MATCH_RECOGNIZE clause and a schema to what an engine runs."""

@@ -1,1 +1,0 @@
-"""Situation queries: binding, lowering, the order of evaluation, explain."""

@@ -1,1 +1,0 @@
-"""From a bound query with aggregates over trends to its executable form."""

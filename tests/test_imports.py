@@ -65,7 +65,7 @@ def test_the_first_query_loads_its_own_family_and_engine_alone() -> None:
         "cli",
     ):
         assert f"eventide.{name}" not in loaded
-    for name in ("plan.explain", "plan.trends.lower", "plan.situations.lower", "plan.patterns.lower"):
+    for name in ("plan.explain", "families.trends.lower", "families.situations.lower", "families.events.lower"):
         assert f"eventide.{name}" not in loaded
     assert "eventide.engines.local.live" not in loaded
     assert "eventide.engines.local.diagnosis.events" not in loaded
@@ -73,9 +73,9 @@ def test_the_first_query_loads_its_own_family_and_engine_alone() -> None:
 
 def operators(modules: set[str]) -> set[str]:
     """The families of which the operator is loaded."""
-    start = "eventide.operators."
+    start = "eventide.families."
     found = {name.removeprefix(start).removesuffix(".operator") for name in modules if name.endswith(".operator")}
-    return found | {name for name in ("late", "sequence") if start + name in modules}
+    return found | ({"sequence"} if start + "events.sequence" in modules else set())
 
 
 @pytest.mark.parametrize("words", ["--version", "--help", "run --help", "stream --help"])
@@ -185,6 +185,6 @@ def test_a_worker_loads_the_operator_of_its_query_alone(family: str, tmp_path: P
     task.write_bytes(cloudpickle.dumps(settled(lambda batches: match(read_blocks(batches)))))
     loaded = loaded_by(f"import pickle\nassert not list(pickle.loads(open({str(task)!r}, 'rb').read())(iter([])))")
     assert operators(loaded) <= {family, "sequence"}
-    assert f"eventide.operators.{family}" in loaded
+    assert family in operators(loaded)
     assert not loaded & {"duckdb", "sqlglot", "rich", "typer", "eventide.api", "eventide.lang"}
-    assert not {name for name in loaded if name.startswith("eventide.plan.") and name.endswith(".lower")}
+    assert not {name for name in loaded if name.startswith("eventide.families.") and name.endswith(".lower")}

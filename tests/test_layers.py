@@ -21,19 +21,40 @@ SOURCES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob(
 _LAYERS = {
     "errors": set(),
     "compilation": {"compilation"},
-    "kernels": {"compilation", "kernels"},
-    "operators": {"kernels", "operators", "errors"},
+    "runtime": {"compilation", "runtime", "errors"},
     "lang": {"lang", "errors"},
-    "families": {"families", "lang", "operators", "plan", "errors"},
-    "plan": {"families", "lang", "operators", "plan", "errors"},
-    "engines": {"families", "lang", "operators", "plan", "errors", "engines"},
+    "expressions": {"expressions", "lang", "runtime", "errors"},
+    "plan": {"plan", "expressions", "families", "lang", "runtime", "errors"},
+    "families": {"families", "plan", "expressions", "lang", "runtime", "compilation", "errors"},
+    "engines": {"engines", "families", "plan", "expressions", "lang", "runtime", "errors"},
     "stopping": set(),
     "whole_files": {"errors"},
     "generate": {"generate", "whole_files", "errors"},
     "report": {"whole_files"},
     "live_view": {"engines", "report"},
-    "timeline": {"timeline", "engines", "lang", "operators", "report", "whole_files", "errors"},
+    "timeline": {"timeline", "engines", "lang", "runtime", "report", "whole_files", "errors"},
 }
+# What everybody may import of `families`; what lies in the folder of one family is its own.
+_FRONT = {"base", "registry", "time_slices"}
+# Of another family: the program of event patterns, which trends are made of, and what plans and texts share.
+_NEIGHBOURS = {
+    "allen": {"late.lower", "late.operator"},
+    "events": {"trends.explain", "trends.lower", "trends.spec"},
+    "intervals": {"allen.spec"},
+    "trends": {"events.closing", "events.lower", "events.program"},
+}
+# Files beside the families that know one: a diagnosis looks into a pattern, two tables become one input, a statement
+# explains its clauses.
+_INSIDERS = {
+    "engines/local/allen.py",
+    "engines/local/instants.py",
+    "engines/local/listing.py",
+    "engines/spark/allen.py",
+    "engines/spark/instants.py",
+    "engines/statements.py",
+    "plan/one_match.py",
+}
+_INSIDE = ("api/", "engines/local/diagnosis/")
 _EVERYTHING = {
     "__init__",
     "__main__",
@@ -47,7 +68,7 @@ _EVERYTHING = {
     "warm",
 }
 _OF_SPARK = {"pyspark", "pandas", "polars", "py4j"}
-_WITHOUT_DUCKDB = {"kernels", "operators", "lang", "plan"}
+_WITHOUT_DUCKDB = {"runtime", "families", "lang", "expressions", "plan"}
 _VAGUE_NAMES = {"utils.py", "helpers.py", "common.py", "core.py"}
 # Built from pieces, so that this file keeps to its own rule.
 _MACHINE_PATH = re.compile(r"(?<![\w./-])/(?:" + "|".join(("work", "root", "home")) + r")/[\w.-]")
@@ -90,6 +111,7 @@ def violations(file: str, source: str) -> Iterator[str]:
         wrong = [".".join(parts) for parts in ours if len(parts) == 1 or parts[1] not in _LAYERS[layer(file)]]
         if wrong:
             yield f"{file} may import {sorted(_LAYERS[layer(file)])}, not {wrong}"
+    yield from _between_families(file, modules)
     roots = {module.split(".")[0] for module in modules}
     if not file.startswith("engines/spark/") and roots & _OF_SPARK:
         yield f"{file} imports {sorted(roots & _OF_SPARK)}, which only engines/spark may"
@@ -97,6 +119,24 @@ def violations(file: str, source: str) -> Iterator[str]:
         yield f"{file} imports duckdb"
     if layer(file) != "compilation" and re.search(r"from numba import .*\bn?jit\b|numba\.n?jit\b", source):
         yield f"{file} compiles past our own cache"
+
+
+def _between_families(file: str, modules: list[str]) -> Iterator[str]:
+    """What a file imports from the folder of a family and may not; kernels import kernels alone."""
+    folder, _, name = file.partition("/")
+    own = name.split("/")[0] if folder == "families" and "/" in name else None
+    for module in modules:
+        parts = module.split(".")
+        if parts[0] != "eventide" or len(parts) < 3:
+            continue
+        if Path(file).name.startswith("kernel") or file.startswith("runtime/kernels/"):
+            is_kernel = parts[1:3] == ["runtime", "kernels"] or (own == parts[2] and parts[3].startswith("kernel"))
+            if parts[1] != "compilation" and not is_kernel:
+                yield f"{file} is a kernel and imports {module}"
+        if parts[1] != "families" or parts[2] in {*_FRONT, own} or file in _INSIDERS or file.startswith(_INSIDE):
+            continue
+        if own is None or ".".join(parts[2:4]) not in _NEIGHBOURS.get(own, set()):
+            yield f"{file} imports {module}, which is of another family"
 
 
 def test_a_file_imports_only_what_its_layer_may() -> None:
@@ -107,14 +147,17 @@ def test_a_file_imports_only_what_its_layer_may() -> None:
 @pytest.mark.parametrize(
     ("file", "source", "n"),
     [
-        ("kernels/x.py", "from ..compilation import cache", 0),
-        ("kernels/x.py", "from ..plan import bind", 1),
+        ("runtime/kernels/x.py", "from ...compilation import cache", 0),
+        ("families/rows/kernel_x.py", "from ...plan.bind import bind", 1),
+        ("families/rows/lower.py", "from ..trends.spec import TrendSpec", 1),
+        ("families/trends/spec.py", "from ..events.program import PatternProgram", 0),
+        ("engines/rules.py", "from ..families.rows.lower import prepare_rows", 1),
         ("plan/x.py", "import eventide", 1),
         ("plan/x.py", "def f():\n    import duckdb", 1),
         ("engines/local/x.py", "import pandas", 1),
         ("engines/spark/x.py", "import pandas, pyspark", 0),
-        ("operators/x.py", "from numba import njit", 1),
-        ("operators/x.py", "from eventide.engines import run\nimport polars, duckdb", 3),
+        ("runtime/x.py", "from numba import njit", 1),
+        ("runtime/x.py", "from eventide.engines import run\nimport polars, duckdb", 3),
         ("api/x.py", "from eventide.engines import run", 0),
     ],
 )
@@ -124,10 +167,10 @@ def test_every_wrong_import_is_told(file: str, source: str, n: int) -> None:
 
 def test_relative_imports_and_imports_in_functions_are_seen() -> None:
     source = "def f():\n    from ..plan import bind\n    import pyspark.sql\nfrom . import block\nimport eventide"
-    assert sorted(imported_modules(source, "operators/spark/x.py")) == [
+    assert sorted(imported_modules(source, "runtime/spark/x.py")) == [
         "eventide",
-        "eventide.operators.plan.bind",
-        "eventide.operators.spark.block",
+        "eventide.runtime.plan.bind",
+        "eventide.runtime.spark.block",
         "pyspark.sql",
     ]
 

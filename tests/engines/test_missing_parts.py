@@ -151,7 +151,7 @@ def test_another_python_that_has_eventide_is_left_alone(tmp_path: Path, monkeypa
 
 def test_a_worker_that_cannot_import_eventide_is_told_in_one_message() -> None:
     trace = "Traceback (most recent call last):\n  File ...\nModuleNotFoundError: No module named '{}'\n\n\tat org.x"
-    for module in ("eventide", "eventide.operators", "numba"):
+    for module in ("eventide", "eventide.runtime", "numba"):
         said = str(user_message(RuntimeError(trace.format(module))))
         assert said.startswith(f"the Python of Spark's workers has no module '{module.split('.')[0]}'\nHint: ")
     assert user_message(RuntimeError(trace.format("mine"))) is None

@@ -106,7 +106,10 @@ def _say_not_written(reason: str) -> None:
 def _version() -> str:
     """Numba does not see changes in functions that a function imports, so all kernels count for each."""
     digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__}".encode())
-    for entry in sorted(importlib.resources.files("eventide.kernels").iterdir(), key=lambda entry: entry.name):
-        if entry.name.endswith(".py"):
-            digest.update(entry.name.encode() + entry.read_bytes())
+    package = importlib.resources.files("eventide")
+    folders = [package / "runtime" / "kernels", *(package / "families").iterdir()]
+    for folder in sorted((each for each in folders if each.is_dir()), key=lambda each: each.name):
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+            if entry.name.endswith(".py") and (folder.name == "kernels" or entry.name.startswith("kernel")):
+                digest.update(f"{folder.name}/{entry.name}".encode() + entry.read_bytes())
     return f"{sys.implementation.cache_tag}-{digest.hexdigest()[:16]}"

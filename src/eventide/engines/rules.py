@@ -23,15 +23,13 @@ from eventide.engines.rule_files import Written
 from eventide.engines.rule_limits import NO_LIMITS, Limits
 from eventide.engines.statements import parse_sql, without_subqueries
 from eventide.errors import EventideError, InputError, QueryError, UnsupportedError
-from eventide.families.events.prepare import prepare
-from eventide.families.registry import family_of
-from eventide.families.rows.lower import prepare_rows
+from eventide.families.registry import family_named, family_of
 from eventide.lang import SituationQuery, parse
 from eventide.lang.deadline import planning_within
 from eventide.lang.rows import parse_statement
 from eventide.lang.rows.tree import RowQuery
 from eventide.lang.tokens import tokenize
-from eventide.lang.tree import Span
+from eventide.lang.tree import AnyQuery, Span
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.streams import for_stream
@@ -84,7 +82,7 @@ def share(schema: pa.Schema, options: Mapping[str, Any], limits: Limits = NO_LIM
     # As the embedded engine has them: DuckDB evaluates what rules say about one event.
     schema = open_source(schema.empty_table()).schema
     tree = parse("DEFINE Event AS true PATTERN Event")
-    base = prepare(tree, Options.for_query(tree, **options), schema, engine="spark")
+    base = _prepare(tree, Options.for_query(tree, **options), schema, engine="spark")
     if base.align_to_first:
         raise UnsupportedError("origin='first' needs all events", hint="give a time: origin='6 hours'")
     names = dict(base.intake.names)
@@ -165,10 +163,15 @@ def _plan_query(text: str, given: dict[str, Any], shared: Shared) -> tuple[Physi
     if options.origin == "first":
         raise UnsupportedError("origin='first' needs all events, and a stream has no end", hint="give a time")
     try:
-        return prepare(tree, replace(options, match_id=True), shared.schema), True
+        return _prepare(tree, replace(options, match_id=True), shared.schema), True
     except EventideError:
         # Aggregates and situations have no id, nor have matches of events that nothing tells apart.
-        return prepare(tree, replace(options, match_id=False), shared.schema), False
+        return _prepare(tree, replace(options, match_id=False), shared.schema), False
+
+
+def _prepare(tree: AnyQuery, options: Options, schema: pa.Schema, engine: str = "local") -> Physical:
+    family = family_named("situations" if isinstance(tree, SituationQuery) else "events")
+    return family.prepare(tree, options, schema, engine=engine)
 
 
 def _check_shared(options: Options, shared: Shared) -> None:
@@ -201,10 +204,11 @@ def _plan_rows(text: str, given: dict[str, Any], shared: Shared) -> tuple[Physic
 
 
 def _prepare_rows(clause: RowQuery, shared: Shared, options: Options) -> tuple[Physical, bool]:
+    rows = family_named("rows")
     try:
-        return prepare_rows(clause, shared.schema, options=replace(options, match_id=True), on_stream=True), True
+        return rows.prepare(clause, replace(options, match_id=True), shared.schema, on_stream=True), True
     except EventideError:
-        return prepare_rows(clause, shared.schema, options=options, on_stream=True), False
+        return rows.prepare(clause, options, shared.schema, on_stream=True), False
 
 
 def _refuse_subquery(query: Filled) -> list[tuple[Any, ...]]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from eventide.expressions.types import type_name
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
+from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.runtime.changes import COLUMN, OPTION, PLACES
 
@@ -29,6 +30,17 @@ def with_facts(physical: Physical, columns: Sequence[tuple[str, pa.DataType]], o
         (PLACES, ", ".join(name for name, _ in columns)),
     )
     return replace(physical, spec=replace(physical.spec, facts=facts))
+
+
+def with_options(physical: Physical, options: Options, schema: pa.Schema) -> Physical:
+    """The same for a query of the language: the columns that it reads, and its options."""
+    told = {
+        "counts": None if options.counts == "exact" else options.counts,
+        "state_ttl": options.state_ttl,
+        "match_id": options.match_id,
+    }
+    physical = replace(physical, closes_at_end=options.close_at_end)
+    return with_facts(physical, read_columns(physical, schema), told)
 
 
 def read_columns(physical: Physical, schema: pa.Schema) -> list[tuple[str, pa.DataType]]:

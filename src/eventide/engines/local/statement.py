@@ -31,7 +31,7 @@ from eventide.engines.statements import (
     without_subqueries,
 )
 from eventide.expressions.types import DURATION, column_type
-from eventide.families.rows.lower import prepare_rows
+from eventide.families.registry import family_named
 from eventide.lang.rows.tree import Recognition, Statement
 from eventide.plan.holder import held_by
 from eventide.plan.options import Options
@@ -97,7 +97,7 @@ class _Statement(Filling):
         self.n_results += 1
         source = self._source(recognition, f"{name}_rows")
         clause = without_subqueries(recognition.clause, lambda query: self._rows(self.after_with(query, recognition)))
-        physical = prepare_rows(clause, held_by(source.schema, "sql"), engine="local", options=self.options)
+        physical = family_named("rows").prepare(clause, self.options, held_by(source.schema, "sql"))
         self.planned.append((recognition, physical))
         table, seen = local.run(physical, source, self.memory_limit_bytes)
         self.seen.append(seen)

@@ -39,8 +39,7 @@ from eventide.engines.spark.types import arrow_schema, input_schema, spark_schem
 from eventide.engines.table_folders import TableFolder
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError, UnsupportedError, warn
-from eventide.families.late.lower import late_events
-from eventide.families.registry import family_of
+from eventide.families.registry import family_named, family_of
 from eventide.plan.ending import with_origin
 from eventide.plan.physical import Physical
 from eventide.runtime.interval_columns import START
@@ -185,7 +184,7 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
 
 def run_late(frame: DataFrame, plan: Plan) -> DataFrame:
     """The events of a stream that come after the watermark has passed them."""
-    return run_frame(frame, lambda schema: late_events(plan(schema), schema)).rows
+    return run_frame(frame, lambda schema: family_named("late").prepare(plan(schema), None, schema)).rows
 
 
 def record_batches(rows: DataFrame, n_rows: int) -> Iterator[pa.RecordBatch]:

@@ -25,7 +25,7 @@ from eventide.engines.statements import (
     without_subqueries,
 )
 from eventide.errors import EventideError
-from eventide.families.rows.lower import prepare_rows
+from eventide.families.registry import family_named
 from eventide.lang.doors import check_text
 from eventide.lang.positions import span_of
 from eventide.lang.rows.tree import Recognition, RowQuery, Statement
@@ -74,7 +74,8 @@ class _Statement(Filling):
         return name
 
     def _plan(self, recognition: Recognition, clause: RowQuery, schema: pa.Schema, rows: DataFrame) -> Physical:
-        made = prepare_rows(clause, schema, engine="spark", options=self.options, on_stream=rows.isStreaming)
+        rows_of = family_named("rows")
+        made = rows_of.prepare(clause, self.options, schema, engine="spark", on_stream=rows.isStreaming)
         self.planned.append((recognition, made))
         return made
 

@@ -10,36 +10,25 @@ from eventide.expressions.known_functions import for_engine
 from eventide.families.events.lengths import most_events
 from eventide.families.events.lower_sequence import lower_sequence, sequence_steps
 from eventide.lang.deadline import check_deadline
-from eventide.lang.tree import AnyQuery, EventQuery, SituationQuery, Span
+from eventide.lang.tree import EventQuery, Span
 from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
-from eventide.plan.facts import read_columns, with_facts
+from eventide.plan.facts import with_options
 from eventide.plan.options import Options
 from eventide.plan.physical import NamedType, Physical
 from eventide.plan.places import clause_span, error_at, option_error, within_the_stack
 from eventide.plan.rules import rewrite
 
 
-def prepare(query: AnyQuery, options: Options, schema: pa.Schema, *, engine: str = "local") -> Physical:
+def prepare(query: EventQuery, options: Options, schema: pa.Schema, *, engine: str = "local") -> Physical:
     """The executable form of a query over events of a schema."""
     with within_the_stack(query.text), for_engine(engine):
-        if isinstance(query, SituationQuery):
-            from eventide.families.situations.lower import prepare_situations
-
-            made = prepare_situations(query, options, schema, engine=engine)
-        else:
-            _check_options(query, options)
-            plan = rewrite(bind(query, options, schema))
-            check_deadline()
-            made = replace(lower(plan, engine), types=named_types(plan))
+        _check_options(query, options)
+        plan = rewrite(bind(query, options, schema))
+        check_deadline()
+        made = replace(lower(plan, engine), types=named_types(plan))
     check_deadline()
-    told = {
-        "counts": None if options.counts == "exact" else options.counts,
-        "state_ttl": options.state_ttl,
-        "match_id": options.match_id,
-    }
-    made = replace(made, closes_at_end=options.close_at_end)
-    return with_facts(made, read_columns(made, schema), told)
+    return with_options(made, options, schema)
 
 
 def named_types(plan: Bound) -> tuple[NamedType, ...]:

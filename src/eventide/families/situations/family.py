@@ -47,9 +47,9 @@ class Situations(Family):
         engine: str = "local",
         on_stream: bool = False,
     ) -> Physical:
-        from eventide.families.events.prepare import prepare
+        from eventide.families.situations.lower import prepare_situations
 
-        return prepare(tree, options, schema, engine=engine)
+        return prepare_situations(tree, options, schema, engine=engine)
 
     def explain(
         self,

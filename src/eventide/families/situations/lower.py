@@ -6,26 +6,32 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from eventide.expressions.known_functions import for_engine
 from eventide.expressions.split import split
 from eventide.families.situations.aggregates import Aggregates
 from eventide.families.situations.bind import bind_situations
 from eventide.families.situations.operator import output_fields
 from eventide.families.situations.spec import Related, SituationSpec
 from eventide.lang import write
+from eventide.lang.deadline import check_deadline
 from eventide.lang.relations import RELATIONS, inverse, mask_of
 from eventide.lang.tree import Seq, SituationQuery, Step
 from eventide.plan.bound import Bound
 from eventide.plan.columns import Columns, mask_column, read_columns
+from eventide.plan.facts import with_options
 from eventide.plan.options import Options
 from eventide.plan.physical import Intake, Physical, SqlColumn
-from eventide.plan.places import option_error
+from eventide.plan.places import option_error, within_the_stack
 from eventide.plan.references import is_orderable
 from eventide.runtime.block import SEQUENCE
 
 
 def prepare_situations(query: SituationQuery, options: Options, schema: pa.Schema, *, engine: str) -> Physical:
     """The executable form of a situation query over events of a schema."""
-    return lower_situations(query, bind_situations(query, options, schema), engine)
+    with within_the_stack(query.text), for_engine(engine):
+        made = lower_situations(query, bind_situations(query, options, schema), engine)
+    check_deadline()
+    return with_options(made, options, schema)
 
 
 def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physical:

@@ -43,7 +43,7 @@ def load_kernel(counts: str) -> Kernel:
     numbers = {"exact": exact_numbers, "double": double_numbers, "log2": scaled_numbers}[counts]
     if counts == "exact":
         return Kernel(numbers, trend_records, trends, trend_panes, trend_index, trend_ranks, trend_counts)
-    source = f"from eventide.kernels.{_MODULES[counts]} import"
+    source = f"from eventide.families.trends.kernel_{_MODULES[counts]} import"
     records = load_specialized(trend_records, {"numbers": f"{source} add, add_times, clear, to_doubles"})
     walked = f"from {records.__name__} import add_class, add_count, add_event, add_record, clear_record, copy_class"
     walked += "\nfrom eventide.families.trends.kernel_types import count_scopes_type"

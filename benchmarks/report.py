@@ -124,7 +124,7 @@ def _machine(result: dict[str, Any]) -> str:
 
 
 def _summary_rows(result: dict[str, Any]) -> list[tuple[str, ...]]:
-    """One row per engine: its speed, the ratio to the first limit, and that to the fastest peer with the same matches."""
+    """One row per engine: its speed, its ratio to the first limit, and to the fastest peer with the same matches."""
     link = f"[{result['benchmark']}](#{result['benchmark']})"
     counts = {variant["name"]: variant["count"] for variant in result["variants"]}
     rows = []

@@ -20,9 +20,11 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 _VARIANT_HEADER = ("variant", "role", "median s", "min..max s", "M events/s", "peak MiB", "matches")
 _RATIO_HEADER = ("subject", "against", "role", "speed ratio", "min..max")
 _NOTE_HEADER = ("variant", "what it computes")
+_SUMMARY_HEADER = ("query", "engine", "M events/s", "ratio to the limit", "ratio to the best peer")
 _INTRODUCTION = """# Benchmarks
 
-Written by `python -m benchmarks report` from `benchmarks/results/`; `python -m benchmarks` measures again.
+"""
+_METHOD = """Written by `python -m benchmarks report` from `benchmarks/results/`; `python -m benchmarks` measures again.
 
 Every variant runs in a process of its own; a round runs all variants one after the other, and the first round
 is thrown away. *Limits* are what the machine allows: a bare Numba kernel written for this one pattern, and a
@@ -30,6 +32,8 @@ PyArrow scan of the same columns that computes nothing. *Peers* are what a user 
 All variants that compute matches must find the same number with the same checksum, or there is no result.
 *Speed ratio* is events per second of the subject divided by that of the other, within a round: 0.5 is half as
 fast, 4 is four times as fast. Memory is the peak resident size of the process and its children, JVM included.
+In the summary, the limit is the first one of the benchmark's section, and the best peer is the fastest one that
+found the same number of matches. An empty cell means that the benchmark has none.
 """
 
 
@@ -95,23 +99,59 @@ def save(result: dict[str, Any], path: Path) -> None:
 
 def write_page(results: Path = RESULTS, page: Path = PAGE) -> Path:
     """Write the documentation page from the JSON files."""
-    parts = [_INTRODUCTION]
-    for path in sorted(results.glob("*.json")):
-        parts.append(_section(json.loads(path.read_text())))
-    if len(parts) == 1:
-        parts.append("No results yet.\n")
+    found = [json.loads(path.read_text()) for path in sorted(results.glob("*.json"))]
     page.parent.mkdir(parents=True, exist_ok=True)
+    if not found:
+        page.write_text(f"{_INTRODUCTION}No results yet.\n\n{_METHOD}")
+        return page
+    machines = [_machine(result) for result in found]
+    usual = max(machines, key=machines.count)
+    summary = _markdown(_SUMMARY_HEADER, [row for result in found for row in _summary_rows(result)])
+    parts = [
+        f"{_INTRODUCTION}Measured on {usual}. A section names its machine where it was another.\n",
+        summary,
+        _METHOD,
+    ]
+    parts += [_section(result, usual) for result in found]
     page.write_text("\n".join(parts))
     return page
 
 
-def _section(result: dict[str, Any]) -> str:
+def _machine(result: dict[str, Any]) -> str:
     machine = result["machine"]
     versions = ", ".join(f"{name} {machine[name]}" for name in machine if name not in _HARDWARE)
+    return f"{machine['cores']} cores ({machine['processor']}), {machine['memory_gib']} GiB; {versions}"
+
+
+def _summary_rows(result: dict[str, Any]) -> list[tuple[str, ...]]:
+    """One row per engine: its speed, its ratio to the first limit, and to the fastest peer with the same matches."""
+    link = f"[{result['benchmark']}](#{result['benchmark']})"
+    counts = {variant["name"]: variant["count"] for variant in result["variants"]}
+    rows = []
+    for variant in result["variants"]:
+        if variant["role"] != "subject" or variant["missing"]:
+            continue
+        speed = f"{result['events'] / statistics.median(variant['seconds']) / 1e6:.3g}"
+        ratios = [ratio for ratio in result["ratios"] if ratio["subject"] == variant["name"]]
+        limits = [ratio for ratio in ratios if ratio["role"] == "limit"]
+        found = variant["count"]
+        peers = [r for r in ratios if r["role"] == "peer" and found is not None and counts[r["against"]] == found]
+        best = min(peers, key=lambda ratio: statistics.median(ratio["speed"]), default=None)
+        rows.append((link, variant["name"], speed, _ratio_cell(limits[0] if limits else None), _ratio_cell(best)))
+    return rows
+
+
+def _ratio_cell(ratio: dict[str, Any] | None) -> str:
+    return "" if ratio is None else f"{statistics.median(ratio['speed']):.3g} ({ratio['against']})"
+
+
+def _section(result: dict[str, Any], usual: str) -> str:
+    machine = _machine(result)
+    rounds = f"{result['rounds']} round{'' if result['rounds'] == 1 else 's'}"
+    where = "" if machine == usual else f", on {machine}"
     blocks = [
         f"## {result['benchmark']}\n\n{result['summary']}\n",
-        f"{result['events']:,} events, {result['rounds']} rounds, {machine['cores']} cores "
-        f"({machine['processor']}), {machine['memory_gib']} GiB; {versions}.\n",
+        f"{result['events']:,} events, {rounds}{where}.\n",
         _markdown(_VARIANT_HEADER, _variant_rows(result)),
     ]
     if _note_rows(result):

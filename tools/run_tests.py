@@ -43,6 +43,9 @@ OWN_CODE = [
     "docs/descents.md",
     "docs/diagnose.md",
     "docs/intervals.md",
+    "docs/which-language.md",
+    "docs/query.md",
+    "docs/explain.md",
 ]
 # These run compiled on few random queries, and as plain Python on many.
 RANDOM = [

@@ -14,7 +14,7 @@ import pytest
 from benchmarks.harness import BenchmarkError, measure
 from benchmarks.memory import descendants
 from benchmarks.registry import Context
-from benchmarks.report import save, show, summarise, write_page
+from benchmarks.report import PAGE, save, show, summarise, write_page
 from rich.console import Console
 
 
@@ -88,6 +88,59 @@ def test_tables_and_page_show_the_figures(measured: tuple[dict[str, Any], list[s
         assert f"{min(variant(result, 'hog')['seconds']):.3f}.." in text
     assert "## fake\n\nNothing, quickly.\n" in page
     assert "500 events, 2 rounds" in page
+
+
+def _result(name: str, machine: str = "usual", **ratios: tuple[str, int | None, float]) -> dict[str, Any]:
+    """A result of one product with 5 matches: by variant its role, its matches, and the product's speed beside it."""
+    product = {"name": "product", "role": "subject", "seconds": [2.0], "count": 5}
+    others = [{"name": n, "role": role, "seconds": [1.0], "count": count} for n, (role, count, _) in ratios.items()]
+    return {
+        "benchmark": name,
+        "summary": "Nothing.",
+        "events": 4_000_000,
+        "rounds": 1,
+        "machine": {"cores": 2, "processor": machine, "memory_gib": 8, "python": "3.11"},
+        "variants": [{"peak_mib": 1, "details": {}, "missing": None, **each} for each in (*others, product)],
+        "ratios": [
+            {"subject": "product", "against": n, "role": role, "speed": [speed]}
+            for n, (role, _, speed) in ratios.items()
+        ],
+    }
+
+
+def test_the_page_opens_with_a_table_of_the_first_limit_and_of_the_fastest_peer_that_finds_the_same(
+    tmp_path: Path,
+) -> None:
+    peers = {
+        "slow": ("peer", 5, 4.0),
+        "fast": ("peer", 5, 3.0),
+        "wrong": ("peer", 6, 2.0),
+        "other": ("peer", None, 1.0),
+    }
+    limits = {"kernel": ("limit", 5, 0.5), "scan": ("limit", None, 0.1)}
+    save(_result("seq", **limits, **peers), tmp_path / "results" / "seq.json")
+    save(_result("alone"), tmp_path / "results" / "alone.json")
+    page = write_page(tmp_path / "results", tmp_path / "page.md").read_text()
+    table = page[: page.index("## ")].split("\n\n")[2].splitlines()
+    assert table[2:] == [
+        "| [alone](#alone) | product | 2 |  |  |",
+        "| [seq](#seq) | product | 2 | 0.5 (kernel) | 3 (fast) |",
+    ]
+
+
+def test_the_page_names_the_usual_machine_once_and_another_one_where_it_measured(tmp_path: Path) -> None:
+    for name, machine in {"a": "rare", "b": "usual", "c": "usual"}.items():
+        save(_result(name, machine), tmp_path / "results" / f"{name}.json")
+    page = write_page(tmp_path / "results", tmp_path / "page.md").read_text()
+    assert page.count("(usual)") == page.count("(rare)") == 1
+    assert (
+        page.index("(usual)") < page.index("| query |") < page.index("## a") < page.index("(rare)") < page.index("## b")
+    )
+
+
+def test_the_documentation_holds_the_page_that_the_stored_results_give(tmp_path: Path) -> None:
+    made = write_page(page=tmp_path / "page.md").read_text()
+    assert PAGE.read_text() == made, "run python -m benchmarks report"
 
 
 def test_a_page_without_results_says_so(tmp_path: Path) -> None:

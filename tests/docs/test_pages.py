@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
+import eventide as ev
 from eventide import cli
 from tests.docs import function_table
 from tests.docs.script import PARTS, example
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND_LINE = ROOT / "docs" / "command-line.md"
+DOCS = ROOT / "docs"
+COMMAND_LINE = DOCS / "command-line.md"
 
 
 def test_the_table_of_functions_is_the_allow_list() -> None:
@@ -87,8 +89,50 @@ def test_no_page_shows_an_include_instead_of_what_it_includes(site: dict[str, st
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_the_page_of_engines_shows_the_code_that_runs(site: dict[str, str], part: str) -> None:
-    assert example(part) in _text(site["engines.html"])
+def test_the_page_of_an_engine_shows_the_code_that_runs(site: dict[str, str], part: str) -> None:
+    page = {"query": "engines", "batch": "spark-batch", "path": "spark-batch", "stream": "spark-stream"}[part]
+    assert example(part) in _text(site[f"{page}.html"])
+
+
+def test_the_reference_has_every_public_name_with_its_signature(site: dict[str, str]) -> None:
+    shown = _text(site["reference.html"])
+    headings = set(re.findall(r"ev\.(\w+)\s*\n", shown))
+    assert headings == set(ev.__all__)
+    assert "batches(\n    events: Any = None," in shown
+
+
+def test_the_reference_shows_doctests_as_code(site: dict[str, str]) -> None:
+    page = site["reference.html"]
+    assert "<blockquote" not in page and "BLANKLINE" not in page
+    assert page.count('<span class="gp">&gt;&gt;&gt; </span>') > 50
+
+
+def test_the_index_links_every_page() -> None:
+    linked = set(re.findall(r"\]\(([\w-]+\.md)", (DOCS / "index.md").read_text()))
+    assert linked | {"index.md"} == {page.name for page in DOCS.glob("*.md")}
+
+
+def test_the_readme_links_every_page() -> None:
+    linked = set(re.findall(r"\]\(docs/([\w-]+\.md)", (ROOT / "README.md").read_text()))
+    assert linked | {"index.md"} == {page.name for page in DOCS.glob("*.md")}
+
+
+def test_the_first_screen_of_the_readme_says_how_to_begin() -> None:
+    screen = "\n".join((ROOT / "README.md").read_text().splitlines()[:30])
+    assert all(command in screen for command in ("pip install", "make demo", "make test", "ev.query("))
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md"])
+def test_links_from_the_root_lead_to_headings(page: str) -> None:
+    for target, anchor in re.findall(r"\]\(([\w/.-]+\.md)(?:#([\w-]+))?\)", (ROOT / page).read_text()):
+        assert (ROOT / target).is_file(), target
+        headings = re.findall(r"^#+ (.*)$", (ROOT / target).read_text(), re.MULTILINE)
+        assert not anchor or anchor in map(_anchor, headings), f"{target}#{anchor}"
+
+
+def _anchor(heading: str) -> str:
+    """The place of a heading in the page's address, as MkDocs and GitHub make it."""
+    return re.sub(r"[^\w -]", "", heading).lower().strip().replace(" ", "-")
 
 
 def _text(page: str) -> str:

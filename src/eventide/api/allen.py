@@ -63,15 +63,16 @@ def allen(
     spark: Any = None,
     memory_limit: int | str | None = None,
 ) -> Any:
-    """Pairs of a left and a right interval that stand in one of the relations, read from left to right.
+    """Pairs of a left and a right interval for which one of the relations holds, read from left to right.
 
-    Both sides have the time columns `start` and `end`, or those of `left_times` and `right_times`: two names, or one of
-    points. `within` is the most that a pair may span, from the earlier start to the later end. A pair is a row: the
-    partition columns, all others of both sides as `left_...` and `right_...`, the `relation` that held, and
-    `interval_start` and `interval_end` around both. pyarrow Tables, or Spark DataFrames where the inputs are those.
+    Both sides have the time columns `start` and `end`, or those of `left_times` and `right_times`: two names for
+    intervals, one name for points. `within` is the most that a pair may span, from the earlier start to the later end.
+    A pair is a row. It has the partition columns, all other columns of both sides as `left_...` and `right_...`, the
+    `relation` that holds, and `interval_start` and `interval_end` around both. The result is a pyarrow Table, or a
+    Spark DataFrame for Spark DataFrames.
 
-    Without tables, `ev.allen("overlaps", ...)`, it is the `Query`: `run(left=..., right=...)` returns the rows,
-    `explain` says what would run, and `late`, of two streams, returns the intervals that come too late to be related,
+    Without tables, `ev.allen("overlaps", ...)` returns the `Query`. Its `run(left=..., right=...)` returns the rows,
+    and `explain` says what would run. For two streams, `late` returns the intervals that come too late to be related,
     each with its `side`.
 
     >>> import eventide as ev
@@ -223,8 +224,9 @@ def to_instants(
 ) -> Any:
     """The rows with one time in place of two: their start (earliest), their end (latest), or the clock's time (now).
 
-    The clock is a datetime, an integer in the unit of integer times, or a function that returns one; without it the
-    computer's, on Spark `current_timestamp()`. pyarrow Table, or Spark DataFrame where the input is one.
+    The clock is a datetime, an integer in the unit of integer times, or a function that returns one of them. The
+    default is the computer's clock, and on Spark `current_timestamp()`. The result is a pyarrow Table, or a Spark
+    DataFrame for a Spark DataFrame.
 
     >>> import eventide as ev
     >>> ev.to_instants([{"interval_start": 10, "interval_end": 50, "count": 3}], at="earliest").to_pylist()

@@ -24,9 +24,9 @@ _SKIPS_TO = ("to_first", "to_last")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Detection:
-    """What a pattern found: matches, partial matches that ran out of time, and events that came too late.
+    """What a pattern found: `matches`, `timeouts` (partial matches that ran out of time), and `late` events.
 
-    Late events exist on streams only; of bounded input the table is empty.
+    Only streams have late events; for bounded input the table is empty.
     """
 
     matches: Any
@@ -80,20 +80,21 @@ def detect(
     spark: Any = None,
     memory_limit: int | str | None = None,
 ) -> Any:
-    """The matches of a builder pattern: pyarrow Tables, or Spark DataFrames where the events are one.
+    """The matches of a builder pattern: pyarrow Tables, or Spark DataFrames if the events are a Spark DataFrame.
 
-    Without events, `ev.detect(pattern, ...)`, it is the `Query`, whose `run(events)` returns the same.
+    Without events, `ev.detect(pattern, ...)` returns the `Query`. Its `run(events)` returns the same matches.
 
-    A match has match_id, the partition columns, match_start, match_end, and for each step an array of its events;
-    with `select` measures instead of those. Time is at the latest event when the input ends: a `not_followed_by` at the
-    end of the pattern is a match once its time is over by then; `close_at_end` counts all time as over.
+    A match has match_id, the partition columns, match_start, match_end, and for each step an array of its events. With
+    `select` it has measures instead of these arrays. When the input ends, time is at the latest event. A
+    `not_followed_by` at the end of the pattern is a match if its time is over by then; `close_at_end` counts all time
+    as over.
 
-    A streaming DataFrame gives streaming DataFrames; each that is started runs the pattern on its own. A stream needs
-    `within`, or `state_ttl`, which bounds every match as `within` does; `allowed_lateness` is how much later than
-    others an event may come. More matches in one partition than `max_matches_per_partition` are an error; by default a
-    million, or 10,000 for each of its events where that is more, and "unlimited" lifts it. `max_steps_per_partition` is
-    the same for the steps of the search. Events of one time follow one another, in the order of `sequence`; `ties` can
-    say no more than that here.
+    A streaming DataFrame gives streaming DataFrames; each of them runs the pattern on its own when it is started. A
+    stream needs `within` or `state_ttl`, which both bound every match. `allowed_lateness` is how much later than
+    others an event may come. More matches in one partition than `max_matches_per_partition` are an error. The default
+    is a million, or 10,000 for each event of the partition if that is more; "unlimited" lifts the limit.
+    `max_steps_per_partition` is the same for the steps of the search. Events of one time follow one another, in the
+    order of `sequence`; `ties` has no other meaning here.
 
     >>> import eventide as ev
     >>> unpaid = ev.Pattern.begin("order", "kind = 'order'").not_followed_by("pay", "kind = 'pay'").within("15 minutes")

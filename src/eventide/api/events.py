@@ -13,7 +13,9 @@ from eventide.plan.options import Options
 
 
 def query(text: str, **options: Any) -> Query:
-    """A query that runs on whatever holds the events.
+    """The query of a text: an event pattern, aggregates over trends, or situations.
+
+    It runs on every engine; docs/language.md lists the options.
 
     >>> import eventide as ev
     >>> q = ev.query("PATTERN SEQ(Login L, Buy B) WITHIN 10 seconds RETURN L.user, B.amount",

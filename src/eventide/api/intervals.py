@@ -38,17 +38,18 @@ def homogeneous(
     """Maximal runs of successive events under a condition: `[time of the first event, time of the last]`.
 
     The condition is a conjunction: absolute (`temp >= 35`), relative to the run (`temp >= 1.1 * prev(temp)`,
-    `abs(temp - first(temp)) >= 5`), or about an aggregate of the run with the event in it (`avg(temp) >= 67`). Of runs
-    with fewer events than `occurrences` says nothing is returned; one that has reached the most closes, and the next
-    event begins another. Successive events are less than `within` apart. With `type`, a column, all events of a run
-    have one type, and the result has it. `value` is an expression over the run, or several by name.
+    `abs(temp - first(temp)) >= 5`), or about an aggregate of the run with the event in it (`avg(temp) >= 67`).
+    `occurrences` is the least and the greatest number of events: shorter runs are dropped, and a run that has reached
+    the greatest number closes. Successive events are less than `within` apart. With `type`, a column, all events of a
+    run have one type, and the result has that column. `value` is an expression over the run, or several by name.
 
-    A run that is open when the input ends is not returned, unless `close_at_end=True`: another event might continue it.
+    A run that is open when the input ends is not returned, because another event might continue it;
+    `close_at_end=True` returns it.
 
-    Options: `partition_by`, `ts`, `ts_unit`, `sequence`, `on_bad_event`, `allowed_lateness`; `engine="spark"` with
-    `spark=` lets Spark tasks read the files of a path themselves. With `detected_at=True` rows say when they were
-    decided, which a stream's always do. Without events, `homogeneous("temp >= 35", ...)`, it is the `Query`: its `run`
-    returns the rows, `explain` says what would run, `late` returns the events of a stream that come too late.
+    Options are `partition_by`, `ts`, `ts_unit`, `sequence`, `on_bad_event` and `allowed_lateness`. With
+    `engine="spark"` and `spark=`, Spark's tasks read the files of a path themselves. With `detected_at=True` a row says
+    when it was decided; rows of a stream always do. Without events, `homogeneous("temp >= 35", ...)` returns the
+    `Query`: its `run` returns the rows, `explain` says what would run, and `late` returns the late events of a stream.
 
     >>> import eventide as ev
     >>> temps = [{"ts": i, "temp": temp} for i, temp in enumerate([20, 36, 38, 30, 40])]
@@ -63,7 +64,7 @@ def homogeneous(
 
 
 def threshold(events: Any = LEFT_OUT, condition: Any = LEFT_OUT, **options: Any) -> Any:
-    """As long as each event meets an absolute condition; the options are those of `homogeneous`.
+    """Intervals that last as long as each event meets an absolute condition. Options are those of `homogeneous`.
 
     >>> import eventide as ev
     >>> cars = [{"ts": i, "speed": speed} for i, speed in enumerate([40, 55, 60, 45])]
@@ -75,7 +76,7 @@ def threshold(events: Any = LEFT_OUT, condition: Any = LEFT_OUT, **options: Any)
 
 
 def aggregate(events: Any = LEFT_OUT, condition: Any = LEFT_OUT, **options: Any) -> Any:
-    """As long as a condition on aggregates of the interval holds; the options are those of `homogeneous`.
+    """Intervals that last as long as a condition on their aggregates holds. Options are those of `homogeneous`.
 
     >>> import eventide as ev
     >>> cars = [{"ts": i, "speed": speed} for i, speed in enumerate([40, 70, 68, 60, 90, 20])]
@@ -88,10 +89,10 @@ def aggregate(events: Any = LEFT_OUT, condition: Any = LEFT_OUT, **options: Any)
 
 
 def delta(events: Any = LEFT_OUT, expression: Any = LEFT_OUT, least: Any = LEFT_OUT, **options: Any) -> Any:
-    """As long as the value lies at least so far from that of the interval's first event, up or down.
+    """Intervals that last as long as the value is at least `least` above or below that of their first event.
 
-    The first event is the one that the others are compared with: it needs a value, nothing else. The options are those
-    of `homogeneous`.
+    The first event needs a value and nothing else: the others are compared with it. Options are those of
+    `homogeneous`.
 
     >>> import eventide as ev
     >>> cars = [{"ts": i, "speed": speed} for i, speed in enumerate([50, 56, 60, 52, 51])]
@@ -104,7 +105,9 @@ def delta(events: Any = LEFT_OUT, expression: Any = LEFT_OUT, least: Any = LEFT_
 
 
 def boundary(events: Any = LEFT_OUT, expression: Any = LEFT_OUT, width: Any = LEFT_OUT, **options: Any) -> Any:
-    """As long as the value stays between the same two multiples of `width`; the options are those of `homogeneous`.
+    """Intervals that last as long as the value stays between the same two multiples of `width`.
+
+    Options are those of `homogeneous`.
 
     >>> import eventide as ev
     >>> cars = [{"ts": i, "speed": speed} for i, speed in enumerate([41, 49, 50, 58, 61, 75])]
@@ -128,10 +131,11 @@ def heterogeneous(
     value: str | Mapping[str, str] | None = None,
     **options: Any,
 ) -> Any:
-    """From the earliest open start to the next end, both included; an excluded event discards the open start.
+    """Intervals from the earliest open start to the next end, both included.
 
-    `start`, `end` and each condition of `exclude` are about one event. `count` and the aggregates of `value` go over
-    all events of the partition from start to end. The options are those of `homogeneous`.
+    An excluded event discards the open start. `start`, `end` and each condition of `exclude` are about one event.
+    `count` and the aggregates of `value` cover all events of the partition from start to end. Options are those of
+    `homogeneous`.
 
     >>> import eventide as ev
     >>> kinds = ["hot", "hot", "smoke", "hot", "cooling", "smoke"]

@@ -53,13 +53,13 @@ def read(
     - `schema` are the columns, as in SQL; NOT NULL makes one required. With `format="avro"` it is the Avro schema of
       the records, as JSON text. With `format="raw"` it has any of key and value, as string or binary, and one
       timestamp column, which is Kafka's; without it: key string, value string, ts timestamp.
-    - `ts` is the time column; a record without a time is bad. Left out, it is `ts` or the only timestamp column.
+    - `ts` is the time column; a record without a time is bad. The default is `ts`, or the only timestamp column.
     - `starting` is "earliest", "latest", or offsets as JSON text; only the first start of a query looks at it.
     - `max_events_per_batch` bounds a micro-batch. `metadata=True` adds topic, partition, offset, kafka_timestamp.
     - `registry_header=True` takes off the five bytes that a schema registry puts before an Avro record; a number is
-      the id that they must name.
-    - `options` go to Spark's connector, such as "kafka.security.protocol"; those that begin with "json." or "avro."
-      go to the parser, without that.
+      the id that these bytes must name.
+    - `options` go to Spark's connector, such as "kafka.security.protocol"; options that begin with "json." or "avro."
+      go to the parser, without that prefix.
     """
     if not isinstance(format, str) or format not in FORMATS:
         raise InputError(f"format={shown(format)} is not possible", hint=did_you_mean(str(format), FORMATS))
@@ -102,9 +102,9 @@ def read(
 
 
 def to_records(rows: Any) -> Any:
-    """Rows as Kafka records: `key` is the row's match_id, or NULL where rows have none, `value` the row as JSON.
+    """Rows as Kafka records: `key` is the row's match_id, or NULL without one, and `value` is the row as JSON.
 
-    Times are written in UTC with six digits, NULLs are written, so the same row always has the same text.
+    Times are written in UTC with six digits, and NULLs are written. So the same row always has the same text.
     """
     _check_frame(rows, "to_records")
     from eventide.engines.spark.kafka import to_records
@@ -125,9 +125,9 @@ def write(
 ) -> Any:
     """Write a streaming DataFrame to a topic, as `to_records` makes it, and return the running StreamingQuery.
 
-    Kafka's sink is at least once: after a crash the rows of one micro-batch may come again, with the same key, so
-    consumers drop repeats by it. `trigger` is how often a micro-batch begins, such as "5 seconds"; `once=True` reads
-    what is there and stops.
+    Kafka's sink writes at least once: after a crash the rows of one micro-batch may come again. They have the same
+    key, so consumers drop repeats by the key. `trigger` is how often a micro-batch begins, such as "5 seconds";
+    `once=True` reads what is there and stops.
     """
     _check_frame(rows, "write")
     if not rows.isStreaming:

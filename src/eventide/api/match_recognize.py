@@ -34,14 +34,14 @@ def match_recognize(
 ) -> Query:
     """One MATCH_RECOGNIZE as a function from rows to rows, for `df.transform(...)` or any input of the embedded engine.
 
-    `rows` is "one", "all", or what the clause says: "ALL ROWS PER MATCH WITH UNMATCHED ROWS". A gap of `state_ttl`
+    `rows` is "one", "all", or the text of the clause: "ALL ROWS PER MATCH WITH UNMATCHED ROWS". A gap of `state_ttl`
     between two rows ends a partition and begins it anew, and no match is longer: that bounds what a stream keeps.
     `allowed_lateness` is how much later than others a row of a stream may come. With `match_id` every row has the id
-    of its match in a last column: a stable hash of the clause, the partition and the rows of the match. Where time is
-    measured, a row without one is an error; `on_bad_event="drop"` drops and counts such rows.
-    A search of more steps in one partition than `max_steps_per_partition` is an error. By default that holds where a
-    condition of DEFINE looks at other rows of the match: 200 million, or a million for each row of the partition where
-    that is more, and "unlimited" lifts it.
+    of its match in a last column: a stable hash of the clause, the partition and the rows of the match. If the clause
+    measures time, a row without a time is an error; `on_bad_event="drop"` drops and counts such rows.
+    A search of more steps in one partition than `max_steps_per_partition` is an error. By default that holds if a
+    condition of DEFINE looks at other rows of the match: 200 million, or a million for each row of the partition if
+    that is more; "unlimited" lifts the limit.
 
     >>> import eventide as ev
     >>> falls = ev.match_recognize(order_by="ts", pattern="A B{2,}", define={"B": "price < PREV(price)"},

@@ -1,7 +1,7 @@
 """What users call to see what streams do: `ev.metrics.of(query)`, `.listen(spark)` and `.serve(spark)`.
 
-They also know the streams of `ev.detect`, `ev.match_recognize`, `ev.sql` and rule sets: what is asked is the query that
-`start()` or `ev.write_stream` returned.
+They know the streams of every kind of query, and of rule sets. They take the StreamingQuery that `start()` or
+`ev.write_stream` returned.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ ADDRESS = "127.0.0.1"
 def of(query: Any) -> dict[str, Any]:
     """What a running or ended stream has counted.
 
-    In all `batches` that are known: `input_rows`, `events`, `late_events`, `dropped_events`, `bad_records`, `matches`,
-    `kernel_us`, `task_us` and `batch_us`; now: `watermark`, `open_runs` and `state_bytes`; `last_batch` alone, with
-    the shares of the largest bucket; and by rule, where there are `rules`. Spark keeps the last 100 micro-batches; with
-    `listen` called before, all of them count.
+    Sums over all `batches` that are known: `input_rows`, `events`, `late_events`, `dropped_events`, `bad_records`,
+    `matches`, `kernel_us`, `task_us` and `batch_us`. The present state: `watermark`, `open_runs` and `state_bytes`.
+    `last_batch` is the last micro-batch alone, with the shares of the largest bucket. A rule set also has `rules`.
+    Spark keeps the last 100 micro-batches; after `listen`, all of them count.
     """
     if not hasattr(type(query), "recentProgress"):
         raise EventideError(
@@ -40,7 +40,7 @@ def of(query: Any) -> dict[str, Any]:
 
 
 def listen(spark: Any) -> Listener:
-    """Follow all streams of a session: `.latest()`, `.history()`, and `.stop()` when it is enough."""
+    """Follow all streams of a session: `.latest()` and `.history()` of the result have the numbers, until `.stop()`."""
     check_session(spark)
     from eventide.engines.spark.listener import listen as listen_to
 
@@ -50,8 +50,8 @@ def listen(spark: Any) -> Listener:
 def serve(spark: Any, port: int = PORT, address: str = ADDRESS) -> Server:
     """Serve the metrics of all streams of a session to Prometheus, at http://address:port/metrics, until `.stop()`.
 
-    Nobody is asked for a password, so only this machine is served unless another `address` is given; "0.0.0.0" is all
-    of the machine's. `port=0` takes a free one; `.port` says which.
+    The server asks for no password, so it serves only this machine, unless `address` is another one; "0.0.0.0" is all
+    addresses of the machine. `port=0` takes a free port, and `.port` is its number.
     """
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
         raise EventideError(f"there is no port {port!r}", hint="a number from 0 to 65535; 0 takes a free one")

@@ -23,10 +23,10 @@ _LENGTHS = "for example within('15 minutes'), within('1.5 hours')"
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Steps that events are taken for, one after the other; every method gives a new pattern.
+    """Steps that take events, one after the other. Every method returns a new pattern.
 
-    A condition is a Spark SQL expression over the event's columns; `a.price` in it is the last event taken for the step
-    a so far, `avg(a.price)` and `count(a.*)` look at all of them. Modifiers apply to the step before them.
+    A condition is a Spark SQL expression over the event's columns. `a.price` in it reads the last event that step a has
+    taken so far; `avg(a.price)` and `count(a.*)` read all of them. Modifiers apply to the step before them.
 
     >>> import eventide as ev
     >>> fails = ev.Pattern.begin("fail", "not ok").times_or_more(3).consecutive()
@@ -64,7 +64,7 @@ class Pattern:
     # --- modifiers ------------------------------------------------------------------------------------------
 
     def times(self, least: int, most: int | None = None) -> Pattern:
-        """The step takes `least` events, or with `most` any number between; 0 makes it optional."""
+        """The step takes `least` events, or any number from `least` to `most`; 0 makes the step optional."""
         most = least if most is None else most
         if not (_is_count(least) and _is_count(most) and 0 <= least <= most and most > 0):
             _refuse(f"times({least}, {most}) is no range of counts", "write times(3), or times(2, 4)")
@@ -72,7 +72,7 @@ class Pattern:
         return self._quantified("times", minimum=max(least, 1), maximum=most, optional=optional)
 
     def times_or_more(self, least: int) -> Pattern:
-        """The step takes at least so many events."""
+        """The step takes at least `least` events."""
         if not _is_count(least) or least < 1:
             _refuse(f"times_or_more({least}) is no count", "write times_or_more(2)")
         return self._quantified("times_or_more", minimum=least, maximum=None)
@@ -103,13 +103,13 @@ class Pattern:
         return self._inner("consecutive", Link.NEXT)
 
     def allow_combinations(self) -> Pattern:
-        """The repeated step takes any of its events, not each: every choice is a match of its own."""
+        """The repeated step may leave out events that it could take: every choice is a match of its own."""
         if self._last.greedy:
             _refuse("greedy and allow_combinations contradict each other", "leave out one of them")
         return self._inner("allow_combinations", Link.FOLLOWED_BY_ANY)
 
     def until(self, condition: str) -> Pattern:
-        """The repeated step takes no event from one on that satisfies the condition."""
+        """The first event that satisfies the condition ends the repeated step, and is not taken."""
         self._check_repeats("until")
         if not self._last.is_loop:
             hint = "use it with one_or_more or times_or_more"
@@ -119,7 +119,7 @@ class Pattern:
         return self._with(until=_text(condition, "until"))
 
     def within(self, length: str | timedelta, *, between: str = "match") -> Pattern:
-        """The time in which a whole match lies; between="events": in which each event follows the one before it.
+        """Bounds the time of a whole match; with between="events", the time from each event to the next one.
 
         The time is exclusive: "5 minutes" is less than five minutes.
         """
@@ -170,12 +170,12 @@ class Pattern:
         state_ttl: Any = None,
         partitions: int = 1000,
     ) -> Diagnosis:
-        """Why there is no match: per partition the longest partial match, and what failed behind it.
+        """Why there is no match: for each partition the longest partial match, and what failed after it.
 
-        A partial match is a match of the first steps, its last step with as few events as it must take, or with those
-        that the failed condition was tried with. The longest has the most steps; of several it is the one that begins
-        first. A step that repeats counts for each event that it must take, also inside groups. At most `partitions`
-        partitions without a match are examined for the reason.
+        A partial match is a match of the first steps. Its last step has as few events as it must take, or those that
+        the failed condition was tried with. The longest partial match has the most steps; of several, the one that
+        begins first is taken. A step that repeats counts for each event that it must take, also inside groups. At most
+        `partitions` partitions without a match are examined.
 
         >>> rise = Pattern.begin("a").next("b", "x > a.x").next("c", "x > b.x + 1")
         >>> print(rise.diagnose([{"ts": ts, "x": x} for ts, x in enumerate([1, 2, 3])], ts_unit="s"))

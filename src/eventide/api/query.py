@@ -48,7 +48,10 @@ _DIAGNOSES = {
 
 
 class Query:
-    """One query. `run` takes the events; a query may also be called with them, as by `df.transform(query)`."""
+    """One query, in any of the languages. `run` takes the events.
+
+    A call of the query does the same as `run`, so `df.transform(query)` works.
+    """
 
     def __init__(self, family: str, text: str, tree: Any, options: Any) -> None:
         self.text = text  # for messages
@@ -69,11 +72,11 @@ class Query:
         memory_limit: int | str | None = None,
         **inputs: Any,
     ) -> Any:
-        """Spark DataFrame in, Spark DataFrame out; anything else in, pyarrow Table out.
+        """The rows: a Spark DataFrame for Spark DataFrames, a pyarrow Table for anything else.
 
-        `engine="spark"` with a path lets Spark tasks read the files themselves. `Order=df1, Payment=df2` gives
-        one input per event type. `memory_limit`, bytes or text such as "2GB", bounds the events that the embedded
-        engine holds.
+        With `engine="spark"` and a path, Spark's tasks read the files themselves. `Order=df1, Payment=df2` gives one
+        input per event type. `memory_limit`, bytes or text such as "2GB", bounds the events that the engine in this
+        process holds.
         """
         limit_bytes = None if memory_limit is None else local.size_bytes(memory_limit)
         events, inputs, on_spark = self._where("run", events, inputs, engine)
@@ -97,7 +100,7 @@ class Query:
         memory_limit: int | str | None = None,
         **inputs: Any,
     ) -> Iterator[pa.RecordBatch]:
-        """The rows as record batches, in bounded memory however many there are; the arguments are those of `run`.
+        """The rows as record batches, in bounded memory however many rows there are. The arguments are those of `run`.
 
         >>> import eventide as ev
         >>> q = ev.query("PATTERN SEQ(Login L, Buy B) RETURN L.user", ts_unit="s", type="kind")
@@ -116,9 +119,9 @@ class Query:
         return local.run_batches(physical, source, self.last_run, limit_bytes)
 
     def late(self, events: Any = None, **inputs: Any) -> Any:
-        """The late events of a stream, which `run` drops, with all their columns: a streaming DataFrame.
+        """The late events of a stream, with all their columns: a streaming DataFrame. `run` drops these events.
 
-        It is a stream of its own, with a checkpoint of its own, and takes the inputs of `run`.
+        The result is a stream of its own, with a checkpoint of its own. The inputs are those of `run`.
         """
         self._refuse("late")
         events, inputs, _ = self._where("late", events, inputs, None)
@@ -126,7 +129,7 @@ class Query:
         return self._late_on_spark(events, inputs)
 
     def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
-        """The query as understood, the plan, the chosen operator and distribution, and why."""
+        """How the query was understood, its plan, the chosen operator and distribution, and the reasons."""
         if events is None and not inputs:
             return self._explained(self.options, None, engine_of(engine) or "local")
         events, inputs, on_spark = self._where("explain", events, inputs, engine)
@@ -141,10 +144,10 @@ class Query:
         return self._explained(options, input_schema(frame), name)
 
     def diagnose(self, events: Any = None, *, partitions: int = 1000, **inputs: Any) -> Diagnosis:
-        """Why there is no match: per partition the longest partial match, and what failed behind it.
+        """Why there is no match: for each partition the longest partial match, and what failed after it.
 
         docs/diagnose.md says what the longest partial match is in each language. At most `partitions` partitions
-        without a match are examined for the reason. The events are read into this process, whole.
+        without a match are examined. All events are read into this process.
 
         >>> import eventide as ev
         >>> q = ev.query("PATTERN SEQ(Login L, Buy B) WHERE [user] AND B.amount > 50", ts_unit="s", type="kind")
@@ -178,10 +181,10 @@ class Query:
     ) -> Live:
         """Run over input that is still coming, in this process: iterate over the result for tables of rows.
 
-        `source` is an iterator of blocks (tables, DataFrames of pandas or polars, lists of dicts), or a `queue.Queue`
-        of them that None ends. The size of blocks and the number of workers follow the rate of the input: as small as
-        `blocks_per_second` allows, so that results come early, and as few as keep up. `metrics()` of the result has
-        both, and every decision. Events may be late by `allowed_lateness`.
+        `source` is an iterator of blocks (tables, DataFrames of pandas or Polars, lists of dicts), or a `queue.Queue`
+        of blocks that None ends. Blocks are as small as `blocks_per_second` allows, so that results come early.
+        There are as few workers as keep up with the input. `metrics()` of the result has both numbers, and every
+        decision. Events may be late by `allowed_lateness`.
 
         >>> import eventide as ev
         >>> q = ev.query("DEFINE Hot AS t > 30, Wet AS rain PATTERN Hot meets Wet WITHIN 1 hour", ts_unit="s")
@@ -206,19 +209,19 @@ class Query:
         return Live(plan, source, tuner, shown=self._shown_live)
 
     def metrics(self, query: Any = None) -> dict[str, Any]:
-        """What the last run counted, empty before a run; or, given a StreamingQuery, the stream: see `ev.metrics.of`.
+        """What the last run counted; empty before a run. Given a StreamingQuery, what the stream counted.
 
-        Embedded: `events` (where their number is known without reading), `relevant_events`, `dropped_events`,
-        `matches`, `spilled_bytes`, and of aggregates over trends `overflows`, the NULLs in place of numbers past their
-        range. On Spark only with `on_bad_event="drop"`: `events` and `dropped_events` of the
-        first action on the result, empty before it.
+        A run in this process counts `events` (if the number is known without reading), `relevant_events`,
+        `dropped_events`, `matches` and `spilled_bytes`. Aggregates over trends also count `overflows`: the NULLs that
+        replace numbers past their range. Spark counts only with `on_bad_event="drop"`: `events` and `dropped_events`
+        of the first action on the result. `ev.metrics.of` lists the numbers of a stream.
         """
         if query is not None:
             return metrics_of(query)
         return dict(self.last_run.metrics()) if self.last_run is not None else {}
 
     def plan(self, schema: pa.Schema, engine: str = "local") -> Physical:
-        """The executable form over a schema."""
+        """The executable form of the query over events of a schema."""
         self._refuse("plan")
         if not isinstance(schema, pa.Schema):
             raise wrong_argument("schema", "a pyarrow Schema", schema, "q.plan(table.schema)")
@@ -227,8 +230,8 @@ class Query:
     def situations(self, events: Any) -> pa.Table:
         """The situations that a situation query derives: partition columns, `symbol`, `start`, `end`.
 
-        The end of one that goes on is NULL; it is listed when it has lasted as long as FOR says. Where a partition
-        column is called `symbol`, `start` or `end`, the other column of that name begins with `situation_`. A Spark
+        A situation that goes on has the end NULL; it is listed once it has lasted as long as FOR says. If a partition
+        column is called `symbol`, `start` or `end`, the column of the listing begins with `situation_`. A Spark
         DataFrame is collected.
 
         >>> import eventide as ev

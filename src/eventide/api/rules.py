@@ -24,14 +24,15 @@ _OPTIONS = ("ts", "ts_unit", "sequence", "type", "partition_by", "allowed_latene
 class RuleSet:
     """Queries from a folder or a table, run together over one input.
 
-    In a folder every file NAME.evq or NAME.query (or NAME.sql, for MATCH_RECOGNIZE) is a rule, and NAME.json beside it
-    its options; a table has the columns name, query and options, JSON text. The options here are those of every rule;
-    `partition_by` says which events are kept together, so the partition columns of every rule include them.
+    In a folder every file NAME.evq or NAME.query is a rule; NAME.sql is a rule with MATCH_RECOGNIZE. NAME.json beside
+    it has the options of the rule. A table has the columns name, query and options; options are JSON text. The options
+    here are those of every rule. `partition_by` says which events are kept together, so the partition columns of every
+    rule include these columns.
 
-    Limits that hold for every rule, whatever its own options say: `max_matches_per_partition`; `memory_limit`, what a
-    rule may hold in one bucket, or what its rows take without Spark; `planning_limit`, how long a rule may take from
-    text to compiled code; `max_steps_per_partition`, how long its search may be. A rule that exceeds one is switched
-    off with a problem, and the others go on.
+    Four limits hold for every rule, whatever its own options say. `max_matches_per_partition` bounds its matches.
+    `memory_limit` bounds what a rule holds in one bucket or, without Spark, what its rows take. `planning_limit` bounds
+    the time from text to compiled code, and `max_steps_per_partition` the search. A rule that exceeds a limit is
+    switched off with a problem, and the others go on.
 
     >>> import eventide as ev, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -117,10 +118,10 @@ class RuleSet:
         return run_stream(events, self._path(), self._shared, self._n_buckets)
 
     def rows(self, found: Any, name: str) -> Any:
-        """The rows of one rule out of what `run` gave, with the types of its columns.
+        """The rows of one rule from the result of `run`, with the columns and types of that rule.
 
-        The columns are those of the rule as it is written now; a match that an earlier version of it found has NULL
-        where that lacked a column.
+        The columns are those of the rule as it is written now. A match of an earlier version has NULL in the columns
+        that the earlier version lacked.
         """
         if self._shared is None:
             raise EventideError("there are no rows before a run", hint="found = rules.run(events)")
@@ -136,7 +137,7 @@ class RuleSet:
         return typed_frame(found, name, rule)
 
     def check(self, events: Any) -> dict[str, str]:
-        """What is wrong with which rule, over events of a schema: a pyarrow Schema, or anything that `run` takes.
+        """What is wrong with each wrong rule. `events` is a pyarrow Schema, or anything that `run` takes.
 
         >>> import eventide as ev, pathlib, pyarrow as pa, tempfile
         >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -148,7 +149,7 @@ class RuleSet:
         return check_rules(self._read(), share(_schema(events), self._options, self._limits))
 
     def stop(self) -> None:
-        """End the thread that looks for changes in a table; a folder has none."""
+        """End the thread that looks for changes in a table; a folder has no such thread."""
         if self._mirror is not None:
             self._mirror.stop()
             self._mirror = None

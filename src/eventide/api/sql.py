@@ -42,11 +42,11 @@ def sql(
 ) -> Any:
     """The result of a SQL statement with MATCH_RECOGNIZE in it.
 
-    Tables by name: Spark DataFrames give a Spark DataFrame, anything else that holds rows a pyarrow Table. With
-    `spark`, Spark reads the paths, and names that are not given are those of its catalog. `ts_unit` is the unit of an
+    Tables are given by name. Spark DataFrames give a Spark DataFrame; all other tables give a pyarrow Table. With
+    `spark`, Spark reads the paths, and looks up names that are not given in its catalog. `ts_unit` is the unit of an
     integer ORDER BY column that is a time. `state_ttl`, `allowed_lateness`, `match_id`, `on_bad_event` and
-    `max_steps_per_partition` are as in `match_recognize`. Without tables and without `spark` it is the `Query`, whose
-    `run(ticks=ticks)` returns the same.
+    `max_steps_per_partition` are as in `match_recognize`. Without tables and without `spark` the result is the
+    `Query`; its `run(ticks=ticks)` returns the rows.
 
     >>> import eventide as ev
     >>> ticks = [{"ts": i, "price": price} for i, price in enumerate([10, 8, 6, 7, 9, 5])]
@@ -74,10 +74,11 @@ def sql(
 
 
 def explain_sql(text: str, *, spark: Any = None, **given: Any) -> str:
-    """What a statement does, without running it; the arguments are those of `sql`.
+    """What a statement does, without running it. The arguments are those of `sql`.
 
-    Each MATCH_RECOGNIZE as `match_recognize(...).explain` tells it, the inner ones first, then the statement that is
-    left. Only subqueries inside MEASURES and DEFINE are run, for their values are part of the program.
+    The text explains each MATCH_RECOGNIZE as `match_recognize(...).explain` does, the inner ones first, and then the
+    statement around them. Only subqueries inside MEASURES and DEFINE are run, because their values are part of the
+    program.
 
     >>> import eventide as ev
     >>> text = ev.explain_sql("SELECT n FROM t MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A+))", t=[{"x": 1}])

@@ -26,12 +26,11 @@ def write_stream(
 ) -> Any:
     """Write a streaming DataFrame to files in a folder, each row once, and return the running StreamingQuery.
 
-    A restart with the same `to` and `checkpoint` goes on where the last run stopped, also after a kill. Before it
-    starts, both are checked against each other: a checkpoint that was deleted while the rows were kept, or the other
-    way round, is an error, for Spark would leave out the rows of some batches without a word. So is a checkpoint of
-    another query. `trigger` is how often a
-    micro-batch begins, such as "5 seconds", and without it one follows the other; `once=True` reads what is there and
-    stops. Formats: parquet, json, orc and csv. For other sinks: `rows.writeStream`.
+    A restart with the same `to` and `checkpoint` goes on where the last run stopped, also after a kill. Both folders
+    are checked before the start. It is an error if one of them was deleted and the other one kept, because Spark would
+    leave out the rows of some batches without a word. A checkpoint of another query is an error, too. `trigger` is how
+    often a micro-batch begins, such as "5 seconds"; without it, one follows the other. `once=True` reads what is there
+    and stops. Formats are parquet, json, orc and csv. For other sinks take `rows.writeStream`.
 
         query = ev.write_stream(q.run(stream), to="alerts", checkpoint="alerts-checkpoint", trigger="5 seconds")
     """
@@ -67,8 +66,8 @@ def write_stream(
 def stream_metrics(checkpoint: str | os.PathLike[str], spark: Any) -> dict[str, int]:
     """What a stream has counted since its first start, read from its checkpoint.
 
-    `late_events`, `held_segments`, `buckets`, and of aggregates over trends `overflows`, the NULLs in place of numbers
-    past their range.
+    The counts are `late_events`, `held_segments` and `buckets`. Aggregates over trends also have `overflows`: the NULLs
+    that replace numbers past their range.
     """
     if not isinstance(checkpoint, str | os.PathLike):
         raise wrong_argument("checkpoint", "the path of a folder", checkpoint, 'checkpoint="alerts-checkpoint"')

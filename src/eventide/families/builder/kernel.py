@@ -1,11 +1,12 @@
 """Partial matches of a builder pattern, advanced event by event in sorted partitions.
 
-A partial match is (state, last binding, first row); bindings form a forest in which several partial matches share
-what they have in common. Time moves before the event is looked at. Every step works from one side of the arrays to
-the other, so that a step for which there is no room can be left undone: the caller makes room and calls again. A call
-looks at so many partial matches, each with one event, as it is allowed, and pauses between two events.
+A partial match, or *run*, is (state, last binding, first row). A *binding* is (row, step, binding before); bindings are
+a forest, in which runs share their beginnings. For each event, time moves first; then every run follows all its edges.
+An event reads from one side of the arrays and writes to the other, so that it can be left undone if there is no room:
+the caller makes room and calls again. A call has a number of steps, one for each run that looks at an event, and pauses
+between two events. docs/matchers.md draws runs and bindings for a small pattern.
 
-A partition may be open: more events will come. Its partial matches are read at its first event and kept at its last.
+A partition may be open: more events will come. Its runs are read at its first event and kept at its last.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import numpy as np
 from eventide.compilation.njit import njit
 from eventide.runtime.kernels.arrays import IndexArray, IntArray
 
-# Edges: (action, target state, step, terms from, terms to, accepting terms from, accepting terms to).
+# An edge: (action, target state, step, first term, end of its terms, first accepting term, end of these). One of the
+# terms must hold; if one of the accepting terms holds, too, the match is complete, although it may go on.
 TAKE, IGNORE = 0, 1
-ACCEPTED, STOPPED = -1, -2  # targets that are no states
+ACCEPTED, STOPPED = -1, -2  # targets instead of a state: the match is complete, or the run ends whatever else it may do
 NEVER = 2**62
 
 # Places in `state`.
@@ -27,8 +29,8 @@ PARTITION, ROW, MOVED, SIDE, N_RUNS, N_BINDINGS, N_COMPLETE, PROBLEM = 0, 1, 2, 
 BASE, N_KEPT_RUNS, N_KEPT_COMPLETE, N_KEPT_BINDINGS, STEPS_LEFT, STATE_SIZE = 8, 9, 10, 11, 12, 13
 # state[PROBLEM]: what ended a call before its work was done.
 NO_PROBLEM, OUT_FULL, RUNS_FULL, BINDINGS_FULL, COMPLETE_FULL, KEPT_FULL, NO_STEPS_LEFT = 0, 1, 2, 3, 4, 5, 6
-# Places in a row of `progress`: the first event that was not looked at, which saved partial matches are the
-# partition's (-1: none), whether more events will come, before which event matches begin.
+# Places in a row of `progress`, one for each partition: the first event that was not looked at; the number of its saved
+# partial matches (-1: none); whether more events will come; the event before which matches must begin.
 NEXT_ROW, SAVED, IS_OPEN, STOP_ROW = 0, 1, 2, 3
 # Places in `limits`.
 WINDOW_US, GAP_US, END_US, SKIP, SKIP_STEP, TIMEOUTS = 0, 1, 2, 3, 4, 5
@@ -51,7 +53,10 @@ def holds(condition: int, row: int, node: int, bindings: IndexArray, carried: An
 # <generated: carry>
 @njit(cache=True, nogil=True)
 def carry(node: int, before: int, row: int, step: int, carried: Any, cols: Any) -> None:
-    """Keep at a binding what conditions ask of the events up to it; `before`: the one before it. Replaced, too."""
+    """Keep at a binding what conditions read of the events up to it, such as a running sum; replaced per pattern.
+
+    `node` is the binding, `before` the one before it.
+    """
 
 
 # </generated>
@@ -59,9 +64,9 @@ def carry(node: int, before: int, row: int, step: int, carried: Any, cols: Any) 
 
 @njit(cache=True, nogil=True)
 def find_bound(bindings: IndexArray, node: int, members: IndexArray, from_first: bool, offset: int) -> int:
-    """The row of the last event taken for a member step, or of the one `offset` before it; -1: there is none.
+    """The row of the last event taken for one of the member steps, or of the one `offset` before it; -1: there is none.
 
-    `from_first`: counted from the first event on.
+    With `from_first`, events are counted from the first one on.
     """
     wanted = offset
     if from_first:
@@ -95,7 +100,10 @@ def _is_one_true(
     carried: Any,
     cols: Any,
 ) -> bool:
-    """Whether one of the terms holds. `tests[c]`: the condition's bit in `masks`, -1: none; whether `holds` decides."""
+    """Whether one of the terms holds.
+
+    `tests[c]` has the bit of condition c in `masks`, -1 if it has none, and whether `holds` must be asked, too.
+    """
     terms, literals = program[2], program[3]
     for term in range(first, last):
         true = True
@@ -117,7 +125,7 @@ def _is_one_true(
 def _by_masks(
     first: int, last: int, row: int, terms: IndexArray, literals: IndexArray, tests: IndexArray, masks: IntArray
 ) -> int:
-    """What the event alone says of the terms: 1: one holds, 0: none does, -1: that depends on earlier events.
+    """What the event alone says of the terms. 1: one of them holds. 0: none does. -1: that depends on earlier events.
 
     Most events are settled here, without the many arrays that `holds` is given.
     """
@@ -142,7 +150,7 @@ def _by_masks(
 
 @njit(cache=True, nogil=True)
 def _skip_row(bindings: IndexArray, node: int, limits: IntArray) -> int:
-    """The row before which nothing may begin after a match; -1: anything may."""
+    """The row to which a match skips: what began before it is dropped; -1: nothing is."""
     skip = limits[SKIP]
     if skip == ONLY_FIRST:
         return NEVER
@@ -162,7 +170,7 @@ def _skip_row(bindings: IndexArray, node: int, limits: IntArray) -> int:
 
 @njit(cache=True, nogil=True)
 def _leave_out(starts: IndexArray, keep: IndexArray, n: int, row: int) -> int:
-    """Drop what begins before a row: `starts` and what stands beside it in `keep`."""
+    """Drop the columns of `keep` that begin before a row, `starts` being one of its rows; returns how many are left."""
     kept = 0
     for i in range(n):
         if starts[i] >= row:
@@ -176,11 +184,11 @@ def _leave_out(starts: IndexArray, keep: IndexArray, n: int, row: int) -> int:
 def _keep_first(
     runs: IndexArray, n_runs: int, complete: IndexArray, n_complete: int, row: int, alike: IndexArray, seen: IntArray
 ) -> tuple[int, int]:
-    """Drop what cannot become the match that begins first: how many partial and complete matches are left.
+    """Drop what cannot become the match that begins first; returns how many partial and complete matches are left.
 
-    Partial matches stand in the order of their beginnings. Of those in one of the states that are `alike`, whose
-    future does not depend on the events taken, the first does whatever the others do. `seen`: the row at which a
-    state was seen last, plus one.
+    Partial matches are in the order of their beginnings. In a state that is `alike`, what comes does not depend on the
+    events taken, so of the partial matches in it only the first is kept: whatever the others do, it does, too.
+    `seen[state]` is the row at which the state was seen last, plus one.
     """
     first = NEVER
     if n_complete > 0:
@@ -217,9 +225,10 @@ def _settle(
     n_out: int,
     out: IntArray,
 ) -> tuple[int, int, int]:
-    """Give out complete matches, earliest first, as long as no partial match began earlier; each may end others.
+    """Give out complete matches, the earliest first, as long as no partial match began earlier.
 
-    Returns how many partial matches, complete matches and rows of `out` there are; -1 rows: no room.
+    What a match skips over is dropped, partial or complete. Returns how many partial matches, complete matches and rows
+    of `out` there are then; -1 rows: there was no room.
     """
     while n_complete > 0:
         best = 0
@@ -257,10 +266,11 @@ def _read_saved(
     carried: Any,
     cols: Any,
 ) -> int:
-    """Take up the partial matches that were kept for a partition, whose first row is `low`; what there is no room for.
+    """Take up the partial matches saved for a partition, whose first row is `low`; returns what has no room.
 
-    `saved_state`: for each number the ends of its parts in the three arrays behind it, which are as `runs`,
-    `complete` and `bindings`, with rows counted from the partition's first and bindings from the number's first.
+    `saved_state` is (ends, runs, complete, bindings). The parts of number n end at ends[n + 1] in the other arrays.
+    These are as in `advance_matches`, with rows counted from the partition's first row, and bindings from the number's
+    first binding.
     """
     state[N_RUNS], state[N_COMPLETE], state[BASE] = 0, 0, state[N_BINDINGS]
     if saved < 0:
@@ -295,7 +305,7 @@ def _read_saved(
 def _keep(
     partition: int, state: IntArray, runs: IndexArray, complete: IndexArray, bindings: IndexArray, kept: Any
 ) -> int:
-    """Write the partial matches of a partition to `kept`: how many of each, and what; what there is no room for."""
+    """Write the partial matches of a partition to `kept`, how many and which; returns what has no room."""
     counts, kept_runs, kept_complete, kept_bindings = kept
     side, base, n = state[SIDE], state[BASE], state[N_BINDINGS]
     n_runs, n_complete = state[N_RUNS], state[N_COMPLETE]
@@ -359,11 +369,13 @@ def advance_matches(
 ) -> int:
     """Write matches and timed out partial matches to `out`; returns how many.
 
-    Finished when state[PARTITION] reaches `stop_partition`. `runs` (two sides; state, last binding, first row),
-    `complete` (two sides; last binding, first row) and `bindings` (row, step, binding before) are room to work in.
-    The last binding of what is in `out` stays in `bindings` until the caller compacts them. Of a partition that is
-    open, what is not decided is written to `kept`: as in `_read_saved`, but with numbers by partition instead of ends,
-    and with rows as they are here.
+    Finished when state[PARTITION] reaches `stop_partition`.
+
+    Room to work in: `runs` (two sides; state, last binding, first row), `complete` (two sides; last binding, first row)
+    and `bindings` (row, step, binding before). The bindings that `out` names stay until the caller compacts them.
+    `program` is `Program.arrays()` with what is `alike`; `tests` is as in `_is_one_true`.
+    Of an open partition, what is not decided is written to `kept`. It is as in `_read_saved`, but has counts by
+    partition instead of ends, and rows as they are here.
     """
     first_edge, edges, terms, literals, pending, alike = program
     seen = np.zeros(alike.size, dtype=np.int64)
@@ -407,7 +419,7 @@ def advance_matches(
                 new_complete[0, i], new_complete[1, i] = old_complete[0, i], old_complete[1, i]
             moves = is_end or (is_timed and state[MOVED] == 0)
             if moves:
-                # Time moves on: what ran out of it leaves.
+                # Time moves to the event, or to the end: partial matches whose time is over leave.
                 now_us = limits[END_US] if is_end else ts_us[row]
                 for run in range(n_old):
                     node, start = old[1, run], old[2, run]
@@ -431,7 +443,7 @@ def advance_matches(
                         out[n_out, 1] = MATCH if pending[old[0, run]] else TIMEOUT
                         n_out += 1
             else:
-                # The event is looked at; the last run is the one that begins here.
+                # The event is looked at by every run, and last by the one that would begin with it.
                 begins = row < stop and (skip != ONLY_FIRST or n_complete == 0)
                 for run in range(n_old + begins):
                     at, node, start = np.int32(0), np.int32(-1), np.int32(row)
@@ -534,7 +546,7 @@ def compact_bindings(
     for i in range(state[N_COMPLETE]):
         _mark(finished[0, i], 0, place, bindings)
     kept = 0
-    # A binding stands behind the one before it, so that places are known when they are asked for.
+    # A binding has a higher number than the one before it, whose new place is therefore known.
     for node in range(n):
         if place[node] >= 0:
             place[node] = kept
@@ -554,7 +566,7 @@ def compact_bindings(
         own[1, i] = place[own[1, i]]
     for i in range(state[N_COMPLETE]):
         finished[0, i] = place[finished[0, i]]
-    # What is left belongs to the present partition.
+    # All that is left belongs to the present partition.
     state[N_BINDINGS], state[BASE] = kept, 0
 
 

@@ -57,7 +57,7 @@ class PartialMatches:
 
 
 def make_progress(held: Held, ordered: OrderedRows, is_open: bool) -> IntArray:
-    """For each partition where its search goes on, as `kernels.detection` reads it."""
+    """For each partition where its search goes on, as `kernel.advance_matches` reads it."""
     low = ordered.offsets[:-1]
     progress = np.zeros((low.size, 4), dtype=np.int64)
     progress[:, NEXT_ROW], progress[:, SAVED], progress[:, IS_OPEN] = low, -1, is_open

@@ -1,4 +1,4 @@
-"""A pattern of the builder as a flat program, which `kernels.detection` runs."""
+"""A pattern of the builder as a flat program, which `kernel.advance_matches` runs."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Matching a position automaton in sorted partitions: every binding of events to symbols once.
 
-A depth-first walk from each start event. A frame of the walk is one partial match: its entries (symbol, row), and the
-paths of the automaton that lead to it, each with the negations it still has to find clear. The strategy looks at all
-paths of a partial match together. A negation starts a walk of its own above the frames of the one that asks.
-The module is compiled when it is imported, for all queries; the tests of a query come as functions.
-Everything is kept in `job` and `stacks`, so a full `out`, a full stack or the last step that a call may take pauses the
-walk, and the next call resumes. A candidate whose negation was paused is looked at again, with the answers that it had.
+A depth-first walk from each start event. A *frame* of the walk is one partial match: its *entries* (symbol, row), and
+the *paths* of the automaton that lead to it, each a position with its open *gaps*, in which a negation must not match.
+The strategy looks at all paths of a frame together. A negation is a walk of its own, above the frames of the walk that
+asks. The tests of a query come as functions, so that the module is compiled once for all queries.
+Everything is kept in `job` and `stacks`: a full `out`, a full stack or the last step that a call may take pauses the
+walk, and the next call resumes it. docs/matchers.md draws a walk with a negation that pauses, and defines these words.
 """
 
 from __future__ import annotations
@@ -114,9 +114,10 @@ NO_TESTS = (no_bound_test, no_adjacent_test, no_closing_test)
 def gap_job(
     job: IntArray, jobs: IntArray, negation: int, lo: int, hi: int, frame: int, entry: int, path: int, gap: int
 ) -> IntArray:
-    """The walk that looks for a match of the negation between two rows, above what the asking walk uses.
+    """The job of the walk that looks for a match of a negation between two rows, above what the asking walk uses.
 
-    One that was paused goes on. `gap` is above all that the candidate may write, since it is looked at again then.
+    A walk that was paused goes on instead. The gaps of the inner walk begin at `gap`, above all that the candidate may
+    write: after a pause the candidate is looked at again, and writes its own gaps once more.
     """
     inner: IntArray = jobs[job[LEVEL]]
     if job[IS_ASKING]:
@@ -134,7 +135,11 @@ def gap_job(
 
 @njit(cache=True, nogil=True)
 def is_answered(job: IntArray, inner: IntArray, status: int) -> bool:
-    """Whether the walk of a negation has ended: the asking walk remembers how, or that it is paused."""
+    """Whether the walk of a negation has ended; if not, it is paused, and the asking walk must pause, too.
+
+    An answer is remembered until the candidate is used up. Walks beyond MAX_ANSWERS are not, so they got steps without
+    limit from `gap_job`; what they took is subtracted here.
+    """
     is_kept = job[N_ANSWERS] < MAX_ANSWERS
     job[STEPS_LEFT] = inner[STEPS_LEFT] if is_kept else job[STEPS_LEFT] - (NEVER - inner[STEPS_LEFT])
     if status in (SPACE, PAUSED):
@@ -148,7 +153,10 @@ def is_answered(job: IntArray, inner: IntArray, status: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def decided_us(job: IntArray, first_us: int, last_us: int, waits: int) -> int:
-    """The time up to which all events must be known: the last event's, or the end of the window that NOT looks to."""
+    """The time up to which all events must be known before a match is certain.
+
+    That is the time of its last event, or the last instant of the window in which a NOT may still be violated.
+    """
     if not waits and not job[N_WINDOWS]:
         return last_us
     if job[WINDOW_END] < NEVER:
@@ -183,7 +191,7 @@ def lowest_bit(bits: int) -> int:
 
 @njit(cache=True, nogil=True)
 def gaps_end(job: IntArray, frame: IntArray) -> int:
-    """Where the open gaps end that one step may write, as `needs_room` counts them."""
+    """The place behind all gaps that one step may write, counted as `needs_room` counts them."""
     n_new = (frame[PATH_HI] - frame[PATH_LO]) * job[FAN_OUT]
     n_open = frame[GAP_TOP] - job[OPEN] + 2 * job[MAX_GAPS]
     return frame[GAP_TOP] + (n_new + 1) * n_open  # type: ignore[no-any-return]
@@ -191,11 +199,14 @@ def gaps_end(job: IntArray, frame: IntArray) -> int:
 
 @njit(cache=True, nogil=True)
 def needs_room(job: IntArray, frame: IntArray, depth: int, stacks: Any, out: Any) -> int:
-    """DONE when whatever one step may add has room; else SPACE, the stacks must grow, or FULL, so must `out`."""
+    """DONE if there is room for all that one step may add; SPACE if a stack must grow, FULL if `out` has no room.
+
+    Asked before a candidate is looked at, so that a step is either done as a whole or not begun.
+    """
     frames, entries, paths, gaps, _ = stacks
     n = frame[N]
     n_new = (frame[PATH_HI] - frame[PATH_LO]) * job[FAN_OUT]
-    # A path carries gaps on, passes over some, and where the match ends there may be as many behind it.
+    # A path carries its open gaps on, an edge adds some, and an ending may add as many again.
     n_open = frame[GAP_TOP] - job[OPEN] + 2 * job[MAX_GAPS]
     if depth + 2 >= frames.shape[0] or n + job[MAX_ENTRIES] > entries.shape[1]:
         return SPACE
@@ -216,7 +227,7 @@ def needs_room(job: IntArray, frame: IntArray, depth: int, stacks: Any, out: Any
 def open_frame(
     frame: IntArray, row: int, end: int, limit: int, n: int, path_lo: int, path_hi: int, gap_top: int, last: int
 ) -> None:
-    """A frame whose candidates begin at a row."""
+    """Fill a frame: candidates from `row` up to `end`, the window up to `limit`, n entries, its paths, its last row."""
     frame[ROW] = row
     frame[BITS] = 0
     frame[END] = end
@@ -232,7 +243,7 @@ def open_frame(
 
 @njit(cache=True, nogil=True)
 def write_gap(gaps: IntArray, i: int, negation: int, lo: int, hi: int) -> None:
-    """Gap i: no match of the negation from row `lo` to `hi`; -1 is the window's edge."""
+    """Gap i: the negation must not match from row `lo` up to `hi`; -1 stands for the edge of the window."""
     gaps[0, i] = negation
     gaps[1, i] = lo
     gaps[2, i] = hi
@@ -240,7 +251,7 @@ def write_gap(gaps: IntArray, i: int, negation: int, lo: int, hi: int) -> None:
 
 @njit(cache=True, nogil=True)
 def gap_begin(job: IntArray, lo: int, last_us: int, ts_us: IntArray) -> int:
-    """The first row of a gap; at the window's edge, what lies less than a window before the last event."""
+    """The first row of a gap; at the edge of the window, the first row less than a window before the last event."""
     if lo >= 0:
         return lo
     if job[REACH] >= NEVER:
@@ -250,7 +261,7 @@ def gap_begin(job: IntArray, lo: int, last_us: int, ts_us: IntArray) -> int:
 
 @njit(cache=True, nogil=True)
 def gap_end(job: IntArray, hi: int, first_us: int, ts_us: IntArray) -> int:
-    """The row at which a gap ends; at the window's edge, a window after the first event."""
+    """The row at which a gap ends; at the edge of the window, the first row that is a window behind the first event."""
     if hi >= 0:
         return hi
     if job[REACH] >= NEVER:
@@ -278,7 +289,7 @@ def is_bound(symbol: int, symbols: IntArray, n: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def is_known(paths: IntArray, start: int, stop: int, position: int, gaps: IntArray, gap_lo: int, gap_hi: int) -> bool:
-    """Whether a path from `start` to `stop` stands at the position with the same open gaps."""
+    """Whether one of the paths from `start` up to `stop` has this position and the same open gaps."""
     for path in range(start, stop):
         if paths[0, path] != position or paths[2, path] - paths[1, path] != gap_hi - gap_lo:
             continue
@@ -309,7 +320,14 @@ def write_head(out: IntArray, i: int, entries: int, scope: int, decided: int, wa
 
 @njit(SEARCH, cache=True, nogil=True)
 def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, tests: Any, cols: Any, out: Any) -> int:
-    """Walk one branch over the rows from job[LO] to job[HI]."""
+    """Walk one branch over the rows from job[LO] to job[HI]; DONE, FOUND, or why the walk paused.
+
+    In mode GAP, walk the branches of a negation one after the other until one is FOUND. `program` is
+    `PatternProgram.tables`, `offers` what `offers.py` makes, `stacks` are (frames, entries, paths, gaps, jobs).
+    Every round of the loop takes one candidate of the topmost frame. A candidate changes its frame only after all that
+    may pause; if one of its negations pauses, the next call looks at the candidate again (`is_again`), at no cost in
+    steps, with the answers that it had.
+    """
     item, edge_lo, edge_to, edge_neg_lo, edge_close_lo, end_lo, end_neg_lo, end_close_lo = program[:8]
     negations, closings, want, want_offer, neg_lo, neg_branch, link_lo, link, neg_bit, strategies = program[8:]
     ts_us, mask, follows, precedes, completion = events
@@ -554,7 +572,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
                 row += 1
         frame[ROW], frame[BITS] = row, bits
         if is_adjacent and n > base and strategy != ANY and follows[first_row] < end:
-            # The earliest events that fit, all tied ones; every start event begins a chain.
+            # Only the earliest events that fit, with their ties, extend a match. Every start event begins a chain.
             frame[END] = follows[first_row]
         if top == frame[PATH_HI]:
             continue

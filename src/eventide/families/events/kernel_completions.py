@@ -1,7 +1,7 @@
 """For every position of an automaton and every row: the earliest row at which a match that stands there can end.
 
-Only what one event decides counts, so a match may still fail; but a walk that heeds it never enters a dead end
-because of the events that are there, which would cost exponential time under skip-till-any.
+It heeds the masks of events alone, so a match may still fail for its conditions. But a walk that looks here first does
+not enter a dead end for want of an event, which under skip-till-any would cost exponential time.
 """
 
 from __future__ import annotations

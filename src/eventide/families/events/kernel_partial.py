@@ -1,6 +1,6 @@
 """The longest partial match of each partition: how far into a position automaton the events lead.
 
-The walk is that of `kernels.patterns.search`, with another aim: it stops at a partition's first match, and until then
+The walk is that of `kernel.search`, with another aim: it stops at a partition's first match, and until then
 keeps the partial match whose last position has the highest rank. Of several the first in event order is kept, and one
 that continues it is kept instead of it. What can neither match nor get further is not entered.
 """

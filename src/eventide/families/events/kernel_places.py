@@ -1,10 +1,12 @@
-"""Where things stand in the arrays of the pattern matcher, and the words for its modes and results."""
+"""Places of fields in the arrays of the pattern matcher, its modes and results; docs/matchers.md defines the words."""
 
 from __future__ import annotations
 
-# What a call ends with.
+# What a call ends with: all done, `out` full, a stack full, a match of a negation found, (of the search for partial
+# matches) too many steps, no steps left.
 DONE, FULL, SPACE, FOUND, LIMIT, PAUSED = 0, 1, 2, 3, 4, 5
-# What a walk is for: matches, all ways to match, whether there is one, whether a negation is violated.
+# What a walk is for: to write matches, to write all ways of a side of AND, to tell whether a branch matches, or whether
+# a negation does.
 MATCHES, WAYS, EXISTS, GAP = 0, 1, 2, 3
 ANY, NEXT, CONTIGUOUS = 0, 1, 2
 
@@ -14,11 +16,11 @@ SCOPE, BRANCH_IDX, SCOPE_LO, SCOPE_HI, OFFER_LO, OFFER_HI, WINDOW_END, REACH = 9
 NEWER_THAN, UP_TO, N_WINDOWS, MIN_LENGTH, LAST_START = 17, 18, 19, 20, 21
 FAN_OUT, MAX_ENDS, MAX_ENTRIES, MAX_GAPS, NEGATION = 22, 23, 24, 25, 26
 N_OUT, N_OUT_ENTRIES, N_OUT_GAPS, STOP, STEPS_LEFT = 27, 28, 29, 30, 31
-# Of the walks that a candidate starts for its negations: how many are around this one, whether one is paused, how many
-# have ended, and which of these found a match.
+# For negations: how many walks are around this one; whether the walk that the candidate has started is paused; how many
+# of the candidate's walks have ended; a bit for each of these, set if it found a match.
 LEVEL, IS_ASKING, N_ANSWERS, ANSWERS = 32, 33, 34, 35
 JOB_SIZE = 36
-MAX_ANSWERS = 62  # that are remembered; walks beyond do not pause
+MAX_ANSWERS = 62  # how many are remembered for one candidate; walks beyond never pause
 
 # Places in a frame.
 ROW, BITS, END, LIMIT_ROW, OFFER, N, PATH_LO, PATH_HI, GAP_TOP, LAST, WANT, WANT_OFFER = range(12)

@@ -2,8 +2,8 @@
 
 `match_any` walks backwards from each last event (skip-till-any, 000 Definition 2.15); `match_next` walks
 forward from each start event (skip-till-next and contiguous, 002 Definition 2.7). Both keep their walk in
-`state`, so a full `out` pauses them and the next call resumes: memory is bounded whatever the result size. So does the
-last step that a call may take.
+`state`: a full `out`, or the last step that a call may take, pauses the walk, and the next call resumes it. So memory
+is bounded whatever the result size. docs/matchers.md follows both walks step by step.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def holds(step: int, rows: IntArray, cols: Any) -> bool:
 
 # </generated>
 
-# Places in `state`: the partition, the outermost row, the level of the walk, how many steps a call may take; then two
-# cursors a level.
+# Places in `state`: the partition, the row bound outermost, the level that looks for a row (-1: the outermost one), how
+# many steps the call may still take. Behind them, by level: the row bound, the cursor, and the end of the candidates.
 PARTITION, ROW, LEVEL, STEPS_LEFT, CURSORS = 0, 1, 2, 3, 4
 
 
@@ -51,7 +51,8 @@ def match_any(
 ) -> int:
     """Fill `out` with matches whose last event is newer than limits[1]; returns how many were written.
 
-    `limits` is (window_us, newer_than_us). Finished when state[PARTITION] reaches `stop_partition`.
+    `limits` is (window_us, newer_than_us). Finished when state[PARTITION] reaches `stop_partition`. `nearest` is what
+    `index_steps_backward` makes; `cursor[level]` is the row from which a level looks down for its next candidate.
     """
     n_steps = out.shape[1]
     last = n_steps - 1
@@ -124,8 +125,8 @@ def match_next(
 ) -> int:
     """Fill `out` with the chains that end in an event newer than limits[1]; returns how many were written.
 
-    `limits` is (window_us, newer_than_us, contiguous). A level's candidates end with the tie group of the first
-    that qualifies: all tied earliest events branch the chain, later ones are not adjacent.
+    `limits` is (window_us, newer_than_us, contiguous). `end[level]` is where the candidates of a level end. As soon as
+    one fits, that is the end of its tie group: each tied event continues the chain, later ones are not adjacent.
     """
     n_steps = out.shape[1]
     last = n_steps - 1

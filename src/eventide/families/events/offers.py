@@ -99,7 +99,7 @@ def _offering(setting: Setting, made: list[Ways]) -> Setting:
 
 
 def _arrays(ways: Ways, is_new: np.ndarray | None = None) -> tuple[IntArray, ...]:
-    """In the order that `kernels.patterns.search` unpacks; `is_new` as in `Ways.sorted`."""
+    """In the order that `kernel.search` unpacks; `is_new` as in `Ways.sorted`."""
     if is_new is None:
         is_new = np.ones((2, ways.scope.size), dtype=np.bool_)
     # Members are ways that differ in their tag or gaps; the first of an offer has its entries.

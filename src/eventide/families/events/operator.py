@@ -1,6 +1,6 @@
 """Event patterns: buffers events for the windows that are open, returns one row per match.
 
-State is the events that still matter and nothing else, as in `operators.sequence`.
+State is the events that still matter and nothing else, as in `sequence.py`.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ class PatternProgram:
 
     @cached_property
     def tables(self) -> tuple[IntArray, ...]:
-        """The program as arrays, in the order that `kernels.patterns.search` unpacks."""
+        """The program as arrays, in the order that `kernel.search` unpacks."""
         sources = [position.edges for position in self.positions] + [branch.starts for branch in self.branches]
         edges = [edge for source in sources for edge in source]
         endings = [ending for position in self.positions for ending in position.endings]

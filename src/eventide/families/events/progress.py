@@ -74,7 +74,7 @@ def _copies(pattern: Repeat) -> int:
 
 
 def _ranks(pattern: Pattern, before: int) -> Iterator[int]:
-    """In the order in which `plan.patterns.automaton` makes positions."""
+    """In the order in which `automaton.py` makes positions."""
     match pattern:
         case Step() | And():
             yield before + 1

@@ -1,8 +1,8 @@
 """The beginnings of a row pattern: what a partial match may have matched of it.
 
 A beginning is a row pattern itself, cut off behind one of its labels. Its rank counts the labels up to the cut, as
-`plan.diagnosis.progress` counts steps. What begins with a beginning of some rank begins with one of every lower rank,
-unless a part of the pattern is optional.
+`families/events/progress.py` counts steps. What begins with a beginning of some rank begins with one of every lower
+rank, unless a part of the pattern is optional.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Row pattern matching in sorted partitions: a program with a stack of choices, the preferred choice first.
 
-Each attempt begins at one row; its first way through the program is the match. Program points that several ways
-reach ("joins") remember the rows from which they failed, so that nested quantifiers stay polynomial on rows that do
-not match. `state` holds where to go on, so a full output, full room to work in or the last step that a call may take
-pauses the search, and the next call resumes it.
+An *attempt* begins at one row; its first way through the program is the match. Program points that several ways reach,
+the *joins*, remember the rows at which they were tried, so that nested quantifiers stay polynomial on rows that do not
+match. The *trail* lists what the present way has put into that memo; a match takes it out again. `state` holds where to
+go on: a full output, full room to work in or the last step that a call may take pauses the search, and the next call
+resumes it. The tests of a query come as functions, so that the module is compiled once for all queries.
 
-The module is compiled when it is imported, for all queries; the tests of a query come as functions.
-
-A partition may be open: more rows will come. There an attempt that asked for a row that has not come is undecided,
-whatever it found; the partition's search stops before it, and goes on when more is known.
+A partition may be open: more rows will come. There an attempt that asks for a row that has not come is undecided,
+whatever else it found. The search stops before that attempt, and repeats it when more rows are known.
+docs/matchers.md follows a program through its attempts.
 """
 
 from __future__ import annotations
@@ -122,16 +122,22 @@ def match_rows(
 ) -> int:
     """Write matches to `out`: (partition, first row, number, end in `out_path`), and their instructions to `out_path`.
 
-    Returns how many matches were written. Finished when state[PARTITION] reaches `stop_partition`. `joins[pc]` numbers
-    the points that remember failures, -1 elsewhere; `bits[label]` and `near_bits[label]` are bits in `masks` that
-    must be set, -1: none; `tested[label]` whether `tests`, which are `holds` and `fold`, decide, too; `ts_us` is empty
-    without a window; `tried` has room for every join and row of the largest partition. Rows to come have times from
-    limits[FRONTIER_US] on; conditions and measures look at most limits[AHEAD] rows ahead. A match begins with a row
-    that has one of limits[FIRST_BITS] in its first mask; 0: or any other row.
-    `path` (rows: label, last row of the label before, instruction), `stack` and `trail` are room to work in: the
-    caller makes them larger when the state says so. Arrays that the kernel itself replaced would cost more in every
-    step, for counting references, than the step. A call takes state[STEPS_LEFT] steps, each a
-    choice that is tried or an attempt, then it pauses.
+    Returns how many matches were written. Finished when state[PARTITION] reaches `stop_partition`.
+
+    The rows: partition p has those from offsets[p] to offsets[p + 1]; `masks` are their bits, 64 to a row of the array;
+    `ts_us` are their times, empty without a window.
+    The program: `joins[pc]` is the first number of a join, -1 elsewhere. `bits[label]` and `near_bits[label]` are bits
+    in `masks` that a row of the label must have, -1: none. `tested[label]` says whether `tests` (`holds` and `fold`)
+    decide, too. `skip_members[label]` says whether AFTER MATCH SKIP TO means the label.
+    `limits`: rows to come have times from limits[FRONTIER_US] on. Conditions and measures look at most limits[AHEAD]
+    rows ahead. If limits[FIRST_BITS] is not 0, the first row of a match has one of these bits in its first mask.
+    `progress` has by partition where the search begins, and then where it stopped.
+    Room to work in: `tried` is the memo, for every join and row of the largest partition. `path` has for each row of a
+    match its label, the depth of the last row of that label before it, and its instruction. `stack` has for each choice
+    that is left its instruction, its row, and the length of the trail there. The caller makes `path`, `stack` and
+    `trail` larger when state[PROBLEM] says so. Arrays that the kernel itself replaced would cost more in every step,
+    for counting references, than the step.
+    A call takes state[STEPS_LEFT] steps, each an attempt or a choice taken from the stack, then it pauses.
     """
     holds, fold = tests
     n_labels = bits.size
@@ -244,7 +250,7 @@ def match_rows(
                         target = program[pc, 1]
                         bit = bits[program[target, 1]] if program[target, 0] == LABEL else -1
                         if bit >= 0 and row < known and not (masks[bit >> 6, row] >> (bit & 63)) & 1:
-                            # A label that the row cannot have: as if it had been tried.
+                            # The row cannot have that label: the first choice would fail at once.
                             pc = program[pc, 2]
                         else:
                             stack_pc[n_stack] = program[pc, 2]
@@ -263,7 +269,7 @@ def match_rows(
                         pc += 1
                     elif op == MARK:
                         register = program[pc, 1]
-                        # Popped on the way back: the register gets its old row again.
+                        # An entry below 0 is no choice: going back over it gives the register its old row again.
                         stack_pc[n_stack] = -1 - register
                         stack_row[n_stack] = registers[register]
                         n_stack += 1
@@ -292,7 +298,7 @@ def match_rows(
             if undecided:
                 pass
             elif matched:
-                # What led to the match did not fail.
+                # The points on the way to a match did not fail: they leave the memo.
                 for i in range(n_trail):
                     tried[trail[i]] = 0
                 if n_path + depth > out_path.size:

@@ -8,7 +8,7 @@ from eventide.runtime.kernels.arrays import IndexArray
 
 @njit(cache=True, nogil=True)
 def find_last(labels: IndexArray, depth: int, members: IndexArray, offset: int) -> int:
-    """The depth of the last row up to `depth` whose label is a member, or of the one `offset` before it; -1: none."""
+    """The depth of the last row up to `depth` whose label is a member, or of the `offset`-th before it; -1: none."""
     for at in range(depth, -1, -1):
         if members[labels[at]]:
             if offset == 0:

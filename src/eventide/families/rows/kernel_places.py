@@ -14,7 +14,7 @@ ACCEPT = 7
 
 # Places in `state`.
 PARTITION, ROW, NUMBER, ATTEMPT, PROBLEM, STEPS_LEFT = 0, 1, 2, 3, 4, 5
-# Of an attempt that was paused; what its registers hold stands behind.
+# Of an attempt that was paused: its instruction, row, depth, the filled parts of stack and trail; then its registers.
 IS_PAUSED, AT_PC, AT_ROW, AT_DEPTH, AT_STACK, AT_TRAIL, IS_UNDECIDED, REGISTERS = 6, 7, 8, 9, 10, 11, 12, 13
 # state[PROBLEM]: what ended a call before its work was done.
 NO_PROBLEM, NO_SKIP_ROW, SKIP_TO_FIRST_ROW, OUTPUT_FULL, WORK_FULL, NO_STEPS_LEFT = 0, 1, 2, 3, 4, 5
@@ -23,7 +23,7 @@ LOW, HIGH, FIRST_ROW, MATCH_NUMBER = 0, 1, 2, 3
 # Places in `limits`.
 WINDOW_US, SKIP, LAST_OF_SKIP, MEMO, AHEAD, FRONTIER_US, FIRST_BITS = 0, 1, 2, 3, 4, 5, 6
 SKIP_PAST_LAST, SKIP_NEXT, SKIP_TO = 0, 1, 2
-# Places in a row of `progress`: where its search begins, and later where it stopped; the number of the next match;
-# whether more rows will come; before which row matches begin.
+# Places in a row of `progress`, one for each partition: where its search begins, and after a call where it stopped; the
+# number of its next match; whether more rows will come; the row before which matches must begin.
 NEXT_ROW, NEXT_NUMBER, IS_OPEN, STOP_ROW = 0, 1, 2, 3
 MEMO_PER_ATTEMPT, MEMO_PER_PARTITION = 0, 1

@@ -1,4 +1,4 @@
-"""A row pattern as a flat program, which `kernels.rows` runs."""
+"""A row pattern as a flat program, which `kernel.match_rows` runs."""
 
 from __future__ import annotations
 

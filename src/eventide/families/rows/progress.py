@@ -38,7 +38,7 @@ def split_sessions(ordered: OrderedRows, ts_us: IntArray, gap_us: int) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """For each partition the row of `kernels.rows` that says where its search goes on."""
+    """For each partition the row of `progress` in the kernel that says where its search goes on."""
 
     table: IntArray
     first: IntArray  # where the search began, to tell later which rows it decided

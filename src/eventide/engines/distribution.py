@@ -1,6 +1,6 @@
-"""How bounded input is shared out over tasks: by key, or by time where slices of it can be put together again.
+"""How bounded input is shared out over tasks: by key, or by time if what slices make can be put together again.
 
-What decides is read from the footers of the files, and from a sample of the events.
+The choice follows from the footers of the files and from a sample of the events.
 """
 
 from __future__ import annotations
@@ -26,30 +26,37 @@ from eventide.plan.physical import Physical
 from eventide.runtime.block import TS, concatenate, within
 from eventide.runtime.partitions import encode_partitions
 
-# An exchange takes half a second, whatever it moves; a core takes less for this many events.
+# An exchange takes half a second, however little it moves; one core works on so many events in less time.
 FEW_ROWS = 2_000_000
-ROWS_PER_SLICE = 2_000_000  # that a task holds at once
+ROWS_PER_SLICE = 2_000_000  # the most that one task should hold at once
 SAMPLE_ROWS = 100_000
-MOST_SHARED = 0.1  # of the events, that lie in times of several tasks and so stay events
-MOST_READ = 1.5  # times the events, that tasks whose slices overlap may read in place of an exchange
+# Row groups of different tasks may overlap in time. No single task can combine the events of such a time, so they are
+# sent on as events. Row groups are taken as they are if at most this share of the events is sent on.
+MOST_SHARED = 0.1
+# Slices that overlap are read by several tasks. This many times the events is the most that tasks read in all; beyond,
+# the events are exchanged instead.
+MOST_READ = 1.5
 KEYS, GROUPS, RANGES, OVERLAPS = "keys", "row groups", "ranges", "overlaps"
 
-Range = tuple[int, int]  # from an instant to another, both included
+Range = tuple[int, int]  # the first and the last instant, both included
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """By "keys"; or by time: "row groups" as they lie in the files, "ranges" into which events are exchanged, or
-    "overlaps", slices that look at events of their neighbours: read by the tasks where there are shares, else
-    exchanged."""
+    """How the events are shared out, and why.
+
+    By "keys", or by time in one of three ways. "row groups": tasks read row groups as they are in the files. "ranges":
+    events are exchanged by time. "overlaps": slices see events of their neighbours, too; with `shares`, tasks read them
+    from the files, without, they are exchanged.
+    """
 
     way: str
     reason: str
     shares: tuple[tuple[Piece, ...], ...] = ()
-    shared: tuple[tuple[Range, ...], ...] = ()  # by share the times that others have events of, too
-    bounds: tuple[int, ...] = ()  # the first instants of the ranges but the first
-    stretches: tuple[int, ...] = ()  # the first instants of what tasks match apart, but the first
-    then: str = ""  # what is done with what the slices make, where it is not multiplied
+    shared: tuple[tuple[Range, ...], ...] = ()  # for each share, the times in which other shares have events, too
+    bounds: tuple[int, ...] = ()  # the first instant of each range, the first range left out
+    stretches: tuple[int, ...] = ()  # the first instant of each stretch that a task matches, the first left out
+    then: str = ""  # what is done with the results of the slices, if they are not multiplied
     parts: tuple[Part, ...] = ()  # the slices that overlap
 
     def describe(self, keys: str) -> str:
@@ -120,7 +127,7 @@ def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int) -
 def _stretches(
     groups: Sequence[RowGroup], physical: Physical, n_left: int, n_slices: int
 ) -> tuple[tuple[int, ...], str]:
-    """Where time is cut for matching, of which slices leave so many events; and in words."""
+    """Where time is cut for matching, if the slices leave `n_left` events; and what `explain` says of it."""
     family = family_of(physical.spec)
     if not family.has_stretches:
         return (), ""
@@ -131,14 +138,14 @@ def _stretches(
 
 
 def matched_in_words(stretches: Sequence[int], keys: Sequence[str]) -> str:
-    """What `explain` says of how that is matched which slices have left."""
+    """What `explain` says of how the events that slices leave are matched."""
     if stretches:
         return f"matched in {len(stretches) + 1} stretches of time, a task each"
     return "matched by key in parallel tasks" if keys else "put together and matched by one task"
 
 
 def _choose_overlaps(groups: Sequence[RowGroup], physical: Physical, n_buckets: int, shared_us: int) -> Choice:
-    """Slices that overlap by a window, where keys do not share the events out well."""
+    """Slices that overlap by a window, if keys share the events out badly; otherwise keys."""
     why, keys = "all events belong together", physical.intake.layout.distribution
     if keys:
         why = hot(top_share(_sample(groups, physical), keys), n_buckets) or ""
@@ -180,7 +187,7 @@ def describe_files(files: Sequence[str], physical: Physical) -> str | None:
 
 
 def hot(top: float, n_buckets: int) -> str | None:
-    """What is said of a key with so much of a sample, if it would keep a core busy when the others are done."""
+    """What `explain` says of a key with the share `top` of a sample, if it keeps a core busy when others are done."""
     # There are two buckets a core.
     return f"one key has {top:.0%} of a sample's events" if top > min(2 / n_buckets, 0.5) else None
 
@@ -251,7 +258,7 @@ def _shared(ranges: Sequence[Range], k: int) -> list[Range]:
 def _shared_share(
     groups: Sequence[RowGroup], shares: Sequence[Sequence[Piece]], shared: Sequence[Sequence[Range]]
 ) -> float:
-    """About which share of the events lies in shared times, as if those of a row group were spread evenly."""
+    """An estimate of the share of events that lie in shared times: those of a row group count as spread evenly."""
     times = {(group.piece[0], group.piece[1]): group for group in groups}
     met = 0.0
     for share, ranges in zip(shares, shared, strict=True):
@@ -264,7 +271,7 @@ def _shared_share(
 
 
 def _bounds(groups: Sequence[RowGroup], n_slices: int) -> tuple[int, ...]:
-    """Instants between which about as many events lie each."""
+    """Instants that cut time into slices with about the same number of events."""
     n_points = 64
     points = np.concatenate([np.linspace(group.first_us, group.last_us, n_points) for group in groups])
     weights = np.repeat([group.n_rows / n_points for group in groups], n_points)
@@ -275,7 +282,7 @@ def _bounds(groups: Sequence[RowGroup], n_slices: int) -> tuple[int, ...]:
 
 
 def _sample(groups: Sequence[RowGroup], physical: Physical) -> pa.Table:
-    """Events in the middle."""
+    """Events of the row group in the middle."""
     path, group, _ = groups[len(groups) // 2].piece
     with pq.ParquetFile(path) as file:
         batches = file.iter_batches(SAMPLE_ROWS, row_groups=[group], columns=list(physical.reads))

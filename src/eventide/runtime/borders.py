@@ -1,7 +1,9 @@
-"""Slices of time by where matches begin: each may look at what lies before and behind, and none is in two slices.
+"""Slices of time by where matches begin: a match belongs to the slice in which it begins, and may reach out of it.
 
-Where matching goes on depends on the matches before. But what two searches find is soon the same, wherever they began:
-a border is a place at which matching goes on from wherever it may have stood a few windows before.
+After a match, matching goes on behind it, so where it goes on depends on all matches before. But two searches that
+begin at different rows mostly come to the same row soon, and find the same from there on. A *border* is such a row:
+from every row of a window some time before, matching comes to this one. So a slice can begin there without knowing what
+came before.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from eventide.runtime.protocol import Results
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A row, in the order of matching: that behind `rank` others of its instant."""
+    """A row in the order of matching: its instant, and how many rows of the same instant come before it."""
 
     us: int
     rank: int
@@ -37,8 +39,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A place at which matching goes on, the first instant that matches behind it may look at, and the first one that
-    those which begin before it do not."""
+    """The row at which one slice ends and the next one begins.
+
+    Matches that begin at `place` or later look at no event before `from_us`. Matches that begin before `place` look at
+    no event from `until_us` on.
+    """
 
     place: Place
     from_us: int
@@ -47,7 +52,10 @@ class Border:
 
 @dataclass(frozen=True, slots=True)
 class Beginnings:
-    """The matches that begin from a border on and before another; None: from the first row on, up to the last."""
+    """A slice: the matches that begin at the border `first` or later, and before the border `stop`.
+
+    None instead of a border: from the first row on, or up to the last.
+    """
 
     first: Border | None
     stop: Border | None
@@ -65,7 +73,10 @@ class Beginnings:
         return within(block, self.from_us, self.until_us)
 
     def rows(self, ts_us: IntArray) -> tuple[int, int]:
-        """The first row at which one may begin, and the first at which none may; `ts_us` is in row order."""
+        """The first row at which a match may begin, and the first behind it at which none may.
+
+        `ts_us` are the times of all rows, in their order.
+        """
         first = 0 if self.first is None else self.first.place.row(ts_us)
         return first, ts_us.size if self.stop is None else self.stop.place.row(ts_us)
 
@@ -75,12 +86,12 @@ class RunsBeginnings(Protocol):
     """An operator that returns the matches which begin between two borders."""
 
     def run_beginnings(self, block: pa.Table, part: Beginnings) -> Results:
-        """Those matches, of a block that holds what they may look at."""
+        """The matches of `part`; the block holds all events that these may look at."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextRows:
-    """For each row, in order, where matching goes on after an attempt there; known of the first `n_known` rows."""
+    """For each row, the row at which matching goes on after an attempt there; known for the first `n_known` rows."""
 
     ts_us: IntArray
     next_row: IntArray
@@ -89,7 +100,7 @@ class NextRows:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """All rows of a match are less than `window_us` apart; it may look at `back` rows before and `ahead` behind it."""
+    """What a match may look at: rows less than `window_us` apart, `back` rows before these and `ahead` behind."""
 
     window_us: int
     back: int = 0
@@ -102,9 +113,10 @@ def between(borders: Sequence[Border]) -> list[Beginnings]:
 
 
 def find_border(rows: NextRows, bound_us: int, reach: Reach) -> Border | None:
-    """The first place from `bound_us` on at which matching goes on, if that is the same wherever it came from.
+    """The first row from `bound_us` on at which matching goes on; None if that depends on where matching came from.
 
-    Here rows 2 and 3 are a match, and so would be 3 and 4:
+    Here rows 2 and 3 are a match, and rows 3 and 4 would be one, too. From each of the rows 0, 1 and 2, matching comes
+    to row 4. With a window of 100, matching may have been at any row:
 
     >>> rows = NextRows(np.array([0, 10, 20, 30, 40, 50, 60]), np.array([1, 2, 4, 5, 5, 6, 7]), 7)
     >>> find_border(rows, 30, Reach(window_us=15))
@@ -114,10 +126,10 @@ def find_border(rows: NextRows, bound_us: int, reach: Reach) -> Border | None:
     """
     ts_us, n = rows.ts_us, rows.ts_us.size
     bound = int(np.searchsorted(ts_us, bound_us))
-    # With fewer rows before it, PREV and the beginning of all rows would not be seen as they are.
+    # The first rows of the block lack rows before them, so attempts there may see PREV or the beginning otherwise.
     if reach.back >= n or rows.n_known < bound or bound >= n:
         return None
-    # Of any window in which there are rows, matching goes on at one, or at the first one behind it.
+    # A match is shorter than a window, so matching goes on at some row of the first window, or at the first row behind.
     last = int(np.searchsorted(ts_us, ts_us[reach.back] + reach.window_us))
     goes_on = np.append(rows.next_row, n)
     goes_on[bound:] = np.arange(bound, n + 1)
@@ -125,7 +137,7 @@ def find_border(rows: NextRows, bound_us: int, reach: Reach) -> Border | None:
         goes_on = further
     found = np.unique(goes_on[reach.back : last + 1])
     row = int(found[0])
-    # Rows behind the window tell that there are more; those ahead may be looked at.
+    # A row behind the border's window shows that the window is complete; `ahead` more rows may be looked at.
     behind = int(np.searchsorted(ts_us, ts_us[min(row, n - 1)] + reach.window_us)) + reach.ahead
     if found.size > 1 or row < reach.back or behind >= n:
         return None

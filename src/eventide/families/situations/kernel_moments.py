@@ -1,4 +1,4 @@
-"""Moments of the values of runs, of one column and of two, event by event; requests as in `situation_measures`.
+"""Moments of the values of runs, of one column and of two, event by event; requests as in `kernel_measures`.
 
 The recurrences are those of Welford, and of Pebay (SAND2008-6212) for higher and for common moments.
 """

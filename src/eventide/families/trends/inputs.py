@@ -109,7 +109,7 @@ def is_wide(measure: Measure) -> bool:
 
 
 def event_values(block: pa.Table, order: IntArray | None, inputs: Inputs, weight_type: Any) -> tuple[Any, ...]:
-    """The arrays that `kernels.trend_records.add_event` takes, and the sorted values that the ranks stand for."""
+    """The arrays that `kernel_records.add_event` takes, and the sorted values that the ranks stand for."""
     n = block.num_rows if order is None else order.size
     rows = slice(None) if order is None else order
     weights = np.zeros((len(inputs.weights), n), dtype=weight_type)

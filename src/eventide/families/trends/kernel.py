@@ -1,7 +1,7 @@
 """Aggregates over all trends of a scope, by propagating records through the states of a pattern's automaton.
 
 GRETA and COGRA (seed 002, chapters 5 to 8): no trend is built. States whose next step depends on the last event (an
-adjacent-event test) hold a record for each event; all others hold one. `operators.trends.tables` makes the tables.
+adjacent-event test) hold a record for each event; all others hold one. `tables.py` makes the tables.
 """
 
 from __future__ import annotations

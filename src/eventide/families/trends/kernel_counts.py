@@ -1,4 +1,4 @@
-"""Numbers of trends by panes, nothing else: the walk of `kernels.trend_panes` for COUNT(*) under skip-till-any.
+"""Numbers of trends by panes, nothing else: the walk of `kernel_panes` for COUNT(*) under skip-till-any.
 
 A partition's cells lie together: `n_states` numbers that are decided, then as many that the events of one time add; of
 each as many as there are rows. Constant state per partition, one pass (COGRA's type-grained counting, seed 002, 7.2).

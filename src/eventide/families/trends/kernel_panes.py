@@ -37,7 +37,7 @@ def walk_panes(panes: IntArray, events: Any, tables: Any, values: Any, memory: A
     """Fill `out` with the records of every partition in every pane; returns how many pairs there are.
 
     `events` is (partition, time, letter) in order of time, `memory` (records, slot of each partition, partition, time
-    and letters of each slot), `sizes` as in `trend_records` with the number of rows behind, `out` (partition, pane,
+    and letters of each slot), `sizes` as in `kernel_records` with the number of rows behind, `out` (partition, pane,
     records): of one row the verdicts by side, of several the records of all states.
     """
     key, ts_us, letter = events

@@ -35,7 +35,7 @@ def relate_nothing(tests: int, left: int, right: int, cols: Any) -> int:
 
 
 def count_scopes_type(number: Any, weight: Any) -> Any:
-    """The signature of `kernels.trends.count_scopes` for a kind of numbers."""
+    """The signature of `kernel.count_scopes` for a kind of numbers."""
     words = types.Array(from_dtype(np.dtype(number)), 2, "C")
     records = types.Tuple((words, words, DOUBLES, INTS))
     values = types.Tuple((types.Array(from_dtype(np.dtype(weight)), 2, "C"), DOUBLES, TABLE, INTS, INTS, INTS))

@@ -1,7 +1,7 @@
 """Aggregates over trends: holds the events of open windows or what they amount to, returns a row per group and window.
 
 A window is counted when the watermark has passed its end. What is saved between micro-batches holds matrices in place
-of events that the watermark has passed (`operators.trends.slices`).
+of events that the watermark has passed (`slices.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Windows from panes: every event is walked once, whatever the number of windows that hold it.
 
-For patterns without conditions on adjacent events. Panes are shared out over threads by time: those of one partition,
-too. The results are equal to walking each window (`operators.trends.walks`).
+For patterns without conditions on adjacent events. Threads share the panes by time, even those of one partition. The
+results are equal to walking each window (`walks.py`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ from eventide.runtime.kernels.arrays import IntArray
 from eventide.runtime.kernels.order import find_ends, find_last, is_sorted
 from eventide.runtime.partitions import encode_partitions
 
-MAX_SET_LETTERS = 5  # whose 2**n sets get a table row each
-MAX_MATRIX = 12  # states: beyond, the products cost more than they save
-LEAST_SLICE = 50_000  # events: below, a slice is not worth a thread
+MAX_SET_LETTERS = 5  # n letters have 2**n sets, each with a row in the table
+MAX_MATRIX = 12  # states; with more, the products of matrices cost more than they save
+LEAST_SLICE = 50_000  # events; a slice with fewer is not worth a thread
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The events in order of time: partition, time, letter; their block rows, None where they are in order."""
+    """The events in order of time: their partitions, times and letters.
+
+    `order` has their rows in the block; None: the block is in order of time already.
+    """
 
     key: Any
     ts_us: IntArray
@@ -44,8 +47,10 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Panes:
-    """Runs of events that lie in the same windows: (first, behind the last, in how many states a partial trend may
-    enter), the oldest and the newest window."""
+    """Ranges of events that lie in the same windows: from the window `oldest` to the window `newest`.
+
+    A row of `rows` is (first event, end, number of states in which a partial trend may enter the pane).
+    """
 
     rows: IntArray
     oldest: IntArray
@@ -71,7 +76,7 @@ def count_by_panes(
     panes = find_panes(line.ts_us, spec, tables.n_states)
     if spec.slide is None and n_threads > 1 and block.num_rows >= LEAST_SLICE * n_threads:
         if not counts_only(tables, inputs):
-            # By partition, if there are some: a row for every state would cost more than a thread saves.
+            # Walked by partition if there are several: a row of records for every state costs more than threads save.
             return None if line.n_keys > 1 else _walk_panes(block, spec, inputs, kernel, line, tables, panes, 1)
         panes = _slices(line.ts_us, n_threads, int(rows_to_walk(tables).max()) + 1)
     if panes.overlap and tables.n_states > MAX_MATRIX:
@@ -95,7 +100,7 @@ def _walk_panes(
 
 
 def pane_tables(states: States, masks: list[int], spec: TrendSpec, max_states: int = MAX_STATES) -> Tables | None:
-    """The automaton, if the sets of letters with one time can be told by a small table."""
+    """The automaton; None if the sets of letters that share a time are too many for a small table."""
     plain = states.strategy == "any" and not spec.program.negations
     if plain:
         tables = make_tables(states, masks, [()], max_states)
@@ -104,7 +109,7 @@ def pane_tables(states: States, masks: list[int], spec: TrendSpec, max_states: i
         tables = make_tables(states, masks, sets, max_states)
     else:
         return None
-    # What several classes of bindings cost is not worth a second mechanism.
+    # Several classes of bindings are left to the walk of windows: they are not worth a second mechanism here.
     has_classes = tables.n_classes > 1 or any(state.mixed for state in tables.states)
     return None if has_classes and spec.counted else tables
 
@@ -125,7 +130,8 @@ def find_panes(ts_us: IntArray, spec: TrendSpec, n_states: int) -> Panes:
     if slide is None:
         nothing = np.zeros(1, dtype=np.int64)
         return Panes(np.array([[0, n, 1]]), nothing, nothing)
-    # Windows begin and end where the borders are; far apart, the events are fewer than the borders between them.
+    # Panes begin where a window begins or ends. Where events are sparse there are more such borders than events: then
+    # every event is looked at instead.
     span = (int(ts_us[-1]) - int(ts_us[0])) // slide.slide_us + 2
     if span < n:
         begins = (
@@ -145,12 +151,15 @@ def find_panes(ts_us: IntArray, spec: TrendSpec, n_states: int) -> Panes:
 
 
 def _slices(ts_us: IntArray, n_threads: int, n_rows: int) -> Panes:
-    """One window cut into slices of time, a thread each; the first is walked by one row, so it can be longer."""
+    """One window cut into slices of time, one for each thread.
+
+    No partial trend enters the first slice, so that it is walked with a single row of records and may be longer.
+    """
     shares = [0.6 + 0.4 * n_rows, *[1.0] * (n_threads - 1)]
     wanted = (np.cumsum(shares)[:-1] / sum(shares) * ts_us.size).astype(np.int64)
     # Events with one time stay together.
     borders = sorted({0, ts_us.size, *np.searchsorted(ts_us, ts_us[wanted]).tolist()})
-    # Partial trends enter every slice but the first, even where all go on as the start does.
+    # Partial trends enter every slice but the first. A number above 1 says so, even if all states share one row.
     rows = np.array([(a, b, n_rows + 1 if a else 1) for a, b in pairwise(borders)], dtype=np.int64)
     nothing = np.zeros(len(rows), dtype=np.int64)
     return Panes(rows, nothing, nothing)
@@ -308,12 +317,15 @@ class PaneWalk:
 
 
 def counts_only(tables: Tables, inputs: Inputs) -> bool:
-    """Whether nothing but numbers of trends is propagated, and no event takes anything away."""
+    """Whether only numbers of trends are counted, and no event makes partial trends disappear."""
     return tables.keeps_all and not (inputs.weights or inputs.sums or inputs.extremes) and tables.n_states < 62
 
 
 def rows_to_walk(tables: Tables) -> IntArray:
-    """By state the row that stands for it: states from which every letter leads where it leads from the start share."""
+    """For each state the row of the matrix that is walked for it.
+
+    A state in which every letter leads to the same states as in the start shares row 0; every other state has a row.
+    """
     step_lo, step_from, step_move = tables.letters
     leads: list[set[tuple[int, int]]] = [set() for _ in range(tables.n_states)]
     for letter, (first, stop) in enumerate(pairwise(step_lo.tolist())):
@@ -329,7 +341,7 @@ def rows_to_walk(tables: Tables) -> IntArray:
 
 
 def _targets(tables: Tables) -> tuple[IntArray, IntArray]:
-    """The state after each step, and the bits of the states that each letter leads to."""
+    """For each step the state behind it; for each letter the states to which it leads, as bits."""
     step_lo, _, step_move = tables.letters
     step_to = tables.moves[0][step_move]
     bits = [int(np.bitwise_or.reduce(1 << step_to[a:b], initial=0)) for a, b in pairwise(step_lo.tolist())]

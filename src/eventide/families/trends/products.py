@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """Multiplies matrices of a pattern's states; `shape` as in `kernels.trend_records`."""
+    """Multiplies matrices of a pattern's states; `shape` as in `kernel_records`."""
 
     kernel: Kernel
     tables: Tables

@@ -25,7 +25,7 @@ Classes = dict[frozenset[Tagged], frozenset[Tagged]]  # a class and the class it
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """See `kernels.trends` for the order in which the kernel unpacks them."""
+    """See `kernel.py` for the order in which the kernel unpacks them."""
 
     n_states: int
     n_classes: int  # of the state that has most

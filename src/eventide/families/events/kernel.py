@@ -137,8 +137,8 @@ def gap_job(
 def is_answered(job: IntArray, inner: IntArray, status: int) -> bool:
     """Whether the walk of a negation has ended; if not, it is paused, and the asking walk must pause, too.
 
-    An answer is remembered until the candidate is used up. Walks beyond MAX_ANSWERS are not, so they got steps without
-    limit from `gap_job`; what they took is subtracted here.
+    An answer is remembered until the candidate is used up. Those beyond MAX_ANSWERS are not, so that their walks got
+    steps without limit from `gap_job`; the steps that such a walk took are subtracted here.
     """
     is_kept = job[N_ANSWERS] < MAX_ANSWERS
     job[STEPS_LEFT] = inner[STEPS_LEFT] if is_kept else job[STEPS_LEFT] - (NEVER - inner[STEPS_LEFT])

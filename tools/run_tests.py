@@ -39,6 +39,7 @@ OWN_CODE = [
     "src/eventide/api/match_recognize.py",
     "src/eventide/api/sql.py",
     "docs/match-recognize.md",
+    "docs/matchers.md",
     "docs/builder.md",
     "docs/descents.md",
     "docs/diagnose.md",

@@ -22,8 +22,8 @@ MATCHES = 3_000  # in place of a million, which as plain Python take minutes
 def default(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(limit, "MATCHES", MATCHES)
     monkeypatch.setattr(limit, "MATCHES_PER_EVENT", MATCHES // 100)
-    for place in ("sequence", "patterns.walk"):
-        monkeypatch.setattr(f"eventide.operators.{place}.MATCHES_PER_BATCH", 64)
+    for place in ("sequence", "walk"):
+        monkeypatch.setattr(f"eventide.families.events.{place}.MATCHES_PER_BATCH", 64)
     monkeypatch.setattr("eventide.families.builder.walk.MATCHES_PER_CALL", 64)
     yield
 

@@ -131,9 +131,8 @@ RELATED: dict[str, dict[str, Any]] = {
     "allen, one relation": {"relations": "during", "within": "1 hour", "partition_by": "user"},
     "allen, several": {"relations": ["before", "meets"], "within": "10 seconds"},
 }
-# A statement is explained of bounded tables. Windows that count events are called refused although they run: that text
-# is to be mended, not kept.
-NOT_OF_STREAMS = ("MATCH_RECOGNIZE in SQL", "trends over events")
+# A statement is explained of bounded tables.
+NOT_OF_STREAMS = ("MATCH_RECOGNIZE in SQL",)
 PATTERNS: dict[str, ev.Pattern] = {
     "builder": ev.Pattern.begin("a", "kind = 'A'")
     .followed_by("b", "kind = 'B' AND amount > a.amount")

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pyarrow as pa
 import pytest
 
 import eventide as ev
 from eventide.families.events.explain import explain
 from eventide.families.rows.explain import explain_rows
+from eventide.plan.streams import for_stream
 from tests.lang.corpus import read_pairs
 from tests.plan.schema import SCHEMA
 
@@ -206,6 +209,23 @@ def test_a_stream_says_what_becomes_of_a_hot_key(text: str, kept: str) -> None:
         assert len(hot) == n_lines
         assert all(f"; {kept};" in line for line in hot)
         assert "hot key:" not in query._explained(query.options, schema, "spark")
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        ("key, COUNT(*)", "spark stream: hash of key to buckets, one operator with its own state per bucket"),
+        ("COUNT(*)", "spark stream: refused, because the partitions of a group fill windows that count events"),
+    ],
+)
+def test_a_stream_runs_windows_that_count_events_as_explain_says(returned: str, said: str) -> None:
+    schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("key", pa.int64()), ("kind", pa.string())])
+    text = f"PATTERN SEQ(A a+, B b) WITHIN 6 EVENTS SLIDE 3 EVENTS RETURN {returned}"
+    query = ev.query(text, ts="ts", partition_by="key", type="kind")
+    assert said in query._explained(query.options, schema, "spark stream")
+    refused = pytest.raises(ev.UnsupportedError, match="windows that count events")
+    with refused if "refused" in said else nullcontext():
+        for_stream(query.plan(schema, "spark"))
 
 
 def test_a_row_pattern_says_how_a_stream_is_shared_out() -> None:

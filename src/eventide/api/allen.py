@@ -39,7 +39,6 @@ from eventide.plan.arguments import (
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 
-DROPPED = b"eventide.dropped_events"
 _INSTANTS = ("earliest", "latest", "now")
 
 Times = str | Sequence[str] | None
@@ -144,10 +143,7 @@ class Pairs(Query):
         return open_pair(inputs["left"], inputs["right"], self._pair)
 
     def _shown(self, table: pa.Table, source: Source) -> pa.Table:
-        if not self.options.drop_bad_events:
-            return table
-        dropped = {DROPPED: str(self.last_run.dropped_events)}
-        return table.replace_schema_metadata({**(table.schema.metadata or {}), **dropped})
+        return self._noting_dropped(table) if self.options.drop_bad_events else table
 
     def _frames(self, inputs: Inputs, spark: Any) -> list[Any]:
         from eventide.engines.spark.run import read_frame

@@ -15,7 +15,7 @@ from eventide.engines.local.sources import Source
 from eventide.errors import EventideError
 from eventide.families.builder.lower import DetectionOptions
 from eventide.families.builder.spec import LAST_STEP, TIMED_OUT
-from eventide.plan.arguments import LEFT_OUT, LeftOut, check_dict, check_ties, names_of
+from eventide.plan.arguments import LEFT_OUT, LeftOut, check_dict, check_ties, events_first, names_of
 from eventide.plan.options import Options
 
 _SKIPS = ("no_skip", "next", "past_last")
@@ -104,8 +104,7 @@ def detect(
     >>> found.matches.drop_columns("match_id").to_pylist()
     [{'user': 'bob', 'match_start': 480, 'match_end': 480, 'order': [{'ts': 480, 'user': 'bob', 'kind': 'order'}]}]
     """
-    if isinstance(pattern, LeftOut):
-        events, pattern = LEFT_OUT, events
+    events, pattern = events_first(events, pattern)
     if not isinstance(pattern, Pattern):
         raise EventideError(f"detect takes an ev.Pattern, found {type(pattern).__name__}")
     if select is not None:

@@ -19,7 +19,16 @@ from eventide.engines.local.sources import Source
 from eventide.errors import EventideError, did_you_mean
 from eventide.families.intervals.lower import Deriving, Runs, Spans, about
 from eventide.lang.durations import parse_time
-from eventide.plan.arguments import LEFT_OUT, LeftOut, check_dict, check_flag, check_ties, names_of, wrong_argument
+from eventide.plan.arguments import (
+    LEFT_OUT,
+    LeftOut,
+    check_dict,
+    check_flag,
+    check_ties,
+    events_first,
+    names_of,
+    wrong_argument,
+)
 from eventide.plan.options import Options
 
 __all__ = ["aggregate", "boundary", "delta", "heterogeneous", "homogeneous", "threshold"]
@@ -57,7 +66,7 @@ def homogeneous(
     [{'interval_start': 1, 'interval_end': 2, 'count': 2, 'value': 37.0}, \
 {'interval_start': 4, 'interval_end': 4, 'count': 1, 'value': 40.0}]
     """
-    events, condition = _told(events, condition)
+    events, condition = events_first(events, condition)
     minimum, maximum = _occurrences(occurrences)
     runs = Runs(_text("condition", condition, '"temp >= 35"'), minimum, maximum, _gap(within))
     return _asked(events, Deriving(runs, _values(value)), one_type=type, **options)
@@ -71,7 +80,7 @@ def threshold(events: Any = LEFT_OUT, condition: Any = LEFT_OUT, **options: Any)
     >>> ev.intervals.threshold(cars, "speed >= 50", value="max(speed)", ts_unit="s").to_pylist()
     [{'interval_start': 1, 'interval_end': 2, 'count': 2, 'value': 60}]
     """
-    events, condition = _told(events, condition)
+    events, condition = events_first(events, condition)
     return _frame("threshold", events, condition, options)
 
 
@@ -84,7 +93,7 @@ def aggregate(events: Any = LEFT_OUT, condition: Any = LEFT_OUT, **options: Any)
     [{'interval_start': 1, 'interval_end': 2, 'count': 2, 'value': 69.0}, \
 {'interval_start': 4, 'interval_end': 4, 'count': 1, 'value': 90.0}]
     """
-    events, condition = _told(events, condition)
+    events, condition = events_first(events, condition)
     return _frame("aggregate", events, condition, options)
 
 
@@ -99,7 +108,7 @@ def delta(events: Any = LEFT_OUT, expression: Any = LEFT_OUT, least: Any = LEFT_
     >>> ev.intervals.delta(cars, "speed", 5, occurrences=(2, None), ts_unit="s").to_pylist()
     [{'interval_start': 0, 'interval_end': 2, 'count': 3}]
     """
-    events, expression, least = _told(events, expression, least)
+    events, expression, least = events_first(events, expression, least)
     number = _number("delta", least)
     return _frame("delta", events, expression, options, "{0} IS NOT NULL AND abs({0} - first({0})) >= " + number)
 
@@ -116,7 +125,7 @@ def boundary(events: Any = LEFT_OUT, expression: Any = LEFT_OUT, width: Any = LE
 {'interval_start': 2, 'interval_end': 3, 'count': 2, 'value': 50}, \
 {'interval_start': 4, 'interval_end': 4, 'count': 1, 'value': 60}]
     """
-    events, expression, width = _told(events, expression, width)
+    events, expression, width = events_first(events, expression, width)
     number = _number("boundary", width)
     bucket = f"floor({{0}} / {number})"
     return _frame("boundary", events, expression, options, f"{{0}} IS NOT NULL AND {bucket} = first({bucket})")
@@ -153,12 +162,6 @@ def heterogeneous(
 
 
 # --- arguments ----------------------------------------------------------------------------------------------
-
-
-def _told(*given: Any) -> tuple[Any, ...]:
-    """The arguments; where the last is missing, the events are left out, and the others stand one place before."""
-    is_short = isinstance(given[-1], LeftOut) and not isinstance(given[0], LeftOut)
-    return (LEFT_OUT, *given[:-1]) if is_short else given
 
 
 def _frame(name: str, events: Any, text: str, options: Mapping[str, Any], form: str | None = None) -> Any:
@@ -237,17 +240,13 @@ _OPTIONS = ("partition_by", "ts", "ts_unit", "sequence", "on_bad_event", "allowe
 _HOW = ("engine", "spark", "detected_at", "memory_limit", "ties")
 _OF_RUNS = ("occurrences", "within", "type")
 _METHODS = ("explain", "late")
-DROPPED = b"eventide.dropped_events"
 
 
 class Derivation(Query):
     """A derivation of intervals; a table of them says how many events had no time."""
 
     def _shown(self, table: pa.Table, source: Source) -> pa.Table:
-        if self.options.on_bad_event != "drop":
-            return table
-        dropped = {DROPPED: str(self.last_run.dropped_events)}
-        return table.replace_schema_metadata({**(table.schema.metadata or {}), **dropped})
+        return self._noting_dropped(table) if self.options.on_bad_event == "drop" else table
 
 
 def _no_option(name: str, deriving: Deriving) -> EventideError:

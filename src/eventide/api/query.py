@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 Inputs = Mapping[str, Any]
 ROWS_PER_BATCH = 10_000  # that Spark's rows are put into
+DROPPED = b"eventide.dropped_events"
 MOST_PLANS = 16  # that a query keeps, for events of several kinds
 
 _DIAGNOSES = {
@@ -358,6 +359,11 @@ class Query:
 
     def _shown(self, table: pa.Table, source: Source) -> Any:
         return table
+
+    def _noting_dropped(self, table: pa.Table) -> pa.Table:
+        """The table with the number of dropped events in its metadata."""
+        dropped = {DROPPED: str(self.last_run.dropped_events)}
+        return table.replace_schema_metadata({**(table.schema.metadata or {}), **dropped})
 
     def _shown_live(self, table: pa.Table) -> Any:
         return table

@@ -19,6 +19,16 @@ class LeftOut:
 LEFT_OUT = LeftOut()
 
 
+def events_first(*given: Any) -> tuple[Any, ...]:
+    """The arguments of a function that takes the events first; without events, the others move one place back.
+
+    >>> events_first("temp >= 35", LEFT_OUT)
+    (left out, 'temp >= 35')
+    """
+    is_short = isinstance(given[-1], LeftOut) and not isinstance(given[0], LeftOut)
+    return (LEFT_OUT, *given[:-1]) if is_short else given
+
+
 def wrong_argument(argument: str, wanted: str, given: object, usage: str) -> EventideError:
     """The error about an argument of another type.
 

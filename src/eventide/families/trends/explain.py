@@ -84,7 +84,10 @@ def trend_distribution(spec: TrendSpec, engine: str, n_rows: int | None, chosen:
             return f"local{seen}: windows of partitions are shared out over all cores"
         return f"local{seen}: time is shared out over all cores, whatever the partitions"
     if engine == "spark stream":
-        if spec.slide is None:
+        if spec.count_windows is not None and not spec.fills_positions:
+            why = "the partitions of a group fill windows that count events at any time"
+            return f"spark stream: refused, because {why}: return the partition columns"
+        if spec.slide is None and spec.count_windows is None:
             return "spark stream: refused, because nothing can be forgotten: add WITHIN 1 hour, or state_ttl='1 hour'"
         if not keys:
             return (

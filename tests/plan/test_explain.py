@@ -223,6 +223,9 @@ def test_a_stream_runs_windows_that_count_events_as_explain_says(returned: str, 
     text = f"PATTERN SEQ(A a+, B b) WITHIN 6 EVENTS SLIDE 3 EVENTS RETURN {returned}"
     query = ev.query(text, ts="ts", partition_by="key", type="kind")
     assert said in query._explained(query.options, schema, "spark stream")
+    if "refused" not in said:
+        memory = "memory      on a stream the events that a window may still need, on bounded input all events"
+        assert memory in query._explained(query.options, schema, "spark stream")
     refused = pytest.raises(ev.UnsupportedError, match="windows that count events")
     with refused if "refused" in said else nullcontext():
         for_stream(query.plan(schema, "spark"))

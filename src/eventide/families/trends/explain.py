@@ -142,6 +142,8 @@ def _time(spec: TrendSpec) -> str:
 
 
 def _memory(spec: TrendSpec) -> str:
+    if spec.count_windows is not None:
+        return "on a stream the events that a window may still need, on bounded input all events"
     if spec.slide is None:
         return "all relevant events: without WITHIN on time nothing can be forgotten"
     length = write_length(Length(spec.slide.length_us))

@@ -1,0 +1,1 @@
+"""Aggregates over windows of time, windows of so many events, and sessions."""

@@ -1,0 +1,286 @@
+"""Aggregates over windows of time and sessions, from panes that are aggregated as events come.
+
+What is held are partial aggregates: never an event, and of each pane and group one row for every call that brought
+events of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.families.windows.kernel_panes import assign_sessions, assign_slots, pane_of
+from eventide.families.windows.kernel_spans import find_growing_spans, find_spans
+from eventide.families.windows.partials import Rows, finish, output_type
+from eventide.families.windows.spec import GROWING, SESSION, TIME, Measure, WindowSpec
+from eventide.runtime.block import MAX_US, MIN_US, TS, concatenate, numpy_int64
+from eventide.runtime.holding import WatermarkOperator
+from eventide.runtime.kernels.arrays import IntArray
+from eventide.runtime.partitions import encode_partitions
+from eventide.runtime.protocol import Results
+from eventide.runtime.threads import share_among_threads
+
+START, END, LAST = "window_start", "window_end", "last"
+_ROWS_PER_THREAD = 1 << 17
+_SPARSE = 8  # slots for each event: with more, most would be empty
+_ROWS_PER_BATCH = 1 << 18
+
+
+def result_fields(spec: WindowSpec) -> list[pa.Field]:
+    """What windows have besides the columns of their group."""
+    times = [pa.field(name, spec.time_type.arrow) for name in (START, END)]
+    return [*times, *(pa.field(f"a{i}", output_type(measure)) for i, measure in enumerate(spec.measures))]
+
+
+@dataclass(slots=True)
+class _Partials:
+    """Partial aggregates sorted by group, then by time: rows of `table`, and the first row of each group."""
+
+    table: pa.Table
+    borders: IntArray
+
+
+class WindowOperator(WatermarkOperator):
+    """Decides a window when the watermark has come to its end."""
+
+    def __init__(self, spec: WindowSpec, n_threads: int = 1) -> None:
+        super().__init__(spec.query, spec.facts)
+        self.spec = spec
+        self._n_threads = n_threads
+
+    def process(self, block: pa.Table | None, watermark_us: int) -> Results:
+        if block is not None and block.num_rows:
+            self.take(block)
+        if watermark_us > self._watermark_us:
+            yield from self._advance(watermark_us)
+
+    def take(self, block: pa.Table) -> None:
+        """Hold what a block adds to the panes; a block of partial aggregates is held as it is."""
+        if is_partial(block, self.spec):
+            self._buffer.append(block)
+            return
+        block = without_gaps(self.spec, self._without_late(block))
+        if block.num_rows:
+            self._buffer.append(partials_of(self.spec, block, self._n_threads))
+
+    def _advance(self, watermark_us: int) -> Results:
+        before_us, self._watermark_us = self._watermark_us, max(watermark_us, self._watermark_us)
+        held = self._buffer.select_all()
+        if held is None:
+            return
+        if self.spec.windows.kind == SESSION:
+            yield from self._close_sessions(held, before_us)
+        else:
+            yield from self._close_windows(held, before_us)
+
+    def _close_windows(self, held: pa.Table, before_us: int) -> Results:
+        windows = self.spec.windows
+        first, stop = _window_after(self.spec, before_us), _window_after(self.spec, self._watermark_us)
+        partials = merged(self.spec, held)
+        rest = windows.size % windows.slide if windows.panes_per_slide == 2 else 0
+        since = numpy_int64(partials.table.column(TS)) - windows.origin
+        pane = since // windows.slide
+        if rest:
+            pane = 2 * pane + (since - pane * windows.slide >= rest)
+        spans = _spans(self.spec, partials.borders, pane, first, stop)
+        yield from self._rows(partials, spans)
+        if stop < MAX_US:
+            steps = windows.panes_per_window if windows.kind == GROWING else 1
+            self._buffer.purge(older_than_us=windows.origin + stop // steps * steps * windows.slide)
+
+    def _rows(self, partials: _Partials, spans: IntArray) -> Results:
+        """The rows of windows that hold spans of partial aggregates."""
+        windows = self.spec.windows
+        for lo in range(0, spans.shape[0], _ROWS_PER_BATCH):
+            some = spans[lo : lo + _ROWS_PER_BATCH]
+            if windows.kind == GROWING:
+                n_steps = windows.panes_per_window
+                start = windows.origin + some[:, 0] // n_steps * windows.size
+                end = windows.origin + (some[:, 0] + 1) * windows.slide
+            else:
+                start = windows.origin + some[:, 0] * windows.slide
+                end = start + windows.size
+            rows = Rows(partials.table, is_partial=True)
+            parts = [rows.by_span(i, measure, some) for i, measure in enumerate(self.spec.measures)]
+            yield self._batch(partials.table, some[:, 1], (start, end), parts)
+
+    def _batch(
+        self, table: pa.Table, at: IntArray, times: tuple[IntArray, IntArray], parts: list[list[pa.Array]]
+    ) -> pa.RecordBatch:
+        """Rows of the groups that stand `at` some rows of a table."""
+        groups = table.select(self.spec.layout.partition).take(pa.array(at)).combine_chunks()
+        columns = [column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in groups.columns]
+        restored = [self.spec.time_type.restore(time) for time in times]
+        made = [finish(measure, part) for measure, part in zip(self.spec.measures, parts, strict=True)]
+        names = [*self.spec.layout.partition, *(field.name for field in result_fields(self.spec))]
+        return pa.RecordBatch.from_arrays([*columns, *restored, *made], names=names)
+
+    def _close_sessions(self, held: pa.Table, before_us: int) -> Results:
+        sessions = merged(self.spec, held).table
+        last_us = numpy_int64(sessions.column(LAST)) + self.spec.windows.size
+        is_closed = last_us <= self._watermark_us + 1
+        # Those of earlier calls are still among the rows held.
+        at = np.flatnonzero(is_closed & (last_us > before_us + 1))
+        if at.size:
+            rows = Rows(sessions.take(pa.array(at)), is_partial=True)
+            parts = [
+                [part.combine_chunks() for part in rows.parts(i, measure)] for i, measure in enumerate(self.spec.measures)
+            ]
+            yield self._batch(sessions, at, (numpy_int64(sessions.column(TS))[at], last_us[at]), parts)
+        left = sessions.filter(pa.array(~is_closed))
+        # What is over is let go when it is the larger part: until then no row is written twice.
+        if 2 * left.num_rows < held.num_rows:
+            self._buffer.clear()
+            self._buffer.append(left)
+
+    def open_runs(self) -> int:
+        return self._buffer.count(MAX_US)
+
+    def pending_us(self) -> int | None:
+        held = self._buffer.select_all()
+        if held is None:
+            return None
+        windows = self.spec.windows
+        if windows.kind == SESSION:
+            ends = numpy_int64(merged(self.spec, held).table.column(LAST)) + windows.size - 1
+            ends = ends[ends > self._watermark_us]
+            return int(ends.min()) if ends.size else None
+        stop = _window_after(self.spec, self._watermark_us)
+        since = int(pc.min(held.column(TS)).as_py()) - windows.origin
+        if windows.kind == GROWING:
+            return windows.origin + (max(stop, since // windows.slide) + 1) * windows.slide - 1
+        oldest = -((windows.size - 1 - since) // windows.slide)
+        return windows.origin + max(stop, oldest) * windows.slide + windows.size - 1
+
+
+def is_partial(block: pa.Table, spec: WindowSpec) -> bool:
+    """Whether a block holds partial aggregates in place of events."""
+    return LAST in block.column_names
+
+
+def _window_after(spec: WindowSpec, watermark_us: int) -> int:
+    """The first window that ends later than the watermark decides."""
+    windows = spec.windows
+    if watermark_us >= MAX_US or watermark_us <= MIN_US:
+        return MAX_US if watermark_us > 0 else MIN_US
+    length = windows.slide if windows.kind == GROWING else windows.size
+    return (watermark_us + 1 - windows.origin - length) // windows.slide + 1
+
+
+def _spans(spec: WindowSpec, borders: IntArray, pane: IntArray, first: int, stop: int) -> IntArray:
+    windows = spec.windows
+    none = np.empty((0, 3), dtype=np.int64)
+    if windows.kind == GROWING:
+        args = (borders, pane, windows.panes_per_window, first, stop)
+        out = np.empty((find_growing_spans(*args, none), 3), dtype=np.int64)
+        if out.size:
+            find_growing_spans(*args, out)
+        return out
+    shape = np.array([windows.panes_per_slide, windows.panes_per_window], dtype=np.int64)
+    args = (borders, pane, shape, first, stop)
+    out = np.empty((find_spans(*args, none), 3), dtype=np.int64)
+    if out.size:
+        find_spans(*args, out)
+    return out
+
+
+def without_gaps(spec: WindowSpec, block: pa.Table) -> pa.Table:
+    """The events that lie in some window: between those that are shorter than their slide, there is time in none."""
+    windows = spec.windows
+    if windows.kind != TIME or windows.slide <= windows.size:
+        return block
+    since = (numpy_int64(block.column(TS)) - windows.origin) % windows.slide
+    return block.filter(pa.array(since < windows.size))
+
+
+def partials_of(spec: WindowSpec, block: pa.Table, n_threads: int = 1) -> pa.Table:
+    """The partial aggregates of a block's events."""
+    codes, n_codes = encode_partitions(block, spec.layout.partition)
+    n_shares = max(1, min(n_threads, block.num_rows // _ROWS_PER_THREAD))
+    borders = np.linspace(0, block.num_rows, n_shares + 1).astype(np.int64).tolist()
+
+    def share(ends: tuple[int, int]) -> pa.Table:
+        lo, hi = ends
+        return _reduced(spec, block.slice(lo, hi - lo), codes[lo:hi], n_codes)
+
+    made = share_among_threads(share, list(pairwise(borders)))
+    return concatenate(made)
+
+
+def _reduced(spec: WindowSpec, block: pa.Table, codes: IntArray, n_codes: int) -> pa.Table:
+    ts_us = numpy_int64(block.column(TS))
+    slot, n_slots, start_us = _slots(spec, ts_us, codes, n_codes)
+    last_us = np.full(n_slots, MIN_US, dtype=np.int64)
+    np.maximum.at(last_us, slot, ts_us) if spec.windows.kind == SESSION else None
+    return _table(spec, Rows(block, is_partial=False), slot, n_slots, start_us, last_us)
+
+
+def _slots(
+    spec: WindowSpec, ts_us: IntArray, codes: IntArray, n_codes: int
+) -> tuple[IntArray, int, IntArray]:
+    """The slot of each event, how many there are, and the time of each slot."""
+    windows = spec.windows
+    slot = np.empty(ts_us.size, dtype=np.int64)
+    if windows.kind == SESSION:
+        order = np.lexsort((ts_us, codes))
+        n_slots = assign_sessions(order, codes, ts_us, ts_us, windows.size, slot)
+        start_us = np.full(n_slots, MAX_US, dtype=np.int64)
+        np.minimum.at(start_us, slot, ts_us)
+        return slot, n_slots, start_us
+    rest = windows.size % windows.slide if windows.panes_per_slide == 2 else 0
+    first, last = (pane_of(int(at) - windows.origin, windows.slide, rest) for at in (ts_us.min(), ts_us.max()))
+    n_panes = last - first + 1
+    shape = np.array([windows.origin, windows.slide, rest], dtype=np.int64)
+    assign_slots(ts_us, codes, shape, first, n_codes, slot)
+    numbers = np.arange(n_codes * n_panes) if n_codes * n_panes <= _SPARSE * ts_us.size + 1024 else None
+    if numbers is None:
+        numbers, slot = np.unique(slot, return_inverse=True)
+    pane = numbers // n_codes + first
+    start_us = windows.origin + (pane * windows.slide if not rest else pane // 2 * windows.slide + pane % 2 * rest)
+    return slot, numbers.size, start_us
+
+
+def _table(
+    spec: WindowSpec, rows: Rows, slot: IntArray, n_slots: int, start_us: IntArray, last_us: IntArray
+) -> pa.Table:
+    """One row for each slot that has rows, with the columns of its group."""
+    some = np.full(n_slots, -1, dtype=np.int64)
+    some[slot] = np.arange(slot.size)
+    is_there = some >= 0
+    groups = rows.table.select(spec.layout.partition).take(pa.array(some[is_there]))
+    columns = {name: groups.column(name) for name in spec.layout.partition}
+    columns |= {TS: pa.array(start_us[is_there]), LAST: pa.array(last_us[is_there])}
+    kept = None if is_there.all() else pa.array(np.flatnonzero(is_there))
+    for i, measure in enumerate(spec.measures):
+        for j, part in enumerate(rows.by_slot(i, measure, slot, n_slots)):
+            columns[f"m{i}_{j}"] = part if kept is None else part.take(kept)
+    return pa.table(columns)
+
+
+def merged(spec: WindowSpec, held: pa.Table) -> _Partials:
+    """Partial aggregates with one row for each group and pane or session, sorted by both."""
+    codes, n_codes = encode_partitions(held, spec.layout.partition)
+    start_us = numpy_int64(held.column(TS))
+    order = np.lexsort((start_us, codes))
+    slot = np.empty(start_us.size, dtype=np.int64)
+    if spec.windows.kind == SESSION:
+        n_slots = assign_sessions(order, codes, start_us, numpy_int64(held.column(LAST)), spec.windows.size, slot)
+    else:
+        at = np.stack([codes[order], start_us[order]])
+        is_new = np.concatenate([[True], (at[:, 1:] != at[:, :-1]).any(axis=0)])
+        slot[order] = np.cumsum(is_new) - 1
+        n_slots = int(is_new.sum())
+    starts = np.full(n_slots, MAX_US, dtype=np.int64)
+    np.minimum.at(starts, slot, start_us)
+    lasts = np.full(n_slots, MIN_US, dtype=np.int64)
+    np.maximum.at(lasts, slot, numpy_int64(held.column(LAST)))
+    table = _table(spec, Rows(held, is_partial=True), slot, n_slots, starts, lasts)
+    code = np.empty(n_slots, dtype=np.int64)
+    code[slot] = codes
+    borders = np.flatnonzero(np.concatenate([[True], code[1:] != code[:-1], [True]]))
+    return _Partials(table, borders)

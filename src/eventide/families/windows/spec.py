@@ -1,0 +1,72 @@
+"""What a windowed aggregation needs to know: the windows, and the aggregates over their events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+
+from eventide.runtime.block import Layout
+from eventide.runtime.times import TimeType
+
+# The kinds of windows.
+TIME, GROWING, SESSION, COUNT = "time", "growing", "session", "count"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """An aggregate over the events of a window; without a column it counts them."""
+
+    function: str
+    column: str | None = None
+    dtype: pa.DataType | None = None  # of the column
+    other: str | None = None  # the column of a second argument
+    other_dtype: pa.DataType | None = None
+
+    def columns(self) -> list[tuple[str, pa.DataType]]:
+        """The columns that are read, with their types."""
+        both = ((self.column, self.dtype), (self.other, self.other_dtype))
+        return [(name, dtype) for name, dtype in both if name is not None and dtype is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Windows of one kind, in microseconds or events.
+
+    TIME: `[origin + k * slide, origin + k * slide + size)`. GROWING: from every `size` on, up to each `slide` of it.
+    SESSION: until `size` has passed without an event. COUNT: as TIME, of positions in the group from 0 on.
+    """
+
+    kind: str
+    size: int
+    slide: int
+    origin: int = 0
+
+    @property
+    def panes_per_slide(self) -> int:
+        """One, or two where windows also end inside a slide."""
+        return 2 if self.kind in (TIME, COUNT) and self.slide < self.size and self.size % self.slide else 1
+
+    @property
+    def panes_per_window(self) -> int:
+        if self.kind == GROWING:
+            return self.size // self.slide
+        if self.slide >= self.size:
+            return 1
+        n_whole = self.size // self.slide
+        return 2 * n_whole + 1 if self.panes_per_slide == 2 else n_whole
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSpec:
+    """One windowed aggregation. Events that do not count have no bit in their mask."""
+
+    family: ClassVar[str] = "windows"
+    query: str
+    layout: Layout
+    windows: Windows
+    measures: tuple[Measure, ...]
+    time_type: TimeType
+    tie_columns: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()

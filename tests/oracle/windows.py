@@ -1,0 +1,79 @@
+"""Windowed aggregation by its definitions: windows are listed, each takes the events that lie in it.
+
+Events are dicts with a time "ts" in whole numbers; a group is a list of such events. A window is (start, end, events)
+with the end outside it; one without an event does not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tests.oracle.situation_aggregates import aggregate
+
+Event = dict[str, Any]
+Window = tuple[int, int, list[Event]]
+
+
+def groups(events: Iterable[Event], by: Sequence[str]) -> dict[tuple[Any, ...], list[Event]]:
+    """The events by their values in some columns; NULL is a value like others."""
+    found: dict[tuple[Any, ...], list[Event]] = {}
+    for event in events:
+        found.setdefault(tuple(event[name] for name in by), []).append(event)
+    return found
+
+
+def hopping(events: Sequence[Event], size: int, slide: int, origin: int = 0) -> list[Window]:
+    """Windows `[origin + k * slide, origin + k * slide + size)` of a group that hold an event."""
+    if not events:
+        return []
+    first = (min(event["ts"] for event in events) - origin - size) // slide
+    last = (max(event["ts"] for event in events) - origin) // slide
+    starts = [origin + k * slide for k in range(first, last + 1)]
+    return _filled(events, [(start, start + size) for start in starts])
+
+
+def cumulating(events: Sequence[Event], longest: int, step: int, origin: int = 0) -> list[Window]:
+    """Windows that begin every `longest` and end after each `step` of it."""
+    if not events:
+        return []
+    first = (min(event["ts"] for event in events) - origin) // longest
+    last = (max(event["ts"] for event in events) - origin) // longest
+    starts = [origin + k * longest for k in range(first, last + 1)]
+    return _filled(events, [(start, start + end) for start in starts for end in range(step, longest + 1, step)])
+
+
+def _filled(events: Sequence[Event], windows: Sequence[tuple[int, int]]) -> list[Window]:
+    held = [(start, end, [e for e in events if start <= e["ts"] < end]) for start, end in windows]
+    return [window for window in held if window[2]]
+
+
+def sessions(events: Sequence[Event], gap: int) -> list[Window]:
+    """Runs of events of a group in which each comes less than the gap after the one before it."""
+    found: list[list[Event]] = []
+    for event in sorted(events, key=lambda e: e["ts"]):
+        if found and event["ts"] - found[-1][-1]["ts"] < gap:
+            found[-1].append(event)
+        else:
+            found.append([event])
+    return [(run[0]["ts"], run[-1]["ts"] + gap, run) for run in found]
+
+
+def counting(events: Sequence[Event], size: int, slide: int, tie: Sequence[str]) -> list[Window]:
+    """Windows of positions `[k * slide, k * slide + size)`, k from 0 on; the last ones may be incomplete.
+
+    Positions follow time, then the `tie` columns, NULLs first.
+    """
+    ordered = sorted(events, key=lambda e: (e["ts"], [(e[name] is not None, e[name]) for name in tie]))
+    return [(at, at + size, ordered[at : at + size]) for at in range(0, len(ordered), slide)]
+
+
+def value(function: str, window: Window, column: str | None = None, other: str | None = None) -> Any:
+    """An aggregate over a window's events. Ties of time are broken by the value itself, NULLs first."""
+    events = window[2]
+    if column is None:
+        return len(events)
+    names = [column] if other is None else [column, other]
+    ordered = sorted(events, key=lambda e: (e["ts"], [(e[name] is not None, e[name]) for name in names]))
+    values = [event[column] for event in ordered]
+    return aggregate(function, values, [event[other] for event in ordered] if other is not None else ())

@@ -7,15 +7,6 @@ from eventide.runtime.kernels.arrays import IntArray
 
 
 @njit(cache=True, nogil=True)
-def pane_of(at: int, slide: int, rest: int) -> int:
-    """The pane of a place; with a `rest`, windows also end so far behind the beginning of a slide."""
-    whole = at // slide
-    if rest == 0:
-        return whole
-    return 2 * whole + (at - whole * slide >= rest)
-
-
-@njit(cache=True, nogil=True)
 def assign_slots(
     ts_us: IntArray, codes: IntArray, shape: IntArray, first: int, n_codes: int, slot: IntArray
 ) -> None:

@@ -91,6 +91,37 @@ def _bits(left: int, right: int, function: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def slide_extremes(values: Any, valid: Any, spans: IntArray, greatest: bool, out: Any, is_there: Any) -> None:
+    """The least or the greatest number of each span, NaN greater than all others; by a queue as in `slide_picks`."""
+    queue = np.empty(values.size, dtype=np.int64)
+    head, tail, hi = 0, 0, 0
+    for w in range(spans.shape[0]):
+        begin, end = spans[w, 1], spans[w, 2]
+        if begin >= hi:
+            head, tail, hi = 0, 0, begin
+        while hi < end:
+            if not valid.size or valid[hi]:
+                value = values[hi]
+                while tail > head and not _is_better(values[queue[tail - 1]], value, greatest):
+                    tail -= 1
+                queue[tail] = hi
+                tail += 1
+            hi += 1
+        while head < tail and queue[head] < begin:
+            head += 1
+        is_there[w] = head < tail
+        if head < tail:
+            out[w] = values[queue[head]]
+
+
+@njit(cache=True, nogil=True)
+def _is_better(left: Any, right: Any, greatest: bool) -> bool:
+    if greatest:
+        return left > right or (left != left and right == right)
+    return left < right or (right != right and left == left)
+
+
+@njit(cache=True, nogil=True)
 def slide_picks(rank: IntArray, spans: IntArray, greatest: bool, out: IntArray) -> None:
     """The row of each span with the least or the greatest rank; -1 ranks do not count, and -1 is what is found then.
 

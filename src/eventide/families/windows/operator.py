@@ -6,15 +6,16 @@ events of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.families.windows.kernel_panes import assign_sessions, assign_slots, pane_of
+from eventide.families.windows.kernel_panes import assign_sessions, assign_slots
 from eventide.families.windows.kernel_spans import find_growing_spans, find_spans
 from eventide.families.windows.partials import Rows, finish, output_type
 from eventide.families.windows.spec import GROWING, SESSION, TIME, Measure, WindowSpec
@@ -25,9 +26,11 @@ from eventide.runtime.partitions import encode_partitions
 from eventide.runtime.protocol import Results
 from eventide.runtime.threads import share_among_threads
 
+Parts: TypeAlias = list[pa.Array]
 START, END, LAST = "window_start", "window_end", "last"
 _ROWS_PER_THREAD = 1 << 17
 _SPARSE = 8  # slots for each event: with more, most would be empty
+_FEW = 1 << 10
 _ROWS_PER_BATCH = 1 << 18
 
 
@@ -82,11 +85,7 @@ class WindowOperator(WatermarkOperator):
         windows = self.spec.windows
         first, stop = _window_after(self.spec, before_us), _window_after(self.spec, self._watermark_us)
         partials = merged(self.spec, held)
-        rest = windows.size % windows.slide if windows.panes_per_slide == 2 else 0
-        since = numpy_int64(partials.table.column(TS)) - windows.origin
-        pane = since // windows.slide
-        if rest:
-            pane = 2 * pane + (since - pane * windows.slide >= rest)
+        pane = panes_of(self.spec, numpy_int64(partials.table.column(TS)))
         spans = _spans(self.spec, partials.borders, pane, first, stop)
         yield from self._rows(partials, spans)
         if stop < MAX_US:
@@ -106,8 +105,17 @@ class WindowOperator(WatermarkOperator):
                 start = windows.origin + some[:, 0] * windows.slide
                 end = start + windows.size
             rows = Rows(partials.table, is_partial=True)
-            parts = [rows.by_span(i, measure, some) for i, measure in enumerate(self.spec.measures)]
+            numbered = list(enumerate(self.spec.measures))
+            parts = self._share(lambda one, rows=rows, some=some: rows.by_span(*one, some), numbered)
             yield self._batch(partials.table, some[:, 1], (start, end), parts)
+
+    def _share(self, work: Callable[[tuple[int, Measure]], Parts], measures: list[tuple[int, Measure]]) -> list[Parts]:
+        """What the measures come to, worked on by several threads."""
+        if self._n_threads < 2:
+            return [work(one) for one in measures]
+        shares = [measures[i :: self._n_threads] for i in range(min(self._n_threads, len(measures)))]
+        made = share_among_threads(lambda share: [(one[0], work(one)) for one in share], shares)
+        return [parts for _, parts in sorted((pair for share in made for pair in share), key=lambda pair: pair[0])]
 
     def _batch(
         self, table: pa.Table, at: IntArray, times: tuple[IntArray, IntArray], parts: list[list[pa.Array]]
@@ -213,36 +221,20 @@ def partials_of(spec: WindowSpec, block: pa.Table, n_threads: int = 1) -> pa.Tab
 
 
 def _reduced(spec: WindowSpec, block: pa.Table, codes: IntArray, n_codes: int) -> pa.Table:
-    ts_us = numpy_int64(block.column(TS))
-    slot, n_slots, start_us = _slots(spec, ts_us, codes, n_codes)
-    last_us = np.full(n_slots, MIN_US, dtype=np.int64)
-    np.maximum.at(last_us, slot, ts_us) if spec.windows.kind == SESSION else None
-    return _table(spec, Rows(block, is_partial=False), slot, n_slots, start_us, last_us)
-
-
-def _slots(
-    spec: WindowSpec, ts_us: IntArray, codes: IntArray, n_codes: int
-) -> tuple[IntArray, int, IntArray]:
-    """The slot of each event, how many there are, and the time of each slot."""
-    windows = spec.windows
+    windows, ts_us = spec.windows, numpy_int64(block.column(TS))
     slot = np.empty(ts_us.size, dtype=np.int64)
     if windows.kind == SESSION:
-        order = np.lexsort((ts_us, codes))
-        n_slots = assign_sessions(order, codes, ts_us, ts_us, windows.size, slot)
-        start_us = np.full(n_slots, MAX_US, dtype=np.int64)
-        np.minimum.at(start_us, slot, ts_us)
-        return slot, n_slots, start_us
-    rest = windows.size % windows.slide if windows.panes_per_slide == 2 else 0
-    first, last = (pane_of(int(at) - windows.origin, windows.slide, rest) for at in (ts_us.min(), ts_us.max()))
-    n_panes = last - first + 1
-    shape = np.array([windows.origin, windows.slide, rest], dtype=np.int64)
-    assign_slots(ts_us, codes, shape, first, n_codes, slot)
-    numbers = np.arange(n_codes * n_panes) if n_codes * n_panes <= _SPARSE * ts_us.size + 1024 else None
-    if numbers is None:
-        numbers, slot = np.unique(slot, return_inverse=True)
-    pane = numbers // n_codes + first
-    start_us = windows.origin + (pane * windows.slide if not rest else pane // 2 * windows.slide + pane % 2 * rest)
-    return slot, numbers.size, start_us
+        n_slots = assign_sessions(np.lexsort((ts_us, codes)), codes, ts_us, ts_us, windows.size, slot)
+        starts, lasts = _ends(ts_us, ts_us, slot, n_slots)
+    else:
+        ends = panes_of(spec, np.array([ts_us.min(), ts_us.max()]))
+        first, n_panes = int(ends[0]), int(ends[1] - ends[0]) + 1
+        shape = np.array([windows.origin, windows.slide, windows.rest], dtype=np.int64)
+        assign_slots(ts_us, codes, shape, first, n_codes, slot)
+        slot, numbers = _dense(slot, n_codes * n_panes)
+        n_slots = numbers.size
+        starts = lasts = _pane_starts(spec, numbers // n_codes + first)
+    return _table(spec, Rows(block, is_partial=False), slot, n_slots, starts, lasts)
 
 
 def _table(
@@ -265,22 +257,52 @@ def _table(
 def merged(spec: WindowSpec, held: pa.Table) -> _Partials:
     """Partial aggregates with one row for each group and pane or session, sorted by both."""
     codes, n_codes = encode_partitions(held, spec.layout.partition)
-    start_us = numpy_int64(held.column(TS))
-    order = np.lexsort((start_us, codes))
+    start_us, last_us = numpy_int64(held.column(TS)), numpy_int64(held.column(LAST))
     slot = np.empty(start_us.size, dtype=np.int64)
     if spec.windows.kind == SESSION:
-        n_slots = assign_sessions(order, codes, start_us, numpy_int64(held.column(LAST)), spec.windows.size, slot)
+        order = np.lexsort((start_us, codes))
+        n_slots = assign_sessions(order, codes, start_us, last_us, spec.windows.size, slot)
+        starts, lasts = _ends(start_us, last_us, slot, n_slots)
     else:
-        at = np.stack([codes[order], start_us[order]])
-        is_new = np.concatenate([[True], (at[:, 1:] != at[:, :-1]).any(axis=0)])
-        slot[order] = np.cumsum(is_new) - 1
-        n_slots = int(is_new.sum())
-    starts = np.full(n_slots, MAX_US, dtype=np.int64)
-    np.minimum.at(starts, slot, start_us)
-    lasts = np.full(n_slots, MIN_US, dtype=np.int64)
-    np.maximum.at(lasts, slot, numpy_int64(held.column(LAST)))
+        pane = panes_of(spec, start_us)
+        first = int(pane.min())
+        n_panes = int(pane.max()) - first + 1
+        slot, numbers = _dense(codes.astype(np.int64) * n_panes + (pane - first), n_codes * n_panes)
+        n_slots = numbers.size
+        starts = lasts = _pane_starts(spec, numbers % n_panes + first)
     table = _table(spec, Rows(held, is_partial=True), slot, n_slots, starts, lasts)
-    code = np.empty(n_slots, dtype=np.int64)
-    code[slot] = codes
+    some = np.full(n_slots, -1, dtype=np.int64)
+    some[slot] = codes
+    code = some[some >= 0]
     borders = np.flatnonzero(np.concatenate([[True], code[1:] != code[:-1], [True]]))
     return _Partials(table, borders)
+
+
+def panes_of(spec: WindowSpec, at_us: IntArray) -> IntArray:
+    """The panes of some times."""
+    windows = spec.windows
+    since = at_us - windows.origin
+    whole = since // windows.slide
+    return 2 * whole + (since - whole * windows.slide >= windows.rest) if windows.rest else whole
+
+
+def _pane_starts(spec: WindowSpec, pane: IntArray) -> IntArray:
+    windows = spec.windows
+    within = pane // 2 * windows.slide + pane % 2 * windows.rest if windows.rest else pane * windows.slide
+    return windows.origin + within
+
+
+def _dense(slot: IntArray, n_slots: int) -> tuple[IntArray, IntArray]:
+    """Slots without gaps between them where gaps would be most of it, and the number that each had before."""
+    if n_slots <= _SPARSE * slot.size + _FEW:
+        return slot, np.arange(n_slots)
+    numbers, slot = np.unique(slot, return_inverse=True)
+    return slot, numbers
+
+
+def _ends(first_us: IntArray, last_us: IntArray, slot: IntArray, n_slots: int) -> tuple[IntArray, IntArray]:
+    """The first and the last time of every slot."""
+    starts, lasts = np.full(n_slots, MAX_US, dtype=np.int64), np.full(n_slots, MIN_US, dtype=np.int64)
+    np.minimum.at(starts, slot, first_us)
+    np.maximum.at(lasts, slot, last_us)
+    return starts, lasts

@@ -137,7 +137,7 @@ class Rows:
             values = _numbers(parts[0])
             out, is_there = np.zeros(n_slots, dtype=values.dtype), np.zeros(n_slots, dtype=np.bool_)
             reduce.keep_extremes(slot, values, _valid(parts[0]), greatest, out, is_there)
-            return [pa.array(out, mask=~is_there).cast(parts[0].type)]
+            return [_extremes(out, is_there, parts[0].type)]
         keys, valid = order_keys(parts, measure)
         rows = np.full(n_slots, -1, dtype=np.int64)
         reduce.pick_rows(slot, np.stack(keys), valid, greatest, rows)
@@ -160,6 +160,11 @@ class Rows:
             bits = np.zeros(n, dtype=np.int64)
             slide.slide_bits(_whole(parts[1]), _whole(parts[0]), spans, BITS.index(measure.function), bits)
             return [_slide_whole(parts[0], spans), pa.array(bits)]
+        if measure.function in EXTREMES and _is_plain(parts[0].type):
+            values = _numbers(parts[0])
+            made, is_there = np.zeros(n, dtype=values.dtype), np.zeros(n, dtype=np.bool_)
+            slide.slide_extremes(values, _valid(parts[0]), spans, is_greatest(measure), made, is_there)
+            return [_extremes(made, is_there, parts[0].type)]
         keys, valid = order_keys(parts, measure)
         rank = np.empty(self.table.num_rows, dtype=np.int64)
         rank[np.lexsort(keys[::-1])] = np.arange(rank.size)
@@ -274,6 +279,10 @@ def _slide_whole(part: pa.ChunkedArray, spans: IntArray) -> pa.Array:
 def _taken(part: pa.ChunkedArray, rows: IntArray) -> pa.Array:
     taken = part.take(pa.array(rows, mask=rows < 0))
     return pa.concat_arrays(taken.chunks) if taken.num_chunks else pa.array([], taken.type)
+
+
+def _extremes(values: Any, is_there: Any, dtype: pa.DataType) -> pa.Array:
+    return pa.array(values, mask=None if is_there.all() else ~is_there).cast(dtype)
 
 
 def finish(measure: Measure, parts: Sequence[pa.Array]) -> pa.Array:

@@ -49,6 +49,11 @@ class Windows:
         return 2 if self.kind in (TIME, COUNT) and self.slide < self.size and self.size % self.slide else 1
 
     @property
+    def rest(self) -> int:
+        """How far behind the beginning of a slide windows end; 0: they end where slides do."""
+        return self.size % self.slide if self.panes_per_slide == 2 else 0
+
+    @property
     def panes_per_window(self) -> int:
         if self.kind == GROWING:
             return self.size // self.slide

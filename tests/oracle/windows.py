@@ -68,12 +68,14 @@ def counting(events: Sequence[Event], size: int, slide: int, tie: Sequence[str])
     return [(at, at + size, ordered[at : at + size]) for at in range(0, len(ordered), slide)]
 
 
-def value(function: str, window: Window, column: str | None = None, other: str | None = None) -> Any:
-    """An aggregate over a window's events. Ties of time are broken by the value itself, NULLs first."""
+def value(
+    function: str, window: Window, column: str | None = None, other: str | None = None, *, ordered: bool = False
+) -> Any:
+    """An aggregate over a window's events; where they are not `ordered`, ties of time are broken by the value."""
     events = window[2]
     if column is None:
         return len(events)
-    names = [column] if other is None else [column, other]
-    ordered = sorted(events, key=lambda e: (e["ts"], [(e[name] is not None, e[name]) for name in names]))
-    values = [event[column] for event in ordered]
-    return aggregate(function, values, [event[other] for event in ordered] if other is not None else ())
+    if not ordered:
+        events = sorted(events, key=lambda e: (e["ts"], e[column] is not None, e[column]))
+    values = [event[column] for event in events]
+    return aggregate(function, values, [event[other] for event in events] if other is not None else ())

@@ -11,22 +11,24 @@ from eventide.runtime.kernels.arrays import IntArray
 
 
 @njit(cache=True, nogil=True)
-def find_spans(borders: IntArray, pane: IntArray, shape: IntArray, first: int, stop: int, out: IntArray) -> int:
+def find_spans(
+    borders: IntArray, pane: IntArray, shape: IntArray, first: IntArray, stop: IntArray, out: IntArray
+) -> int:
     """Fill `out` with (window, first row, row behind the last) of windows from `first` up to `stop` that hold a row.
 
-    `shape` is (panes of a slide, panes of a window). Without room in `out` they are only counted. Returns how many.
+    Both are given for each group. `shape` is (panes of a slide, panes of a window). Without room in `out` they are only counted. Returns how many.
     """
     per_slide, width = shape[0], shape[1]
     n = 0
     for group in range(borders.size - 1):
         lo, stop_row = borders[group], borders[group + 1]
         hi = lo
-        window = first
+        window = first[group]
         while lo < stop_row:
             # The oldest window that holds the pane at `lo`: a slide may be longer than a window, never than its panes.
             oldest = -((width - 1 - pane[lo]) // per_slide)
             window = max(window, oldest)
-            if window >= stop:
+            if window >= stop[group]:
                 break
             begin, end = window * per_slide, window * per_slide + width
             while lo < stop_row and pane[lo] < begin:
@@ -43,16 +45,18 @@ def find_spans(borders: IntArray, pane: IntArray, shape: IntArray, first: int, s
 
 
 @njit(cache=True, nogil=True)
-def find_growing_spans(borders: IntArray, pane: IntArray, steps: int, first: int, stop: int, out: IntArray) -> int:
+def find_growing_spans(
+    borders: IntArray, pane: IntArray, steps: int, first: IntArray, stop: IntArray, out: IntArray
+) -> int:
     """The same for windows that begin every `steps` panes, and end behind each of them: window k ends behind pane k."""
     n = 0
     for group in range(borders.size - 1):
         lo, stop_row = borders[group], borders[group + 1]
         hi = lo
-        window = first
+        window = first[group]
         while lo < stop_row:
             window = max(window, pane[lo])
-            if window >= stop:
+            if window >= stop[group]:
                 break
             begin = window // steps * steps
             while lo < stop_row and pane[lo] < begin:

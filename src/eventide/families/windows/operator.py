@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from eventide.families.windows.kernel_panes import assign_sessions, assign_slots
 from eventide.families.windows.kernel_spans import find_growing_spans, find_spans
 from eventide.families.windows.partials import Rows, finish, output_type
-from eventide.families.windows.spec import GROWING, SESSION, TIME, Measure, WindowSpec
+from eventide.families.windows.spec import COUNT, GROWING, SESSION, Measure, WindowSpec
 from eventide.runtime.block import MAX_US, MIN_US, TS, concatenate, numpy_int64
 from eventide.runtime.holding import WatermarkOperator
 from eventide.runtime.kernels.arrays import IntArray
@@ -36,7 +36,8 @@ _ROWS_PER_BATCH = 1 << 18
 
 def result_fields(spec: WindowSpec) -> list[pa.Field]:
     """What windows have besides the columns of their group."""
-    times = [pa.field(name, spec.time_type.arrow) for name in (START, END)]
+    dtype = pa.int64() if spec.windows.kind == COUNT else spec.time_type.arrow
+    times = [pa.field(name, dtype) for name in (START, END)]
     return [*times, *(pa.field(f"a{i}", output_type(measure)) for i, measure in enumerate(spec.measures))]
 
 
@@ -67,7 +68,7 @@ class WindowOperator(WatermarkOperator):
         if is_partial(block, self.spec):
             self._buffer.append(block)
             return
-        block = without_gaps(self.spec, self._without_late(block))
+        block = self._without_late(block)
         if block.num_rows:
             self._buffer.append(partials_of(self.spec, block, self._n_threads))
 
@@ -85,8 +86,9 @@ class WindowOperator(WatermarkOperator):
         windows = self.spec.windows
         first, stop = _window_after(self.spec, before_us), _window_after(self.spec, self._watermark_us)
         partials = merged(self.spec, held)
+        n_groups = partials.borders.size - 1
         pane = panes_of(self.spec, numpy_int64(partials.table.column(TS)))
-        spans = _spans(self.spec, partials.borders, pane, first, stop)
+        spans = spans_of(self.spec, partials.borders, pane, np.full(n_groups, first), np.full(n_groups, stop))
         yield from self._rows(partials, spans)
         if stop < MAX_US:
             steps = windows.panes_per_window if windows.kind == GROWING else 1
@@ -123,7 +125,8 @@ class WindowOperator(WatermarkOperator):
         """Rows of the groups that stand `at` some rows of a table."""
         groups = table.select(self.spec.layout.partition).take(pa.array(at)).combine_chunks()
         columns = [column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in groups.columns]
-        restored = [self.spec.time_type.restore(time) for time in times]
+        is_count = self.spec.windows.kind == COUNT
+        restored = [pa.array(time) if is_count else self.spec.time_type.restore(time) for time in times]
         made = [finish(measure, part) for measure, part in zip(self.spec.measures, parts, strict=True)]
         names = [*self.spec.layout.partition, *(field.name for field in result_fields(self.spec))]
         return pa.RecordBatch.from_arrays([*columns, *restored, *made], names=names)
@@ -180,30 +183,19 @@ def _window_after(spec: WindowSpec, watermark_us: int) -> int:
     return (watermark_us + 1 - windows.origin - length) // windows.slide + 1
 
 
-def _spans(spec: WindowSpec, borders: IntArray, pane: IntArray, first: int, stop: int) -> IntArray:
+def spans_of(spec: WindowSpec, borders: IntArray, pane: IntArray, first: IntArray, stop: IntArray) -> IntArray:
+    """The rows that windows hold, from a first window of each group up to a last."""
     windows = spec.windows
-    none = np.empty((0, 3), dtype=np.int64)
     if windows.kind == GROWING:
-        args = (borders, pane, windows.panes_per_window, first, stop)
-        out = np.empty((find_growing_spans(*args, none), 3), dtype=np.int64)
-        if out.size:
-            find_growing_spans(*args, out)
-        return out
-    shape = np.array([windows.panes_per_slide, windows.panes_per_window], dtype=np.int64)
-    args = (borders, pane, shape, first, stop)
-    out = np.empty((find_spans(*args, none), 3), dtype=np.int64)
-    if out.size:
-        find_spans(*args, out)
+        find, shape = find_growing_spans, windows.panes_per_window
+    else:
+        find, shape = find_spans, np.array([windows.panes_per_slide, windows.panes_per_window], dtype=np.int64)
+    out = np.empty((0, 3), dtype=np.int64)
+    n = find(borders, pane, shape, first, stop, out)
+    if n:
+        out = np.empty((n, 3), dtype=np.int64)
+        find(borders, pane, shape, first, stop, out)
     return out
-
-
-def without_gaps(spec: WindowSpec, block: pa.Table) -> pa.Table:
-    """The events that lie in some window: between those that are shorter than their slide, there is time in none."""
-    windows = spec.windows
-    if windows.kind != TIME or windows.slide <= windows.size:
-        return block
-    since = (numpy_int64(block.column(TS)) - windows.origin) % windows.slide
-    return block.filter(pa.array(since < windows.size))
 
 
 def partials_of(spec: WindowSpec, block: pa.Table, n_threads: int = 1) -> pa.Table:
@@ -214,13 +206,13 @@ def partials_of(spec: WindowSpec, block: pa.Table, n_threads: int = 1) -> pa.Tab
 
     def share(ends: tuple[int, int]) -> pa.Table:
         lo, hi = ends
-        return _reduced(spec, block.slice(lo, hi - lo), codes[lo:hi], n_codes)
+        return reduced(spec, block.slice(lo, hi - lo), codes[lo:hi], n_codes)
 
     made = share_among_threads(share, list(pairwise(borders)))
     return concatenate(made)
 
 
-def _reduced(spec: WindowSpec, block: pa.Table, codes: IntArray, n_codes: int) -> pa.Table:
+def reduced(spec: WindowSpec, block: pa.Table, codes: IntArray, n_codes: int) -> pa.Table:
     windows, ts_us = spec.windows, numpy_int64(block.column(TS))
     slot = np.empty(ts_us.size, dtype=np.int64)
     if windows.kind == SESSION:
@@ -234,6 +226,8 @@ def _reduced(spec: WindowSpec, block: pa.Table, codes: IntArray, n_codes: int) -
         slot, numbers = _dense(slot, n_codes * n_panes)
         n_slots = numbers.size
         starts = lasts = _pane_starts(spec, numbers // n_codes + first)
+        if windows.kind == COUNT:
+            lasts = _ends(ts_us, ts_us, slot, n_slots)[1]
     return _table(spec, Rows(block, is_partial=False), slot, n_slots, starts, lasts)
 
 
@@ -270,6 +264,8 @@ def merged(spec: WindowSpec, held: pa.Table) -> _Partials:
         slot, numbers = _dense(codes.astype(np.int64) * n_panes + (pane - first), n_codes * n_panes)
         n_slots = numbers.size
         starts = lasts = _pane_starts(spec, numbers % n_panes + first)
+        if spec.windows.kind == COUNT:
+            lasts = _ends(start_us, last_us, slot, n_slots)[1]
     table = _table(spec, Rows(held, is_partial=True), slot, n_slots, starts, lasts)
     some = np.full(n_slots, -1, dtype=np.int64)
     some[slot] = codes

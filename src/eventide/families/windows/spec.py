@@ -45,8 +45,8 @@ class Windows:
 
     @property
     def panes_per_slide(self) -> int:
-        """One, or two where windows also end inside a slide."""
-        return 2 if self.kind in (TIME, COUNT) and self.slide < self.size and self.size % self.slide else 1
+        """One, or two where windows also end inside a slide: also those that are shorter than it."""
+        return 2 if self.kind in (TIME, COUNT) and self.size % self.slide else 1
 
     @property
     def rest(self) -> int:
@@ -57,8 +57,6 @@ class Windows:
     def panes_per_window(self) -> int:
         if self.kind == GROWING:
             return self.size // self.slide
-        if self.slide >= self.size:
-            return 1
         n_whole = self.size // self.slide
         return 2 * n_whole + 1 if self.panes_per_slide == 2 else n_whole
 

@@ -27,6 +27,7 @@ BITS = ("BIT_AND", "BIT_OR", "BIT_XOR")
 PICKS = ("FIRST", "LAST", "FIRST_PRESENT", "LAST_PRESENT")
 BY = ("MAX_BY", "MIN_BY")
 EXTREMES = ("MIN", "MAX")
+LIST = "LIST"  # all values, in order of time: what the engine makes other aggregates of
 _ALL = np.empty(0, dtype=np.bool_)  # every row has a value
 
 
@@ -38,6 +39,8 @@ def output_type(measure: Measure) -> pa.DataType:
     assert dtype is not None
     if measure.function in N_PARTS:
         return pa.float64()
+    if measure.function == LIST:
+        return pa.list_(dtype)
     return {"SUM": sum_type, "AVG": average_type}.get(measure.function, lambda kept: kept)(dtype)
 
 
@@ -50,7 +53,7 @@ def _is_exact(measure: Measure) -> bool:
 def _n_parts(measure: Measure, has_sequence: bool) -> int:
     if measure.function in N_PARTS:
         return N_PARTS[measure.function]
-    if measure.function in PICKS:
+    if measure.function in (*PICKS, LIST):
         return 2 + has_sequence
     if measure.function in BY:
         return 3 + has_sequence
@@ -70,7 +73,7 @@ class Rows:
         if self.is_partial:
             return [self.table.column(f"m{i}_{j}") for j in range(_n_parts(measure, self._kept_sequence(i, measure)))]
         columns = [_plain(self.table.column(name), dtype) for name, dtype in measure.columns()]
-        if measure.function in (*PICKS, *BY):
+        if measure.function in (*PICKS, *BY, LIST):
             columns += [self.table.column(TS), *([self.table.column(SEQUENCE)] if self.has_sequence else [])]
         return columns
 
@@ -93,7 +96,16 @@ class Rows:
             valid = _whole(parts[0]) > 0 if self.is_partial else _valid(parts[0])
             reduce.combine_bits(slot, _whole(parts[-1]), valid, BITS.index(measure.function), bits, count)
             return [pa.array(count), pa.array(bits)]
+        if measure.function == LIST:
+            return self._list(parts, slot, n_slots)
         return self._pick(parts, measure, slot, n_slots)
+
+    def _list(self, parts: list[pa.ChunkedArray], slot: IntArray, n_slots: int) -> list[pa.Array]:
+        if self.is_partial:
+            lists = [_joined(part) for part in parts]
+            slot = np.repeat(slot, lists[0].value_lengths().to_numpy())
+            parts = [pa.chunked_array([part.flatten()]) for part in lists]
+        return lists_of(parts, slot, n_slots)
 
     def _count(self, parts: list[pa.ChunkedArray], slot: IntArray, n_slots: int) -> pa.Array:
         count = np.zeros(n_slots, dtype=np.int64)
@@ -160,6 +172,13 @@ class Rows:
             bits = np.zeros(n, dtype=np.int64)
             slide.slide_bits(_whole(parts[1]), _whole(parts[0]), spans, BITS.index(measure.function), bits)
             return [_slide_whole(parts[0], spans), pa.array(bits)]
+        if measure.function == LIST:
+            lists = [_joined(part) for part in parts]
+            lengths = np.diff(spans[:, 1:], axis=1)[:, 0]
+            rows = np.repeat(spans[:, 1] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+            taken = [part.take(pa.array(rows)) for part in lists]
+            window = np.repeat(np.repeat(np.arange(n), lengths), taken[0].value_lengths().to_numpy())
+            return lists_of([pa.chunked_array([part.flatten()]) for part in taken], window, n)
         if measure.function in EXTREMES and _is_plain(parts[0].type):
             values = _numbers(parts[0])
             made, is_there = np.zeros(n, dtype=values.dtype), np.zeros(n, dtype=np.bool_)
@@ -173,6 +192,14 @@ class Rows:
         rows = np.empty(n, dtype=np.int64)
         slide.slide_picks(rank, spans, is_greatest(measure), rows)
         return [_taken(part, rows) for part in parts]
+
+
+def lists_of(parts: Sequence[pa.ChunkedArray], slot: IntArray, n_slots: int) -> list[pa.Array]:
+    """Lists of values by slot, in order of what stands beside them, then of the values, NULLs first."""
+    keys = [_nulls_first(parts[0]), *(_key(part) for part in reversed(parts[1:])), slot]
+    order = pa.array(np.lexsort(keys))
+    offsets = pa.array(np.concatenate([[0], np.cumsum(np.bincount(slot, minlength=n_slots))]).astype(np.int32))
+    return [pa.ListArray.from_arrays(offsets, _joined(part.take(order))) for part in parts]
 
 
 def is_greatest(measure: Measure) -> bool:
@@ -197,10 +224,13 @@ def order_keys(parts: Sequence[pa.ChunkedArray], measure: Measure) -> tuple[list
         later = [_key(other) for other in when]
         keys = [_key(by), *(later if is_greatest(measure) else [~key for key in later])]
         valid = _valid(by)
-    key = _key(value)
-    if value.null_count:
-        key = np.where(value.is_valid().to_numpy(), key, np.iinfo(np.int64).min)
+    key = _nulls_first(value)
     return [*keys, key if measure.function != "MIN_BY" else ~key], valid
+
+
+def _nulls_first(column: pa.ChunkedArray) -> IntArray:
+    key = _key(column)
+    return np.where(column.is_valid().to_numpy(), key, np.iinfo(np.int64).min) if column.null_count else key
 
 
 def _present(column: pa.ChunkedArray) -> Any:
@@ -277,8 +307,11 @@ def _slide_whole(part: pa.ChunkedArray, spans: IntArray) -> pa.Array:
 
 
 def _taken(part: pa.ChunkedArray, rows: IntArray) -> pa.Array:
-    taken = part.take(pa.array(rows, mask=rows < 0))
-    return pa.concat_arrays(taken.chunks) if taken.num_chunks else pa.array([], taken.type)
+    return _joined(part.take(pa.array(rows, mask=rows < 0)))
+
+
+def _joined(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def _extremes(values: Any, is_there: Any, dtype: pa.DataType) -> pa.Array:

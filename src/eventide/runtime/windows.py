@@ -23,6 +23,14 @@ class Slide:
         return -(-self.length_us // self.slide_us)
 
 
+@dataclass(frozen=True, slots=True)
+class CountWindows:
+    """Windows over positions `[k*slide, k*slide + length)` of a partition's events."""
+
+    length: int
+    slide: int
+
+
 def spread_over_windows(first_us: IntArray, last_us: IntArray, slide: Slide) -> tuple[IntArray, IntArray]:
     """(match index, window start) of every pair of a match and a window that holds all of it.
 

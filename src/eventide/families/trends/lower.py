@@ -15,7 +15,7 @@ from eventide.families.trends.absences import Absence, find_absences
 from eventide.families.trends.aggregates import Aggregates
 from eventide.families.trends.alphabet import alphabet_of
 from eventide.families.trends.relations import comparisons_of, tests_between, write_relations
-from eventide.families.trends.spec import MAX_SIDES, CountWindows, TrendSpec
+from eventide.families.trends.spec import MAX_SIDES, TrendSpec
 from eventide.lang.tree import Strategy
 from eventide.plan.bound import Bound
 from eventide.plan.columns import MAX_STEPS, Columns, mask_column, read_columns
@@ -25,7 +25,7 @@ from eventide.plan.places import clause_span, error_at, option_error
 from eventide.plan.references import is_orderable
 from eventide.plan.windows import check_windows
 from eventide.runtime.block import SEQUENCE
-from eventide.runtime.windows import Slide
+from eventide.runtime.windows import CountWindows, Slide
 
 _STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
 

@@ -20,7 +20,6 @@ from eventide.families.trends.conjunctions import ambiguous, combine, merge
 from eventide.families.trends.inputs import Inputs, bitwise_inputs, make_inputs
 from eventide.families.trends.outputs import column_of, count_column, is_plain_count, loses_sums, overflow_error
 from eventide.families.trends.panes import count_by_panes
-from eventide.families.trends.positions import Positions
 from eventide.families.trends.records import Counted
 from eventide.families.trends.slices import all_finite, is_sliced, make_slicer, make_states
 from eventide.families.trends.spec import Measure, TrendSpec
@@ -30,6 +29,7 @@ from eventide.runtime.buffer import EventBuffer
 from eventide.runtime.holding import WatermarkOperator
 from eventide.runtime.kernels.arrays import IntArray
 from eventide.runtime.partitions import encode_partitions
+from eventide.runtime.positions import Positions
 from eventide.runtime.protocol import Results, Snapshot
 from eventide.runtime.windows import count_windows
 
@@ -208,17 +208,19 @@ class TrendOperator(WatermarkOperator):
         block = self._buffer.take_out(self._watermark_us)
         if block is None:
             return
-        positions = Positions.of(block, self._places, self.spec)
+        windows = self.spec.count_windows
+        assert windows is not None
+        positions = Positions.of(block, self._places, self.spec.layout.partition)
         counted, inputs, finite = self._count_exactly(block)
         is_end = self._watermark_us == MAX_US
         if not is_end:
-            counted = counted.select(positions.full(counted.rows, counted.start))
+            counted = counted.select(positions.full(counted.rows, counted.start, windows))
         behind = positions.behind(counted.rows)
         counted = replace(counted, start=counted.start + behind, end=counted.end + behind)
         if counted.rows.size:
             yield from self._results(block, counted, inputs, finite)
         if not is_end:
-            kept, self._places = positions.forget(self._places)
+            kept, self._places = positions.forget(self._places, windows, self.spec.tie_columns)
             self._places_number = self._buffer.take_number()
             self._buffer.append(kept)
 

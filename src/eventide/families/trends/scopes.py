@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eventide.families.trends.spec import CountWindows
 from eventide.runtime.kernels.arrays import IntArray
 from eventide.runtime.ordered import Ordered
-from eventide.runtime.windows import Slide
+from eventide.runtime.windows import CountWindows, Slide
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from eventide.families.trends.absences import Absence
 from eventide.runtime.block import Layout
 from eventide.runtime.encode import Encoding, place
 from eventide.runtime.times import TimeType
-from eventide.runtime.windows import Slide
+from eventide.runtime.windows import CountWindows, Slide
 
 MAX_SIDES = 6  # of an AND
 
@@ -42,14 +42,6 @@ class Comparison:
     op: str
     left: int
     right: int
-
-
-@dataclass(frozen=True, slots=True)
-class CountWindows:
-    """Windows over positions `[k*slide, k*slide + length)` of a partition's events."""
-
-    length: int
-    slide: int
 
 
 @dataclass(frozen=True, slots=True)

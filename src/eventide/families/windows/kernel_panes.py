@@ -7,9 +7,7 @@ from eventide.runtime.kernels.arrays import IntArray
 
 
 @njit(cache=True, nogil=True)
-def assign_slots(
-    ts_us: IntArray, codes: IntArray, shape: IntArray, first: int, n_codes: int, slot: IntArray
-) -> None:
+def assign_slots(ts_us: IntArray, codes: IntArray, shape: IntArray, first: int, n_codes: int, slot: IntArray) -> None:
     """The slot of every event: pane by pane from `first` on, in each the groups by their codes.
 
     `shape` is (origin, slide, rest of a window behind its last whole slide). Neighbours mostly lie in one pane, so its

@@ -16,7 +16,8 @@ def find_spans(
 ) -> int:
     """Fill `out` with (window, first row, row behind the last) of windows from `first` up to `stop` that hold a row.
 
-    Both are given for each group. `shape` is (panes of a slide, panes of a window). Without room in `out` they are only counted. Returns how many.
+    Both are given for each group. `shape` is (panes of a slide, panes of a window). Without room in `out` they are only
+    counted. Returns how many.
     """
     per_slide, width = shape[0], shape[1]
     n = 0

@@ -6,7 +6,6 @@ events of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -18,7 +17,7 @@ import pyarrow.compute as pc
 from eventide.families.windows.kernel_panes import assign_sessions, assign_slots
 from eventide.families.windows.kernel_spans import find_growing_spans, find_spans
 from eventide.families.windows.partials import Rows, finish, output_type
-from eventide.families.windows.spec import COUNT, GROWING, SESSION, Measure, WindowSpec
+from eventide.families.windows.spec import COUNT, GROWING, SESSION, WindowSpec
 from eventide.runtime.block import MAX_US, MIN_US, TS, concatenate, numpy_int64
 from eventide.runtime.holding import WatermarkOperator
 from eventide.runtime.kernels.arrays import IntArray
@@ -42,7 +41,7 @@ def result_fields(spec: WindowSpec) -> list[pa.Field]:
 
 
 @dataclass(slots=True)
-class _Partials:
+class Partials:
     """Partial aggregates sorted by group, then by time: rows of `table`, and the first row of each group."""
 
     table: pa.Table
@@ -65,7 +64,7 @@ class WindowOperator(WatermarkOperator):
 
     def take(self, block: pa.Table) -> None:
         """Hold what a block adds to the panes; a block of partial aggregates is held as it is."""
-        if is_partial(block, self.spec):
+        if is_partial(block):
             self._buffer.append(block)
             return
         block = self._without_late(block)
@@ -94,7 +93,7 @@ class WindowOperator(WatermarkOperator):
             steps = windows.panes_per_window if windows.kind == GROWING else 1
             self._buffer.purge(older_than_us=windows.origin + stop // steps * steps * windows.slide)
 
-    def _rows(self, partials: _Partials, spans: IntArray) -> Results:
+    def _rows(self, partials: Partials, spans: IntArray) -> Results:
         """The rows of windows that hold spans of partial aggregates."""
         windows = self.spec.windows
         for lo in range(0, spans.shape[0], _ROWS_PER_BATCH):
@@ -106,17 +105,16 @@ class WindowOperator(WatermarkOperator):
             else:
                 start = windows.origin + some[:, 0] * windows.slide
                 end = start + windows.size
-            rows = Rows(partials.table, is_partial=True)
-            numbered = list(enumerate(self.spec.measures))
-            parts = self._share(lambda one, rows=rows, some=some: rows.by_span(*one, some), numbered)
-            yield self._batch(partials.table, some[:, 1], (start, end), parts)
+            table = partials.table.slice(some[0, 1], some[-1, 2] - some[0, 1])
+            inside = some - np.array([0, some[0, 1], some[0, 1]])
+            yield self._batch(table, inside[:, 1], (start, end), self._spans(table, inside))
 
-    def _share(self, work: Callable[[tuple[int, Measure]], Parts], measures: list[tuple[int, Measure]]) -> list[Parts]:
-        """What the measures come to, worked on by several threads."""
-        if self._n_threads < 2:
-            return [work(one) for one in measures]
-        shares = [measures[i :: self._n_threads] for i in range(min(self._n_threads, len(measures)))]
-        made = share_among_threads(lambda share: [(one[0], work(one)) for one in share], shares)
+    def _spans(self, table: pa.Table, spans: IntArray) -> list[Parts]:
+        """What the measures come to over spans of rows, worked on by several threads."""
+        rows, numbered = Rows(table, is_partial=is_partial(table)), list(enumerate(self.spec.measures))
+        n_shares = min(self._n_threads, len(numbered)) if spans.shape[0] >= _ROWS_PER_THREAD else 1
+        shares = [numbered[i::n_shares] for i in range(n_shares)]
+        made = share_among_threads(lambda share: [(i, rows.by_span(i, one, spans)) for i, one in share], shares)
         return [parts for _, parts in sorted((pair for share in made for pair in share), key=lambda pair: pair[0])]
 
     def _batch(
@@ -139,9 +137,8 @@ class WindowOperator(WatermarkOperator):
         at = np.flatnonzero(is_closed & (last_us > before_us + 1))
         if at.size:
             rows = Rows(sessions.take(pa.array(at)), is_partial=True)
-            parts = [
-                [part.combine_chunks() for part in rows.parts(i, measure)] for i, measure in enumerate(self.spec.measures)
-            ]
+            columns = [rows.parts(i, measure) for i, measure in enumerate(self.spec.measures)]
+            parts = [[part.combine_chunks() for part in each] for each in columns]
             yield self._batch(sessions, at, (numpy_int64(sessions.column(TS))[at], last_us[at]), parts)
         left = sessions.filter(pa.array(~is_closed))
         # What is over is let go when it is the larger part: until then no row is written twice.
@@ -169,7 +166,7 @@ class WindowOperator(WatermarkOperator):
         return windows.origin + max(stop, oldest) * windows.slide + windows.size - 1
 
 
-def is_partial(block: pa.Table, spec: WindowSpec) -> bool:
+def is_partial(block: pa.Table) -> bool:
     """Whether a block holds partial aggregates in place of events."""
     return LAST in block.column_names
 
@@ -189,7 +186,8 @@ def spans_of(spec: WindowSpec, borders: IntArray, pane: IntArray, first: IntArra
     if windows.kind == GROWING:
         find, shape = find_growing_spans, windows.panes_per_window
     else:
-        find, shape = find_spans, np.array([windows.panes_per_slide, windows.panes_per_window], dtype=np.int64)
+        shapes = (windows.panes_per_slide, windows.panes_per_window)
+        find, shape = find_spans, np.array(shapes, dtype=np.int64)
     out = np.empty((0, 3), dtype=np.int64)
     n = find(borders, pane, shape, first, stop, out)
     if n:
@@ -206,13 +204,13 @@ def partials_of(spec: WindowSpec, block: pa.Table, n_threads: int = 1) -> pa.Tab
 
     def share(ends: tuple[int, int]) -> pa.Table:
         lo, hi = ends
-        return reduced(spec, block.slice(lo, hi - lo), codes[lo:hi], n_codes)
+        return _reduced(spec, block.slice(lo, hi - lo), codes[lo:hi], n_codes)
 
     made = share_among_threads(share, list(pairwise(borders)))
     return concatenate(made)
 
 
-def reduced(spec: WindowSpec, block: pa.Table, codes: IntArray, n_codes: int) -> pa.Table:
+def _reduced(spec: WindowSpec, block: pa.Table, codes: IntArray, n_codes: int) -> pa.Table:
     windows, ts_us = spec.windows, numpy_int64(block.column(TS))
     slot = np.empty(ts_us.size, dtype=np.int64)
     if windows.kind == SESSION:
@@ -226,8 +224,6 @@ def reduced(spec: WindowSpec, block: pa.Table, codes: IntArray, n_codes: int) ->
         slot, numbers = _dense(slot, n_codes * n_panes)
         n_slots = numbers.size
         starts = lasts = _pane_starts(spec, numbers // n_codes + first)
-        if windows.kind == COUNT:
-            lasts = _ends(ts_us, ts_us, slot, n_slots)[1]
     return _table(spec, Rows(block, is_partial=False), slot, n_slots, starts, lasts)
 
 
@@ -248,7 +244,7 @@ def _table(
     return pa.table(columns)
 
 
-def merged(spec: WindowSpec, held: pa.Table) -> _Partials:
+def merged(spec: WindowSpec, held: pa.Table) -> Partials:
     """Partial aggregates with one row for each group and pane or session, sorted by both."""
     codes, n_codes = encode_partitions(held, spec.layout.partition)
     start_us, last_us = numpy_int64(held.column(TS)), numpy_int64(held.column(LAST))
@@ -264,14 +260,12 @@ def merged(spec: WindowSpec, held: pa.Table) -> _Partials:
         slot, numbers = _dense(codes.astype(np.int64) * n_panes + (pane - first), n_codes * n_panes)
         n_slots = numbers.size
         starts = lasts = _pane_starts(spec, numbers % n_panes + first)
-        if spec.windows.kind == COUNT:
-            lasts = _ends(start_us, last_us, slot, n_slots)[1]
     table = _table(spec, Rows(held, is_partial=True), slot, n_slots, starts, lasts)
     some = np.full(n_slots, -1, dtype=np.int64)
     some[slot] = codes
     code = some[some >= 0]
     borders = np.flatnonzero(np.concatenate([[True], code[1:] != code[:-1], [True]]))
-    return _Partials(table, borders)
+    return Partials(table, borders)
 
 
 def panes_of(spec: WindowSpec, at_us: IntArray) -> IntArray:

@@ -156,33 +156,67 @@ class Rows:
         return [_taken(part, rows) for part in parts]
 
     def by_span(self, i: int, measure: Measure, spans: IntArray) -> list[pa.Array]:
-        """The parts of measure i for every span of partial rows."""
+        """The parts of measure i for every span of rows."""
         parts, n = self.parts(i, measure), spans.shape[0]
+        if measure.function == "COUNT":
+            return [self._count_spans(parts, spans)]
         if measure.function in N_PARTS:
             out = np.zeros((n, N_PARTS[measure.function]))
-            slide.slide_rows(_matrix(parts), spans, _kind(measure), out)
+            slide.slide_rows(self._moments(parts, measure), spans, _kind(measure), out)
             return _columns(out)
-        if measure.function in ("COUNT", "SUM", "AVG") and (measure.function == "COUNT" or _is_exact(measure)):
-            return [_slide_whole(part, spans) for part in parts]
         if measure.function in ("SUM", "AVG"):
-            out = np.zeros((n, 2))
-            slide.slide_rows(_matrix(parts[1:]), spans, reduce.TOTALS, out)
-            return [_slide_whole(parts[0], spans), *_columns(out)]
+            return [self._count_spans(parts, spans), *self._sum_spans(parts, measure, spans)]
         if measure.function in BITS:
             bits = np.zeros(n, dtype=np.int64)
-            slide.slide_bits(_whole(parts[1]), _whole(parts[0]), spans, BITS.index(measure.function), bits)
-            return [_slide_whole(parts[0], spans), pa.array(bits)]
+            count = self._counts(parts)
+            slide.slide_bits(_whole(parts[-1]), count, spans, BITS.index(measure.function), bits)
+            return [_slide_whole(count, spans), pa.array(bits)]
         if measure.function == LIST:
-            lists = [_joined(part) for part in parts]
-            lengths = np.diff(spans[:, 1:], axis=1)[:, 0]
-            rows = np.repeat(spans[:, 1] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-            taken = [part.take(pa.array(rows)) for part in lists]
-            window = np.repeat(np.repeat(np.arange(n), lengths), taken[0].value_lengths().to_numpy())
-            return lists_of([pa.chunked_array([part.flatten()]) for part in taken], window, n)
+            return self._list_spans(parts, spans)
+        return self._pick_spans(parts, measure, spans)
+
+    def _counts(self, parts: list[pa.ChunkedArray]) -> IntArray:
+        """For how many events with a value each row stands."""
+        if self.is_partial:
+            return _whole(parts[0])
+        return parts[0].is_valid().to_numpy().astype(np.int64) if parts else np.ones(self.table.num_rows, np.int64)
+
+    def _count_spans(self, parts: list[pa.ChunkedArray], spans: IntArray) -> pa.Array:
+        if not self.is_partial and not (parts and parts[0].null_count):
+            return pa.array(spans[:, 2] - spans[:, 1])
+        return _slide_whole(self._counts(parts), spans)
+
+    def _sum_spans(self, parts: list[pa.ChunkedArray], measure: Measure, spans: IntArray) -> list[pa.Array]:
+        if _is_exact(measure):
+            if self.is_partial:
+                return [_slide_whole(_whole(part), spans) for part in parts[1:]]
+            values = _whole(parts[0])
+            return [_slide_whole(values & 0xFFFFFFFF, spans), _slide_whole(values >> 32, spans)]
+        if self.is_partial:
+            rows = _matrix(parts[1:])
+        else:
+            rows = np.zeros((self.table.num_rows, 2))
+            rows[:, 0] = _doubles(parts[0])
+        out = np.zeros((spans.shape[0], 2))
+        slide.slide_rows(rows, spans, reduce.TOTALS, out)
+        return _columns(out)
+
+    def _list_spans(self, parts: list[pa.ChunkedArray], spans: IntArray) -> list[pa.Array]:
+        lengths = spans[:, 2] - spans[:, 1]
+        rows = np.repeat(spans[:, 1] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+        window = np.repeat(np.arange(lengths.size), lengths)
+        taken = [_joined(part).take(pa.array(rows)) for part in parts]
+        if self.is_partial:
+            window = np.repeat(window, taken[0].value_lengths().to_numpy())
+            taken = [part.flatten() for part in taken]
+        return lists_of([pa.chunked_array([part]) for part in taken], window, lengths.size)
+
+    def _pick_spans(self, parts: list[pa.ChunkedArray], measure: Measure, spans: IntArray) -> list[pa.Array]:
+        n, greatest = spans.shape[0], is_greatest(measure)
         if measure.function in EXTREMES and _is_plain(parts[0].type):
             values = _numbers(parts[0])
             made, is_there = np.zeros(n, dtype=values.dtype), np.zeros(n, dtype=np.bool_)
-            slide.slide_extremes(values, _valid(parts[0]), spans, is_greatest(measure), made, is_there)
+            slide.slide_extremes(values, _valid(parts[0]), spans, greatest, made, is_there)
             return [_extremes(made, is_there, parts[0].type)]
         keys, valid = order_keys(parts, measure)
         rank = np.empty(self.table.num_rows, dtype=np.int64)
@@ -190,7 +224,7 @@ class Rows:
         if valid.size:
             rank[~valid] = -1
         rows = np.empty(n, dtype=np.int64)
-        slide.slide_picks(rank, spans, is_greatest(measure), rows)
+        slide.slide_picks(rank, spans, greatest, rows)
         return [_taken(part, rows) for part in parts]
 
 
@@ -300,9 +334,9 @@ def _columns(out: Any) -> list[pa.Array]:
     return [pa.array(out[:, j]) for j in range(out.shape[1])]
 
 
-def _slide_whole(part: pa.ChunkedArray, spans: IntArray) -> pa.Array:
+def _slide_whole(values: IntArray, spans: IntArray) -> pa.Array:
     out = np.empty(spans.shape[0], dtype=np.int64)
-    slide.slide_whole(_whole(part), spans, out)
+    slide.slide_whole(values, spans, out)
     return pa.array(out)
 
 

@@ -45,18 +45,23 @@ class Windows:
 
     @property
     def panes_per_slide(self) -> int:
-        """One, or two where windows also end inside a slide: also those that are shorter than it."""
-        return 2 if self.kind in (TIME, COUNT) and self.size % self.slide else 1
+        """One, or two where windows also end inside a slide: also those that are shorter than it.
+
+        Of windows that count events, every event is a pane.
+        """
+        if self.kind == COUNT:
+            return self.slide
+        return 2 if self.kind == TIME and self.size % self.slide else 1
 
     @property
     def rest(self) -> int:
         """How far behind the beginning of a slide windows end; 0: they end where slides do."""
-        return self.size % self.slide if self.panes_per_slide == 2 else 0
+        return self.size % self.slide if self.kind == TIME else 0
 
     @property
     def panes_per_window(self) -> int:
-        if self.kind == GROWING:
-            return self.size // self.slide
+        if self.kind == COUNT:
+            return self.size
         n_whole = self.size // self.slide
         return 2 * n_whole + 1 if self.panes_per_slide == 2 else n_whole
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from eventide.families.trends.spec import TrendSpec
 from eventide.runtime.kernels.arrays import IntArray
 from eventide.runtime.ordered import order_events
 from eventide.runtime.partitions import encode_partitions
+from eventide.runtime.windows import CountWindows
 
 FORGOTTEN = "forgotten"
 
@@ -20,10 +21,11 @@ FORGOTTEN = "forgotten"
 class Positions:
     """Events that are held, by partition, and how many of each partition came before them.
 
-    `codes` are the partitions of the events, `sizes` and `before` have a number for each partition.
+    `names` are the columns of a partition, `codes` the partitions of the events; `sizes` and `before` have a number
+    for each partition.
     """
 
-    spec: TrendSpec
+    names: list[str]
     events: pa.Table
     codes: IntArray
     sizes: IntArray
@@ -31,9 +33,8 @@ class Positions:
     sample: IntArray  # of each partition a row: of what is known, and behind those of the events
 
     @staticmethod
-    def of(events: pa.Table, known: pa.Table | None, spec: TrendSpec) -> Positions:
+    def of(events: pa.Table, known: pa.Table | None, names: list[str]) -> Positions:
         """`known` has the partitions that have forgotten events: their columns, and how many."""
-        names = spec.layout.partition
         n_known = 0 if known is None else known.num_rows
         stacked = (
             events.select(names) if known is None else pa.concat_tables([known.select(names), events.select(names)])
@@ -48,25 +49,25 @@ class Positions:
         sample = np.zeros(n_codes, dtype=np.int64)
         sample[codes] = np.arange(codes.size)
         sizes = np.bincount(codes[n_known:], minlength=n_codes)
-        return Positions(spec, events, codes[n_known:], sizes, before, sample)
+        return Positions(names, events, codes[n_known:], sizes, before, sample)
 
-    def full(self, rows: IntArray, start: IntArray) -> NDArray[np.bool_]:
+    def full(self, rows: IntArray, start: IntArray, windows: CountWindows) -> NDArray[np.bool_]:
         """Whether windows are full that begin with some rows, at positions among the events that are held."""
-        windows = self.spec.count_windows
-        assert windows is not None
         return start + windows.length <= self.sizes[self.codes[rows]]
 
     def behind(self, rows: IntArray) -> IntArray:
         """How many events came before those that are held, of the partitions of some rows."""
         return self.before[self.codes[rows]]
 
-    def forget(self, known: pa.Table | None) -> tuple[pa.Table, pa.Table]:
+    def forget(
+        self, known: pa.Table | None, windows: CountWindows, tie_columns: Sequence[str] | None
+    ) -> tuple[pa.Table, pa.Table]:
         """The events that windows to come hold, and the partitions with how many they have forgotten."""
-        windows, names = self.spec.count_windows, self.spec.layout.partition
-        assert windows is not None
-        n_full = np.maximum((self.sizes - windows.length) // windows.slide + 1, 0)
-        gone = n_full * windows.slide
-        ordered = order_events(self.events, names, self.spec.tie_columns)
+        names = self.names
+        n_full = np.maximum((self.before + self.sizes - windows.length) // windows.slide + 1, 0)
+        # A slide that is longer than its window may go on behind the events that have come.
+        gone = np.clip(n_full * windows.slide - self.before, 0, self.sizes)
+        ordered = order_events(self.events, names, tie_columns)
         owner = self.codes[ordered.order]
         place = np.arange(owner.size) - np.repeat(ordered.offsets[:-1], np.diff(ordered.offsets))
         kept = np.sort(ordered.order[place >= gone[owner]])

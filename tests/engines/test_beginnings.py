@@ -26,11 +26,11 @@ from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
 from eventide.runtime.block import within
 from tests.budget import budgeted
-from tests.detection import cases as detection
-from tests.detection.test_same_matches import check as check_matches
 from tests.engines.test_overlaps import rows_of, write
-from tests.rows.cases import Case, cases
-from tests.rows.test_same_rows import QUICK, check, embedded
+from tests.families.builder import cases as builder
+from tests.families.builder.test_same_matches import check as check_matches
+from tests.families.rows.cases import Case, cases
+from tests.families.rows.test_same_rows import QUICK, check, embedded
 
 SECOND = 1_000_000
 cuts = st.lists(st.integers(1, 12), min_size=1, max_size=4)
@@ -76,9 +76,9 @@ def test_rows_in_slices_are_the_oracles(case: Case, seconds: list[int]) -> None:
 
 
 @budgeted(**QUICK)
-@given(detection.cases(most=10), st.integers(1, 3), st.sampled_from(["no_skip", "no_skip", "next", "past_last"]), cuts)
+@given(builder.cases(most=10), st.integers(1, 3), st.sampled_from(["no_skip", "no_skip", "next", "past_last"]), cuts)
 def test_builder_patterns_in_slices_find_the_oracles_matches(
-    case: detection.Case, window: int, skip: str, seconds: list[int]
+    case: builder.Case, window: int, skip: str, seconds: list[int]
 ) -> None:
     assume(case.steps.window is None and case.steps.gap is None)
     events = tuple(event | {"key": 1} for event in case.events)
@@ -87,7 +87,7 @@ def test_builder_patterns_in_slices_find_the_oracles_matches(
         check_matches(replace(case, built=built, steps=steps, events=events, skip=skip), unpartitioned)
 
 
-def unpartitioned(case: detection.Case) -> ev.Detection:
+def unpartitioned(case: builder.Case) -> ev.Detection:
     options = {"sequence": "seq", "ts": "ts", "ts_unit": "s", "skip": case.skip, "close_at_end": case.closes}
     return ev.detect(case.table(), case.built, **options)
 

@@ -22,9 +22,9 @@ from eventide.engines.local import run as local
 from eventide.families.time_slices import Part, make_parts, overlap_us
 from eventide.runtime.block import within
 from tests.budget import budgeted
-from tests.engines.cases import EPOCH_US, SECOND, Case, cases
-from tests.engines.pattern_cases import PatternCase, pattern_cases
-from tests.engines.test_pattern_rows import PLAIN, QUICK, check, run
+from tests.families.events.cases import EPOCH_US, SECOND, Case, cases
+from tests.families.events.pattern_cases import PatternCase, pattern_cases
+from tests.families.events.test_pattern_rows import PLAIN, QUICK, check, run
 
 TEXT = """
 PATTERN SEQ(A a, B b, C c) WHERE b.value > a.value SEMANTICS skip-till-next-match WITHIN 2 seconds

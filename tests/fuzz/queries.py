@@ -21,22 +21,22 @@ from hypothesis.strategies import SearchStrategy
 
 import eventide as ev
 from tests.budget import n_examples
-from tests.detection.cases import Case as BuilderCase
-from tests.detection.cases import cases as builder_cases
-from tests.detection.test_same_matches import check as check_builder
-from tests.engines.cases import Case, cases
-from tests.engines.pattern_cases import PatternCase, pattern_cases
-from tests.engines.test_pattern_rows import run as run_pattern
+from tests.families.builder.cases import Case as BuilderCase
+from tests.families.builder.cases import cases as builder_cases
+from tests.families.builder.test_same_matches import check as check_builder
+from tests.families.events.cases import Case, cases
+from tests.families.events.pattern_cases import PatternCase, pattern_cases
+from tests.families.events.test_pattern_rows import run as run_pattern
+from tests.families.rows.cases import Case as RowsCase
+from tests.families.rows.cases import cases as rows_cases
+from tests.families.rows.test_same_rows import check as check_rows
+from tests.families.rows.test_same_rows import embedded as run_rows
 from tests.lang.test_fuzz_parse import (
     test_arbitrary_text,
     test_mutated_queries,
     test_random_expressions,
     test_token_soup,
 )
-from tests.rows.cases import Case as RowsCase
-from tests.rows.cases import cases as rows_cases
-from tests.rows.test_same_rows import check as check_rows
-from tests.rows.test_same_rows import embedded as run_rows
 
 Check = Callable[[Any], None]
 MANY = [*range(12), None]
@@ -128,7 +128,7 @@ def run_spilled(case: Case) -> Any:
 
 def spark_rounds(tally: Tally) -> dict[str, Round]:
     from eventide.engines.spark.session import session
-    from tests.engines.test_same_rows import run_case_as_stream
+    from tests.families.events.test_same_rows import run_case_as_stream
 
     spark = session("eventide fuzz")
     spark.conf.set("spark.sql.shuffle.partitions", 4)

@@ -12,8 +12,8 @@ from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_int
 from eventide.families.late.lower import late_events
 from eventide.families.registry import make_operator
 from eventide.plan.options import Options
-from tests.allen.micro_batches import SECOND_US as ALLEN_SECOND_US
-from tests.allen.test_rules import stream_case
+from tests.families.allen.micro_batches import SECOND_US as ALLEN_SECOND_US
+from tests.families.allen.test_rules import stream_case
 from tests.micro_batches import SECOND_US, Stream
 
 SCHEMA = pa.schema([("ts", pa.int64()), ("user", pa.string()), ("kind", pa.string()), ("x", pa.int64())])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-OPERATOR = ("tests/operators/test_sequence.py",)
-SAME_ROWS = ("tests/engines/test_same_rows.py::test_the_embedded_engine_returns_the_oracles_rows",)
-SPILL = ("tests/engines/test_same_rows.py::test_files_cut_by_partition_return_the_same_rows",)
+OPERATOR = ("tests/families/events/test_sequence.py",)
+SAME_ROWS = ("tests/families/events/test_same_rows.py::test_the_embedded_engine_returns_the_oracles_rows",)
+SPILL = ("tests/families/events/test_same_rows.py::test_files_cut_by_partition_return_the_same_rows",)
 STREAM = ("tests/engines/test_processor.py",)
-RESIDUE = ("tests/plan/expressions/test_residue.py::test_generated_tests_equal_duckdb",)
+RESIDUE = ("tests/expressions/test_residue.py::test_generated_tests_equal_duckdb",)
 
 EVENTS = (
     Mutant(
@@ -110,7 +110,7 @@ EVENTS = (
         "match_next",
         "if level == last and n_out == out.shape[0]:\n    return n_out",
         "if level == last and n_out == out.shape[0]:\n    cursor[level] = row + 1\n    return n_out",
-        ("tests/operators/test_sequence.py::test_a_small_result_array_pauses_and_resumes",),
+        ("tests/families/events/test_sequence.py::test_a_small_result_array_pauses_and_resumes",),
     ),
     Mutant("ties are ordered where they should not be", "mark_ties", "if strict:", "if not strict:", SAME_ROWS),
     Mutant(
@@ -132,7 +132,7 @@ EVENTS = (
         "encode_partitions",
         "codes.astype(np.int64) * n_more + more",
         "codes.astype(np.int64) * n_more",
-        ("tests/operators/test_partitions.py",),
+        ("tests/runtime/test_partitions.py",),
     ),
     Mutant(
         "the buffer forgets too early",
@@ -258,7 +258,7 @@ EVENTS = (
         "lower_sequence",
         "plan.strategy is Strategy.CONTIGUOUS",
         "False",
-        ("tests/engines/test_same_rows.py::test_every_event_of_the_partition_counts_for_contiguity",),
+        ("tests/families/events/test_same_rows.py::test_every_event_of_the_partition_counts_for_contiguity",),
     ),
     Mutant(
         "a predicate on one symbol is tested on all",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_RULES = "tests/intervals/test_rules.py::test_"
-_STREAMS = "tests/intervals/test_streams.py::test_"
-_SAME = "tests/intervals/test_same_intervals.py::test_"
+_RULES = "tests/families/intervals/test_rules.py::test_"
+_STREAMS = "tests/families/intervals/test_streams.py::test_"
+_SAME = "tests/families/intervals/test_same_intervals.py::test_"
 BATCHES = (f"{_SAME}micro_batches_with_a_restart_after_each_derive_the_intervals_of_one_batch",)
 LOCAL = (f"{_SAME}the_embedded_engine_derives_the_oracles_intervals",)
 FIRST_EVENT = (
@@ -27,10 +27,10 @@ ENDS = (
 )
 TIME = (f"{_STREAMS}time_closes_a_run_when_no_event_can_be_near_enough",)
 
-_SLICES = "tests/intervals/test_slices.py::test_"
+_SLICES = "tests/families/intervals/test_slices.py::test_"
 SLICES = (f"{_SLICES}slices_put_together_have_the_intervals_of_the_oracle",)
 
-WRITTEN = ("tests/intervals/test_streams.py::test_few_changes_of_many_open_intervals_write_few_bytes",)
+WRITTEN = ("tests/families/intervals/test_streams.py::test_few_changes_of_many_open_intervals_write_few_bytes",)
 
 INTERVALS = (
     Mutant(

@@ -11,9 +11,11 @@ INSTANT = (f"{_ENDING}test_the_last_instant_of_a_window_is_the_one_before_its_en
 WHOLE = (f"{_ENDING}test_without_a_window_the_end_decides",)
 LIVE = (f"{_ENDING}test_live_input_that_ends_is_judged_by_its_latest_event",)
 DIAGNOSIS = (f"{_ENDING}test_a_diagnosis_tells_that_a_window_is_not_over",)
-RUNS = ("tests/intervals/test_rules.py::test_a_run_that_is_open_at_the_end_of_bounded_input_is_returned_on_request",)
+RUNS = (
+    "tests/families/intervals/test_rules.py::test_a_run_that_is_open_at_the_end_of_bounded_input_is_returned_on_request",
+)
 TIES = ("tests/plan/test_options.py::test_naming_a_sequence_orders_ties_unless_it_is_said_otherwise",)
-OWN = ("tests/detection/test_detect.py::test_a_steps_own_name_is_the_event_that_is_tested",)
+OWN = ("tests/families/builder/test_detect.py::test_a_steps_own_name_is_the_event_that_is_tested",)
 
 MEANING = (
     Mutant(

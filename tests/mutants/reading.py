@@ -6,12 +6,12 @@ from tests.mutants.mutant import Mutant
 
 CODED = ("tests/inputs/test_coded_strings.py",)
 FOLDERS = ("tests/inputs/test_folder_columns.py",)
-MATCHER = ("tests/rows/test_matcher.py",)
+MATCHER = ("tests/families/rows/test_matcher.py",)
 NAMES = ("tests/inputs/test_names.py",)
-PARTITIONS = ("tests/operators/test_partitions.py",)
+PARTITIONS = ("tests/runtime/test_partitions.py",)
 SINK = ("tests/inputs/test_sink_log.py",)
 TABLES = ("tests/inputs/test_tables.py",)
-TIES = ("tests/rows/test_ties.py",)
+TIES = ("tests/families/rows/test_ties.py",)
 
 READING = (
     Mutant(

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-MATCHER = ("tests/rows/test_matcher.py",)
-TIES, IDS, DIAGNOSIS = "tests/rows/test_ties.py", "tests/rows/test_match_ids.py", "tests/rows/test_diagnosis.py"
+MATCHER = ("tests/families/rows/test_matcher.py",)
+TIES, IDS, DIAGNOSIS = (
+    "tests/families/rows/test_ties.py",
+    "tests/families/rows/test_match_ids.py",
+    "tests/families/rows/test_diagnosis.py",
+)
 
 ROWS = (
     Mutant(
@@ -91,21 +95,21 @@ ROWS = (
         "Measures._cut",
         "size += found.length[match] if listed.final else depth + 1",
         "size += 0",
-        ("tests/rows/test_memory.py",),
+        ("tests/families/rows/test_memory.py",),
     ),
     Mutant(
         "rows: large unsigned integers are folded as signed ones",
         "Measures._foldable",
         "if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):",
         "if pa.types.is_integer(column.type):",
-        ("tests/rows/test_types.py",),
+        ("tests/families/rows/test_types.py",),
     ),
     Mutant(
         "rows: rows without a time are never dropped",
         "_Lowering.physical",
         'drop = bool(ts[0]) and self.options.on_bad_event == "drop"',
         "drop = False",
-        ("tests/rows/test_bad_rows.py",),
+        ("tests/families/rows/test_bad_rows.py",),
     ),
     Mutant(
         "rows: a diagnosis joins sessions",

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-RULES = ("tests/situations/test_rules.py",)
-NAMES = ("tests/situations/test_relations.py",)
-_SAME = "tests/situations/test_same_matches.py::test_"
+RULES = ("tests/families/situations/test_rules.py",)
+NAMES = ("tests/families/situations/test_relations.py",)
+_SAME = "tests/families/situations/test_same_matches.py::test_"
 MICRO_BATCHES = (f"{_SAME}micro_batches_give_the_matches_of_the_oracle",)
 CHUNKS = (f"{_SAME}shares_of_threads_and_chunks_of_time_give_the_same_matches",)
-BY_HAND = ("tests/situations/test_micro_batches.py",)
+BY_HAND = ("tests/families/situations/test_micro_batches.py",)
 DATA = ("tests/generate/test_situations.py",)
-_SAID = "tests/situations/test_messages.py::test_"
+_SAID = "tests/families/situations/test_messages.py::test_"
 DEFINED = (f"{_SAID}a_wrong_definition_is_underlined",)
 RETURNED = (f"{_SAID}what_cannot_be_returned_is_underlined",)
 PATTERNS = (f"{_SAID}a_wrong_pattern_is_underlined",)
-AGGREGATES = ("tests/situations/test_aggregates.py",)
-ONE_BIT = ("tests/situations/test_aggregates.py::test_bits_that_all_values_have_are_kept",)
+AGGREGATES = ("tests/families/situations/test_aggregates.py",)
+ONE_BIT = ("tests/families/situations/test_aggregates.py::test_bits_that_all_values_have_are_kept",)
 
-_STRETCHES = "tests/situations/test_slices.py::test_"
+_STRETCHES = "tests/families/situations/test_slices.py::test_"
 STRETCHED = (
     f"{_STRETCHES}what_began_before_the_window_of_a_stretch_does_not_begin_in_it",
     f"{_STRETCHES}the_end_of_the_input_closes_in_the_stretch_in_which_it_lies",
 )
 
-GAPS = ("tests/situations/test_listing.py::test_a_gap_ends_what_is_listed", *BY_HAND)
+GAPS = ("tests/families/situations/test_listing.py::test_a_gap_ends_what_is_listed", *BY_HAND)
 
 
 SITUATIONS = (
@@ -76,7 +76,7 @@ SITUATIONS = (
         "situations_of",
         "meets = runs.ready[places[0]] != OPEN",
         "meets = runs.ready[places[0]] >= 0",
-        ("tests/situations/test_listing.py",),
+        ("tests/families/situations/test_listing.py",),
     ),
     # Runs
     Mutant(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-ROWS = ("tests/rows/test_streams.py",)
-BUILDER = ("tests/detection/test_streams.py",)
+ROWS = ("tests/families/rows/test_streams.py",)
+BUILDER = ("tests/families/builder/test_streams.py",)
 CHANGES = ("tests/streams/test_changes.py",)
 SNAPSHOTS = ("tests/streams/test_snapshots.py",)
 FILES = ("tests/streams/test_write_stream.py",)
-SEALED = ("tests/operators/test_sealed.py",)
+SEALED = ("tests/runtime/test_sealed.py",)
 BUCKET = ("tests/engines/test_processor.py",)
 WHOSE = ("tests/streams/test_whose_checkpoint.py",)
 LATE = ("tests/metrics/test_late_watch.py",)
@@ -111,7 +111,7 @@ STREAMS = (
         "MarkedBuffer.take",
         "if number in self._marks:\n    wanted &= self._marks[number] != GONE\nrows = np.flatnonzero(wanted)",
         "rows = np.flatnonzero(wanted)",
-        ("tests/operators/test_marked.py",),
+        ("tests/runtime/test_marked.py",),
     ),
     Mutant(
         "stream: marks are lost when events move",
@@ -168,14 +168,14 @@ STREAMS = (
         "LateOperator._limits",
         "self._watermark_us - self.spec.lag_us",
         "self._watermark_us",
-        ("tests/operators/test_late.py",),
+        ("tests/families/late/test_late.py",),
     ),
     Mutant(
         "late events: one at the watermark is in time",
         "LateOperator.process",
         "pc.less_equal(block.column(TS), self._limits(block))",
         "pc.less(block.column(TS), self._limits(block))",
-        ("tests/operators/test_late.py",),
+        ("tests/families/late/test_late.py",),
     ),
     Mutant(
         "checkpoint: the types of columns do not matter",

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import groupby, pairwise, product
 from typing import Any
 
-from tests.oracle.events import Event, partitions
+from tests.oracle.events.event import Event, partitions
 
 Holds = Callable[[int, int, int, int], bool]
 

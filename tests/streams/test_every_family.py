@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import eventide as ev
-from tests.allen import micro_batches as allen
-from tests.allen.cases import Case, found
 from tests.budget import budgeted
 from tests.engines.plans import micros, shuffle_within, sort_rows
+from tests.families.allen import micro_batches as allen
+from tests.families.allen.cases import Case, found
 from tests.micro_batches import Stream
 from tests.streams.families import FAMILIES, LATENESS_US, Family, all_events
 

@@ -10,10 +10,14 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import HealthCheck, Phase, settings
 
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 SCALE = float(os.environ.get("EVENTIDE_EXAMPLES", "1"))
+# Cases that are drawn whole, from a language: Hypothesis finds them slow to draw, and many of them do not fit.
+QUICK: dict[str, Any] = {"suppress_health_check": list(HealthCheck)}
+# Shrinking on Spark takes longer than reading a large example.
+ON_SPARK: dict[str, Any] = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 
 # In plain Python, and compiled.
 MOST = 17_000, 9_000

@@ -25,12 +25,12 @@ from eventide.families.time_slices import Part, make_parts, overlap_us
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
 from eventide.runtime.block import within
-from tests.budget import budgeted
+from tests.budget import QUICK, budgeted
 from tests.engines.test_overlaps import rows_of, write
 from tests.families.builder import cases as builder
 from tests.families.builder.test_same_matches import check as check_matches
 from tests.families.rows.cases import Case, cases
-from tests.families.rows.test_same_rows import QUICK, check, embedded
+from tests.families.rows.test_same_rows import check, embedded
 
 SECOND = 1_000_000
 cuts = st.lists(st.integers(1, 12), min_size=1, max_size=4)

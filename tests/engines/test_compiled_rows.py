@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from tests.budget import budgeted
+from tests.budget import QUICK, budgeted
 from tests.families.rows.cases import Case, cases
-from tests.families.rows.test_same_rows import QUICK, check, embedded
+from tests.families.rows.test_same_rows import check, embedded
 
 
 @budgeted(**QUICK)

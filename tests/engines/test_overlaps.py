@@ -21,10 +21,10 @@ from eventide.engines.distribution import KEYS, OVERLAPS, choose_for_files
 from eventide.engines.local import run as local
 from eventide.families.time_slices import Part, make_parts, overlap_us
 from eventide.runtime.block import within
-from tests.budget import budgeted
+from tests.budget import QUICK, budgeted
 from tests.families.events.cases import EPOCH_US, SECOND, Case, cases
 from tests.families.events.pattern_cases import PatternCase, pattern_cases
-from tests.families.events.test_pattern_rows import PLAIN, QUICK, check, run
+from tests.families.events.test_pattern_rows import PLAIN, check, run
 
 TEXT = """
 PATTERN SEQ(A a, B b, C c) WHERE b.value > a.value SEMANTICS skip-till-next-match WITHIN 2 seconds

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import eventide as ev
@@ -19,13 +17,14 @@ from eventide.families.intervals.family import lag_us
 from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.plan.options import Options
 from eventide.runtime.interval_columns import LEFT, RIGHT
-from tests.budget import budgeted
+from tests.budget import QUICK, budgeted
+from tests.engines.streams import read_batches, write_files
 from tests.families.allen.cases import Case, cases, found
 from tests.families.allen.micro_batches import SECOND_US, Stream, block_of, plan_of, play_derived
 from tests.families.allen.test_spark import run_stream
 
 
-@budgeted(suppress_health_check=list(HealthCheck))
+@budgeted(**QUICK)
 @given(
     case=cases(bounded=True),
     borders=st.lists(st.integers(0, 16), max_size=5),
@@ -97,14 +96,8 @@ def events() -> pa.Table:
 
 
 def stream_of(spark: Any, folder: Path, table: pa.Table, n_files: int) -> Any:
-    folder.mkdir()
-    size = -(-table.num_rows // n_files)
-    for i in range(n_files):
-        path = folder / f"{i}.parquet"
-        pq.write_table(table.slice(i * size, size), path)
-        os.utime(path, (1_600_000_000 + i, 1_600_000_000 + i))
-    schema = spark.read.parquet(str(folder)).schema
-    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+    write_files(folder, table, n_files)
+    return read_batches(spark, folder)
 
 
 def related(events: Any) -> Any:

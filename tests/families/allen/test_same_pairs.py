@@ -6,27 +6,27 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.families.allen.lower import AllenOptions, in_slices, prepare_allen
 from eventide.lang.relations import RELATIONS, inverse, mask_of, names_of
 from eventide.runtime.kernels.relations import relation as bit_of
-from tests.budget import budgeted
+from tests.budget import QUICK, budgeted
 from tests.families.allen.cases import Case, cases, found
 from tests.families.allen.micro_batches import play
 from tests.oracle.allen import relation
 
 
-@budgeted(suppress_health_check=list(HealthCheck))
+@budgeted(**QUICK)
 @given(case=cases())
 def test_the_embedded_engine_finds_the_oracles_pairs(case: Case) -> None:
     result = case.run(*case.tables(), ts_unit="s")
     assert found(result.to_pylist()) == case.expected()
 
 
-@budgeted(suppress_health_check=list(HealthCheck))
+@budgeted(**QUICK)
 @given(
     case=cases(bounded=True),
     borders=st.lists(st.integers(0, 16), max_size=4),
@@ -75,7 +75,7 @@ def test_exactly_one_relation_holds_and_its_inverse_the_other_way_round(s: int, 
         assert RELATIONS[bit_of(s, e, t, u).bit_length() - 1] == held
 
 
-@budgeted(suppress_health_check=list(HealthCheck))
+@budgeted(**QUICK)
 @given(case=cases(bounded=True, most=12), within=st.integers(1, 3))
 def test_slices_of_time_find_every_pair_once(case: Case, within: int) -> None:
     case = Case(case.left, case.right, case.relations, within, False, case.points)

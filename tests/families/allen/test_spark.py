@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 import eventide as ev
 from eventide.errors import InputError, UnsupportedError
+from tests.engines.streams import collect, read_batches, write_batch, write_files
 from tests.families.allen.cases import Case, found
 
 pytest.importorskip("pyspark")
@@ -99,22 +99,12 @@ def test_paths_are_read_by_spark_when_it_is_told_so(spark: Any, tmp_path: Path) 
 
 def write_stream(spark: Any, folder: Path, table: pa.Table, end: str, n_files: int) -> Any:
     """A streaming DataFrame, one file a micro-batch, in the order of the ends; the last file moves time on."""
-    table = table.take(pc.sort_indices(table, [(end, "ascending")]))
-    folder.mkdir(parents=True)
-    size = -(-table.num_rows // n_files)
-    for i in range(n_files):
-        path = folder / f"{i:03}.parquet"
-        pq.write_table(table.slice(i * size, size), path)
-        os.utime(path, (1_600_000_000 + i, 1_600_000_000 + i))
-    schema = spark.read.parquet(str(folder)).schema
-    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+    write_files(folder, table.take(pc.sort_indices(table, [(end, "ascending")])), n_files)
+    return read_batches(spark, folder)
 
 
 def run_stream(result: Any, base: Path) -> list[dict[str, Any]]:
-    options = {"path": str(base / "out"), "checkpointLocation": str(base / "checkpoint")}
-    query = result.writeStream.format("parquet").options(**options).trigger(availableNow=True).start()
-    query.awaitTermination()
-    found: list[dict[str, Any]] = result.sparkSession.read.parquet(str(base / "out")).toArrow().to_pylist()
+    found: list[dict[str, Any]] = collect(result, base, result.sparkSession).to_pylist()
     return found
 
 
@@ -179,13 +169,9 @@ def test_late_intervals_of_both_sides_are_a_stream_that_names_the_side(spark: An
     }
     frames = []
     for name, rows in given.items():
-        (tmp_path / name).mkdir()
         for i, row in enumerate(rows):
-            pq.write_table(with_times(pa.Table.from_pylist([row])), tmp_path / name / f"{i}.parquet")
-            os.utime(tmp_path / name / f"{i}.parquet", (1_600_000_000 + i, 1_600_000_000 + i))
-        schema = spark.read.parquet(str(tmp_path / name)).schema
-        stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
-        frames.append(stream.parquet(str(tmp_path / name)))
+            write_batch(with_times(pa.Table.from_pylist([row])), tmp_path / name, i)
+        frames.append(read_batches(spark, tmp_path / name))
     times = {"left_times": ("from", "to"), "right_times": ("since", "until")}
     query = ev.allen("before", within="1 hour", partition_by="key", **times)
     late = query.late(left=frames[0], right=frames[1])

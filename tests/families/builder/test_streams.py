@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
@@ -14,7 +14,7 @@ from eventide.api.detect import _skip
 from eventide.errors import UnsupportedError
 from eventide.families.builder.lower import DetectionOptions, check_stream, prepare_detection
 from eventide.plan.ending import with_end
-from tests.budget import budgeted
+from tests.budget import QUICK, budgeted
 from tests.families.builder.cases import SCHEMA, Case, cases, found
 from tests.micro_batches import SECOND_US, Stream
 
@@ -29,7 +29,7 @@ def open_stream(pattern: ev.Pattern, end_us: int = 2**62, skip: Any = "no_skip",
     return Stream(with_end(physical, end_us))
 
 
-@budgeted(suppress_health_check=list(HealthCheck))
+@budgeted(**QUICK)
 @given(
     case=cases(),
     borders=st.lists(st.integers(0, 9), max_size=4),

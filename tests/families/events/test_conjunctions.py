@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given
+from hypothesis import assume, given
 
 import eventide as ev
 from eventide.families.events.offers import with_offers
@@ -15,12 +15,11 @@ from eventide.families.events.operator import PatternOperator
 from eventide.families.events.spec import PatternSpec
 from eventide.runtime.block import MIN_US
 from eventide.runtime.ordered import order_events
-from tests.budget import budgeted
+from tests.budget import QUICK, budgeted
 from tests.families.events.pattern_cases import ALL, PatternCase, pattern_cases
 from tests.families.events.test_pattern_rows import check, run
 
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 SEARCH, OFFERS = "eventide.families.events.search", "eventide.families.events.offers"
 
 

@@ -8,20 +8,17 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
-from tests.budget import budgeted
+from tests.budget import ON_SPARK, QUICK, budgeted
 from tests.families.events.cases import EPOCH_US, SECOND
 from tests.families.events.pattern_cases import ALL, PatternCase, pattern_cases
 from tests.families.events.test_same_rows import run_case_as_stream
 from tests.few_steps import few_steps
 from tests.micro_batches import Stream
 
-QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-# Shrinking on Spark takes longer than reading a large example.
-ON_SPARK = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 # Not what every query needs: an AND makes the oracle slow.
 PLAIN = [kind for kind in ALL if kind != "and"]
 

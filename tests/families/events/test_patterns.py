@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import HealthCheck, assume, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
@@ -24,11 +24,10 @@ from eventide.families.events.spec import PatternSpec
 from eventide.lang import parse
 from eventide.plan.physical import Physical
 from eventide.runtime.block import MIN_US
-from tests.budget import budgeted
+from tests.budget import QUICK, budgeted
 from tests.families.events.cases import EPOCH_US, SECOND
 from tests.families.events.pattern_cases import ALL, PatternCase, pattern_cases
 
-QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 PLAIN = [kind for kind in ALL if kind != "and"]
 
 

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given
+from hypothesis import assume, given
 
 import eventide as ev
-from tests.budget import budgeted
+from tests.budget import ON_SPARK, QUICK, budgeted
+from tests.engines.streams import both_readings, collect, read_batches, write_batch
 from tests.families.events.cases import Case, cases
 
 SEVERAL = [*range(5), None]
 MANY = [*range(12), None]
-# Shrinking on Spark takes longer than reading a large example.
-QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-ON_SPARK = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 
 
 def check(case: Case, result: pa.Table) -> None:
@@ -59,14 +54,17 @@ def test_a_spark_dataframe_returns_the_oracles_rows(spark: Any, case: Case) -> N
 @given(cases(groups=MANY))
 def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_factory: Any, case: Case) -> None:
     assume(case.expected())
-    path = tmp_path_factory.mktemp("events") / "events.parquet"
-    pq.write_table(case.table(), path, row_group_size=11)
-    query = ev.query(case.text, **case.options)
-    for few_rows, reason in ((0, "tasks read the files themselves"), (10**9, "one task reads the files and matches")):
-        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
-            check(case, query.run(path, engine="spark", spark=spark).toArrow())
+    query, reasons = ev.query(case.text, **case.options), []
+
+    def run(path: Path) -> Any:
+        rows = query.run(path, engine="spark", spark=spark)
         # A hot key has the files cut by time.
-        assert query.last_run.reason.split(", by time")[0] == reason
+        reasons.append(query.last_run.reason.split(", by time")[0])
+        return rows
+
+    for rows in both_readings(tmp_path_factory.mktemp("events"), case.table(), 11, run):
+        check(case, rows)
+    assert reasons == ["tasks read the files themselves", "one task reads the files and matches"]
 
 
 @pytest.mark.spark
@@ -87,10 +85,8 @@ def run_case_as_stream(case: Case, folder: Path, spark: Any) -> pa.Table:
     parts = _pieces(table.take(_disorder([event["ts"] for event in case.events])), 4)
     for i, part in enumerate([*parts, far]):
         write_batch(part, folder / "in", i)
-    stream = spark.readStream.schema(spark.read.parquet(str(folder / "in")).schema)
-    stream = stream.option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
-    result = ev.query(case.text, allowed_lateness="3 seconds", **case.options).run(stream)
-    return collect(result, folder, spark)
+    query = ev.query(case.text, allowed_lateness="3 seconds", **case.options)
+    return collect(query.run(read_batches(spark, folder / "in")), folder, spark)
 
 
 def _disorder(seconds: list[int]) -> pa.Array:
@@ -108,25 +104,6 @@ def _later(ts: pa.ChunkedArray) -> pa.Array:
 def _pieces(table: pa.Table, n: int) -> list[pa.Table]:
     size = max(1, -(-table.num_rows // n))
     return [table.slice(start, size) for start in range(0, table.num_rows, size)]
-
-
-def write_batch(table: pa.Table, folder: Path, number: int) -> None:
-    """One file of the source; files are taken in order of their times."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{number:04}.parquet"
-    pq.write_table(table, path)
-    os.utime(path, (1_600_000_000 + number, 1_600_000_000 + number))
-
-
-def collect(result: Any, folder: Path, spark: Any) -> pa.Table:
-    """Run a streaming result to the end of its input and read what it wrote."""
-    writer = result.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
-    query = writer.trigger(availableNow=True).start(str(folder / "out"))
-    try:
-        assert query.awaitTermination(120)
-    finally:
-        query.stop()
-    return spark.read.schema(result.schema).parquet(str(folder / "out")).toArrow()
 
 
 def test_no_events_give_no_rows() -> None:

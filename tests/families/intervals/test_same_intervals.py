@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, assume, example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from tests.budget import budgeted
+from tests.budget import ON_SPARK, QUICK, budgeted
+from tests.engines.streams import both_readings, collect, read_batches, write_batch
 from tests.families.intervals.cases import CONJUNCTS, SCHEMA, SECOND_US, VALUES, Case, cases, found
 from tests.micro_batches import Stream
-
-ANY_HEALTH: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
 def check(case: Case, rows: list[dict[str, Any]], detects: bool = False) -> None:
@@ -39,14 +38,14 @@ def in_one_piece() -> Case:
     return Case(events, ("x >= 2", "kind = 'a'"), ("sum(x)", "max(y)"), True, gap=2, partition=False)
 
 
-@budgeted(**ANY_HEALTH)
+@budgeted(**QUICK)
 @given(case=cases(), detects=st.booleans())
 @example(case=everything(), detects=True)
 def test_the_embedded_engine_derives_the_oracles_intervals(case: Case, detects: bool) -> None:
     check(case, case.derive(case.table(), detected_at=detects).to_pylist(), detects)
 
 
-@budgeted(**ANY_HEALTH)
+@budgeted(**QUICK)
 @given(
     case=cases(),
     borders=st.lists(st.integers(0, 14), max_size=5),
@@ -63,7 +62,7 @@ def test_micro_batches_with_a_restart_after_each_derive_the_intervals_of_one_bat
     check(case, stream.rows, detects=True)
 
 
-@budgeted(**ANY_HEALTH)
+@budgeted(**QUICK)
 @given(case=cases())
 def test_files_in_time_order_are_worked_off_piece_by_piece(case: Case, tmp_path_factory: Any) -> None:
     assume(case.events)
@@ -73,7 +72,7 @@ def test_files_in_time_order_are_worked_off_piece_by_piece(case: Case, tmp_path_
         check(case, case.derive(str(path)).to_pylist())
 
 
-@budgeted(**ANY_HEALTH)
+@budgeted(**QUICK)
 @given(case=cases())
 @example(case=in_one_piece())
 def test_threads_and_little_room_change_nothing(case: Case) -> None:
@@ -91,9 +90,6 @@ def test_each_condition_alone(condition: str) -> None:
     case = Case(events, (condition,), (), True, closes=True)
     assert case.expected()
     check(case, case.derive(case.table()).to_pylist())
-
-
-ON_SPARK: dict[str, Any] = {"database": None, **ANY_HEALTH}
 
 
 @pytest.mark.spark
@@ -114,11 +110,9 @@ def test_files_read_by_spark_tasks_give_the_intervals_of_the_oracle(
     spark: Any, tmp_path_factory: Any, case: Case
 ) -> None:
     assume(case.events)
-    path = tmp_path_factory.mktemp("events") / "events.parquet"
-    pq.write_table(case.table(), path, row_group_size=4)
-    for few_rows in (0, 10**9):
-        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
-            check(case, case.derive(str(path), engine="spark", spark=spark).toArrow().to_pylist())
+    run = partial(case.derive, engine="spark", spark=spark)
+    for rows in both_readings(tmp_path_factory.mktemp("events"), case.table(), 4, run):
+        check(case, rows.to_pylist())
 
 
 @pytest.mark.spark
@@ -136,16 +130,9 @@ def test_a_stream_gives_the_intervals_that_are_decided(spark: Any, tmp_path_fact
     closing = [{"seq": 100 + i, "ts": latest, "key": key, **nothing} for i, key in enumerate([0, 1, None])]
     later = [{**event, "seq": event["seq"] + 10, "ts": event["ts"] + 1000} for event in closing]
     for number, rows in enumerate([shifted[::2], shifted[1::2], closing, later]):
-        (base / "in").mkdir(exist_ok=True)
-        file = base / "in" / f"{number}.parquet"
-        pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), file)
-        os.utime(file, (1_600_000_000 + number, 1_600_000_000 + number))
-    source = spark.readStream.schema("seq long, ts long, key long, kind string, x long, y double")
-    frame = source.option("maxFilesPerTrigger", 1).parquet(str(base / "in"))
-    result = case.derive(frame, allowed_lateness="100 seconds")
-    query = result.writeStream.format("parquet").option("path", str(base / "out"))
-    query.option("checkpointLocation", str(base / "checkpoint")).trigger(availableNow=True).start().awaitTermination()
-    rows = spark.read.parquet(str(base / "out")).toArrow().to_pylist()
+        write_batch(pa.Table.from_pylist(rows, schema=SCHEMA), base / "in", number)
+    result = case.derive(read_batches(spark, base / "in"), allowed_lateness="100 seconds")
+    rows = collect(result, base, spark).to_pylist()
     whole = Case(
         **{**{name: getattr(case, name) for name in case.__dataclass_fields__}, "events": (*shifted, *closing)}
     )

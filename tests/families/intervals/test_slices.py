@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eventide.families.intervals.combine import IntervalCombiner
 from eventide.families.intervals.settling import stretches, why_not_settled
 from eventide.families.registry import family_of, make_operator
 from eventide.runtime.block import MIN_US
-from tests.budget import budgeted
+from tests.budget import QUICK, budgeted
 from tests.families.intervals.cases import SECOND_US, Case, cases, found
 from tests.families.intervals.test_same_intervals import everything
 from tests.micro_batches import Stream
 
 
-@budgeted(suppress_health_check=list(HealthCheck))
+@budgeted(**QUICK)
 @given(
     case=cases(),
     borders=st.lists(st.integers(0, 25), max_size=4),

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.api.query import Query
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
-from tests.budget import budgeted
+from tests.budget import ON_SPARK, QUICK, budgeted
+from tests.engines.streams import both_readings
 from tests.families.rows.cases import Case, cases
 from tests.families.rows.conformance import comparable
 from tests.few_steps import few_steps
-
-QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-ON_SPARK = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 
 
 def check(case: Case, run: Callable[[Case], pa.Table]) -> None:
@@ -68,13 +65,7 @@ def test_a_spark_dataframe_returns_the_oracles_rows(spark: Any, case: Case) -> N
 @given(cases())
 def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_factory: Any, case: Case) -> None:
     assume(case.expected())
-    path: Path = tmp_path_factory.mktemp("rows") / "rows.parquet"
-    pq.write_table(case.table(), path, row_group_size=3)
-    for few_rows in (0, 10**9):
-        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
-            check(case, lambda case: run_path(case, path, spark))
-
-
-def run_path(case: Case, path: Path, spark: Any) -> pa.Table:
-    recognizer = Query("rows", case.clause, parse_clause(case.clause), Options.of(ts_unit="s"))
-    return recognizer(path, engine="spark", spark=spark).toArrow()
+    query = Query("rows", case.clause, parse_clause(case.clause), Options.of(ts_unit="s"))
+    run = partial(query, engine="spark", spark=spark)
+    for rows in both_readings(tmp_path_factory.mktemp("rows"), case.table(), 3, run):
+        check(case, lambda case, rows=rows: rows)

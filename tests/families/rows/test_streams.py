@@ -7,20 +7,18 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from eventide.errors import QueryError
 from eventide.families.rows.lower import prepare_rows
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
-from tests.budget import budgeted
+from tests.budget import QUICK, budgeted
 from tests.families.rows.cases import COLUMNS, Case, cases
 from tests.families.rows.conformance import comparable
-from tests.micro_batches import SECOND_US, Stream
+from tests.micro_batches import SECOND_US, Arrival, Stream, arrivals
 from tests.oracle.rows.clause import run as oracle
-
-QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
 def open_stream(clause: str, schema: pa.Schema, **options: Any) -> Stream:
@@ -65,12 +63,10 @@ def expected(case: Case, ttl: int | None) -> Counter[tuple[Any, ...]]:
     case=cases(),
     spread=st.lists(st.integers(1, 5), min_size=12, max_size=12),
     ttl=st.sampled_from([None, None, 2, 4, 30]),
-    borders=st.lists(st.integers(0, 9), max_size=4),
-    delay=st.sampled_from([1, 3]),  # with less, a row of the newest time could be late
-    disorder=st.randoms(use_true_random=False),
+    arrival=arrivals(9, 4),
 )
 def test_micro_batches_return_the_rows_of_one_batch(
-    case: Case, spread: list[int], ttl: int | None, borders: list[int], delay: int, disorder: Any
+    case: Case, spread: list[int], ttl: int | None, arrival: Arrival
 ) -> None:
     clause = case.clause.replace(" DESC NULLS FIRST", "").replace(" DESC", "").replace(" NULLS LAST", "")
     # Times further apart.
@@ -84,9 +80,7 @@ def test_micro_batches_return_the_rows_of_one_batch(
         assert "a stream cannot run this" in str(refused)
         assume(False)
     wanted = expected(case, ttl)
-    order = sorted(range(len(rows)), key=lambda i: rows[i][1] + disorder.randrange(delay))
-    times_us = [rows[i][1] * SECOND_US for i in order]
-    stream.play(table.take(pa.array(order, pa.int64())), times_us, borders, delay * SECOND_US)
+    stream.play_arrival(table, [seconds for _, seconds, _, _ in rows], arrival)
     assert comparable([tuple(row.values()) for row in stream.rows]) == wanted
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
+from tests.families.compared import ComparedCase, Row
 from tests.oracle.events.event import Event
 from tests.oracle.situations import NAMES, Match, SituationQuery, matches
 from tests.oracle.situations_aggregates import aggregate
@@ -30,9 +30,6 @@ SCHEMA = {
     **dict.fromkeys(FLAGS[3:], pa.bool_()),
     "name": pa.string(),
 }
-
-Row = tuple[Any, ...]
-
 
 COUNTS = ("count", "count_if", "regr_count")
 PICKS = ("first", "last", "first ignore nulls", "last ignore nulls", "min", "max", "max_by", "min_by")
@@ -97,7 +94,7 @@ class Column:
 
 
 @dataclass(frozen=True, repr=False)
-class SituationCase:
+class SituationCase(ComparedCase):
     """One query in both languages, and the events."""
 
     text: str
@@ -110,15 +107,8 @@ class SituationCase:
     integer_time: bool = True
     possible: bool = False
 
-    def __repr__(self) -> str:
-        shown = list(dict.fromkeys(["ts", "id", *self.partition_by, *self.read]))
-        events = "\n".join(f"    { ({name: event[name] for name in shown}) }," for event in self.events)
-        ts = "integers" if self.integer_time else "timestamps"
-        return f"\n{self.text}\n-- options: {self.options}\n-- events, ts as {ts}:\n[\n{events}\n]\n"
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What Hypothesis prints of a failing case."""
-        printer.text(repr(self))
+    def shown(self, event: dict[str, Any]) -> dict[str, Any]:
+        return {name: event[name] for name in dict.fromkeys(["ts", "id", *self.partition_by, *self.read])}
 
     @property
     def time_type(self) -> pa.DataType:
@@ -157,15 +147,13 @@ class SituationCase:
         return [f"{c.left}_{c.right}" for c in self.oracle.constraints] if self.possible else []
 
     def check(self, result: pa.Table, *, types: bool = True) -> None:
-        """Fail, with the query and the events, unless the result is what the oracle expects."""
         names = [*(f"r{i}" for i in range(len(self.columns))), "detected_at", *self.relation_columns]
         assert sorted(result.column_names) == sorted(names), f"{self}columns are {result.column_names}"
         wanted = [*(column.type(self.time_type) for column in self.columns), self.time_type]
         for name, kind in zip(names, wanted, strict=False):
             found = result.schema.field(name).type
             assert not types or _plain(found) == kind, f"{self}{name} is {found}, not {kind}"
-        missing, extra = _difference(self.expected, self.found(result))
-        assert not missing and not extra, f"{self}missing: {_show(missing)}\ntoo much: {_show(extra)}"
+        self.compare(self.expected, self.found(result), same)
 
     def found(self, result: pa.Table) -> list[Row]:
         """The product's rows in the form of the expected ones."""
@@ -191,19 +179,6 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return pa.timestamp("us") if pa.types.is_timestamp(kind) else kind
 
 
-def _difference(expected: Sequence[Row], found: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """What is on one side only."""
-    extra = list(found)
-    missing = []
-    for row in expected:
-        equal = next((i for i, other in enumerate(extra) if all(map(same, row, other))), None)
-        if equal is None:
-            missing.append(row)
-        else:
-            extra.pop(equal)
-    return missing, extra
-
-
 def same(expected: Any, found: Any) -> bool:
     """Doubles to nine digits, everything else exactly."""
     if found is None or expected is None:
@@ -211,11 +186,3 @@ def same(expected: Any, found: Any) -> bool:
     if isinstance(found, float):
         return math.isclose(float(expected), found, rel_tol=1e-9, abs_tol=1e-9)
     return bool(expected == found)
-
-
-def _show(rows: Sequence[Row]) -> str:
-    if not rows:
-        return "nothing"
-    return "\n  " + "\n  ".join(
-        str(tuple(float(value) if isinstance(value, Fraction) else value for value in row)) for row in rows
-    )

@@ -5,6 +5,7 @@ A failure prints the query, its options and the events; `missing` is what the or
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,19 +14,16 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
-from tests.budget import budgeted
-from tests.families.events.test_same_rows import collect, write_batch
+from tests.budget import ON_SPARK, QUICK, budgeted
+from tests.engines.streams import both_readings, collect, read_batches, write_batch
 from tests.families.situations.cases import situation_cases
 from tests.families.situations.compare import SECOND_US, SituationCase
-from tests.micro_batches import Stream
+from tests.micro_batches import Arrival, arrivals
 
-QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-# Shrinking on Spark takes longer than reading a large example.
-ON_SPARK = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 SEVERAL = (1, 2, 3, None)
 
 
@@ -114,37 +112,15 @@ def test_shares_of_threads_and_chunks_of_time_give_the_same_matches(case: Situat
 # --- in micro-batches -------------------------------------------------------------------------------------------
 
 
-def play(case: SituationCase, borders: list[int], delay: int, disorder: Any) -> list[dict[str, Any]]:
-    """The events in disorder within the delay, cut into micro-batches, a new operator from the snapshot for each."""
-    try:
-        physical = ev.query(case.text, **case.options).plan(case.table().schema)
-    except ev.EventideError as error:
-        raise AssertionError(f"{case}{error}") from error
-    stream = Stream(physical)
-    times = [event["ts"] for event in case.events]
-    order = sorted(range(len(times)), key=lambda i: times[i] + disorder.randrange(delay))
-    table = case.table().take(pa.array(order, pa.int64()))
-    stream.play(table, [times[i] * SECOND_US for i in order], borders, delay * SECOND_US)
-    return stream.rows
-
-
 @budgeted(**QUICK)
 @given(
     # A stream has no end that could close a situation.
     case=situation_cases(groups=SEVERAL, close_at_end=False)
     | situation_cases(groups=SEVERAL, close_at_end=False, focus="gaps", symbols=(2, 4)),
-    borders=st.lists(st.integers(0, 13), max_size=5),
-    delay=st.sampled_from([1, 3]),
-    disorder=st.randoms(use_true_random=False),
+    arrival=arrivals(13, 5),
 )
-def test_micro_batches_give_the_matches_of_the_oracle(
-    case: SituationCase, borders: list[int], delay: int, disorder: Any
-) -> None:
-    rows = play(case, borders, delay, disorder)
-    if not rows:
-        assert not case.expected, f"{case}nothing, and the oracle has {case.expected}"
-        return
-    case.check(pa.Table.from_pylist(rows), types=False)
+def test_micro_batches_give_the_matches_of_the_oracle(case: SituationCase, arrival: Arrival) -> None:
+    case.check_arrival(ev.query(case.text, **case.options).plan(case.table().schema), arrival)
 
 
 # --- on Spark ---------------------------------------------------------------------------------------------------
@@ -165,11 +141,9 @@ def test_files_read_by_spark_tasks_give_the_matches_of_the_oracle(
     spark: Any, tmp_path_factory: Any, case: SituationCase
 ) -> None:
     assume(case.events and case.expected)
-    path = tmp_path_factory.mktemp("events") / "events.parquet"
-    pq.write_table(case.table(), path, row_group_size=4)
-    for few_rows in (0, 10**9):
-        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
-            case.check(run(case, path, engine="spark", spark=spark).toArrow())
+    read = partial(run, case, engine="spark", spark=spark)
+    for rows in both_readings(tmp_path_factory.mktemp("events"), case.table(), 4, read):
+        case.check(rows)
 
 
 @pytest.mark.spark
@@ -193,10 +167,8 @@ def test_a_stream_gives_the_matches_of_the_oracle(
     parts = [arriving.slice(start, stop - start) for start, stop in pairwise(cuts)]
     for i, part in enumerate([*parts, _far(case)]):
         write_batch(part, folder / "in", i)
-    stream = spark.readStream.schema(spark.read.parquet(str(folder / "in")).schema)
-    stream = stream.option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
-    result = ev.query(case.text, allowed_lateness="3 seconds", **case.options).run(stream)
-    case.check(collect(result, folder, spark))
+    query = ev.query(case.text, allowed_lateness="3 seconds", **case.options)
+    case.check(collect(query.run(read_batches(spark, folder / "in")), folder, spark))
 
 
 def _far(case: SituationCase) -> pa.Table:

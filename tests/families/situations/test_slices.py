@@ -19,11 +19,11 @@ from eventide.families.registry import family_of, make_operator
 from eventide.families.situations.spec import SituationSpec
 from eventide.families.situations.stretches import count_stretches, stretches
 from eventide.runtime.block import MIN_US
-from tests.budget import budgeted
+from tests.budget import QUICK, budgeted
 from tests.families.situations.cases import situation_cases
 from tests.families.situations.compare import SECOND_US, SituationCase
 from tests.families.situations.lanes import lanes, table
-from tests.families.situations.test_same_matches import QUICK, SEVERAL
+from tests.families.situations.test_same_matches import SEVERAL
 from tests.micro_batches import Stream
 
 

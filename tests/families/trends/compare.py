@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -12,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tests.families.compared import ComparedCase, Row
 from tests.oracle.events.event import Event
 from tests.oracle.events.pattern import Type, nodes
 from tests.oracle.events.query import Query
@@ -31,8 +31,6 @@ SCHEMA = {
 # Arguments of aggregates that are no columns, as the oracle's columns.
 COMPUTED = {"x * 2": lambda e: None if e["x"] is None else e["x"] * 2}
 COUNT_TYPE = pa.decimal128(38, 0)
-
-Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class Column:
 
 
 @dataclass(frozen=True, repr=False)
-class TrendCase:
+class TrendCase(ComparedCase):
     """One query in both languages, and the events."""
 
     text: str
@@ -81,14 +79,8 @@ class TrendCase:
     integer_time: bool = True
     features: tuple[str, ...] = field(default=(), compare=False)
 
-    def __repr__(self) -> str:
-        events = "\n".join(f"    {_plain(event)}," for event in self.events)
-        ts = "integers" if self.integer_time else "timestamps"
-        return f"\n{self.text}\n-- options: {self.options}\n-- events, ts as {ts}:\n[\n{events}\n]\n"
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What Hypothesis prints of a failing case."""
-        printer.text(repr(self))
+    def shown(self, event: dict[str, Any]) -> dict[str, Any]:
+        return {name: str(value) if isinstance(value := event[name], Decimal) else value for name in ("ts", *SCHEMA)}
 
     def table(self) -> pa.Table:
         times = [event["ts"] for event in self.events]
@@ -165,7 +157,6 @@ class TrendCase:
         return False
 
     def check(self, result: pa.Table, *, types: bool = True) -> None:
-        """Fail, with the query and the events, unless the result is what the oracle expects."""
         names = [f"r{i}" for i in range(len(self.columns))]
         has_window = self.oracle.within is not None or self.oracle.within_events is not None
         added = ["window_start", "window_end"] if has_window else []
@@ -174,9 +165,7 @@ class TrendCase:
         for name, column in zip(names, self.columns, strict=True):
             found, wanted = result.schema.field(name).type, column.type(self.counts)
             assert not types or found == wanted, f"{self}{column.text} is {found}, not {wanted}"
-        rows = self.found(result)
-        missing, extra = _difference(self.expected, rows)
-        assert not missing and not extra, f"{self}missing: {_show(missing)}\ntoo much: {_show(extra)}"
+        self.compare(self.expected, self.found(result), same)
 
     def found(self, result: pa.Table) -> list[Row]:
         """The product's rows in the form of the expected ones."""
@@ -202,32 +191,10 @@ class TrendCase:
         return column.cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()  # type: ignore[no-any-return]
 
 
-def _plain(event: dict[str, Any]) -> dict[str, Any]:
-    """Short enough to read, in the order of the schema."""
-    return {name: str(value) if isinstance(value := event[name], Decimal) else value for name in ("ts", *SCHEMA)}
-
-
 def _as_counted(value: Any, what: Aggregate, counts: str) -> Any:
     if counts == "log2" and what.function == "COUNT":
         return math.log2(value) if value else None
     return value
-
-
-def _difference(expected: Sequence[Row], found: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """What is on one side only."""
-    extra = list(found)
-    missing = []
-    for row in expected:
-        same = next((i for i, other in enumerate(extra) if _same_row(row, other)), None)
-        if same is None:
-            missing.append(row)
-        else:
-            extra.pop(same)
-    return missing, extra
-
-
-def _same_row(expected: Row, found: Row) -> bool:
-    return all(map(same, expected, found))
 
 
 def same(expected: Any, found: Any) -> bool:
@@ -240,11 +207,3 @@ def same(expected: Any, found: Any) -> bool:
     if isinstance(expected, int | Fraction) and isinstance(found, int | Decimal):
         return Fraction(found) == expected
     return bool(expected == found)
-
-
-def _show(rows: Sequence[Row]) -> str:
-    if not rows:
-        return "nothing"
-    return "\n  " + "\n  ".join(
-        str(tuple(str(value) if isinstance(value, Fraction) else value for value in row)) for row in rows
-    )

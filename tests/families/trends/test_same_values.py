@@ -6,26 +6,25 @@ A failure prints the query, its options and the events; `missing` is what the or
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
-from tests.budget import budgeted
+from eventide.plan.physical import Physical
+from tests.budget import ON_SPARK, QUICK, budgeted
+from tests.engines.streams import both_readings
 from tests.families.events.test_same_rows import run_case_as_stream
 from tests.families.trends.cases import trend_cases
-from tests.families.trends.compare import SECOND_US, TrendCase
-from tests.micro_batches import Stream
+from tests.families.trends.compare import TrendCase
+from tests.micro_batches import Arrival, arrivals
 
-QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-# Shrinking on Spark takes longer than reading a large example.
-ON_SPARK = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 SEVERAL = (1, 2, 3, None)
 
 
@@ -128,97 +127,57 @@ def test_dictionaries_give_the_values_of_a_table(case: TrendCase) -> None:
 # --- random queries, in micro-batches --------------------------------------------------------------------------
 
 
-def play(case: TrendCase, borders: list[int], delay: int, disorder: Any) -> list[dict[str, Any]]:
-    """The events in disorder within the delay, cut into micro-batches, a new operator from the snapshot for each."""
+def planned(case: TrendCase) -> Physical:
+    """The plan of a case that can be asked."""
+    assume(not case.is_ambiguous)
     try:
-        physical = ev.query(case.text, **case.options).plan(case.table().schema)
+        return ev.query(case.text, **case.options).plan(case.table().schema)
     except ev.EventideError as error:
         assume(can_be_asked(case, error))
         raise AssertionError(f"{case}{error}") from error
-    stream = Stream(physical)
-    times = [event["ts"] for event in case.events]
-    order = sorted(range(len(times)), key=lambda i: times[i] + disorder.randrange(delay))
-    table = case.table().take(pa.array(order, pa.int64()))
-    stream.play(table, [times[i] * SECOND_US for i in order], borders, delay * SECOND_US)
-    return stream.rows
+
+
+@budgeted(**QUICK)
+@given(trend_cases(first_origin=False, groups=SEVERAL, max_events=12), arrivals(11, 4))
+def test_micro_batches_give_the_values_of_the_oracle(case: TrendCase, arrival: Arrival) -> None:
+    case.check_arrival(planned(case), arrival)
 
 
 @budgeted(**QUICK)
 @given(
-    case=trend_cases(first_origin=False, groups=SEVERAL, max_events=12),
-    borders=st.lists(st.integers(0, 11), max_size=4),
-    delay=st.sampled_from([1, 3]),
-    disorder=st.randoms(use_true_random=False),
+    trend_cases(focus="absent neighbours", first_origin=False, windowed=True, max_events=12),
+    arrivals(11, 4),
 )
-def test_micro_batches_give_the_values_of_the_oracle(
-    case: TrendCase, borders: list[int], delay: int, disorder: Any
-) -> None:
-    assume(not case.is_ambiguous)
-    _check_rows(case, play(case, borders, delay, disorder))
+def test_micro_batches_find_what_must_be_absent_by_its_neighbours(case: TrendCase, arrival: Arrival) -> None:
+    case.check_arrival(planned(case), arrival)
+
+
+@budgeted(**QUICK)
+@given(trend_cases(focus="negation", first_origin=False, windowed=True, max_events=12), arrivals(11, 4))
+def test_micro_batches_wait_for_what_must_be_absent(case: TrendCase, arrival: Arrival) -> None:
+    case.check_arrival(planned(case), arrival)
 
 
 @budgeted(**QUICK)
 @given(
-    case=trend_cases(focus="absent neighbours", first_origin=False, windowed=True, max_events=12),
-    borders=st.lists(st.integers(0, 11), max_size=4),
-    delay=st.sampled_from([1, 3]),
-    disorder=st.randoms(use_true_random=False),
-)
-def test_micro_batches_find_what_must_be_absent_by_its_neighbours(
-    case: TrendCase, borders: list[int], delay: int, disorder: Any
-) -> None:
-    assume(not case.is_ambiguous)
-    _check_rows(case, play(case, borders, delay, disorder))
-
-
-@budgeted(**QUICK)
-@given(
-    case=trend_cases(focus="negation", first_origin=False, windowed=True, max_events=12),
-    borders=st.lists(st.integers(0, 11), max_size=4),
-    delay=st.sampled_from([1, 3]),
-    disorder=st.randoms(use_true_random=False),
-)
-def test_micro_batches_wait_for_what_must_be_absent(
-    case: TrendCase, borders: list[int], delay: int, disorder: Any
-) -> None:
-    assume(not case.is_ambiguous)
-    _check_rows(case, play(case, borders, delay, disorder))
-
-
-@budgeted(**QUICK)
-@given(
-    case=trend_cases(first_origin=False, groups=SEVERAL, max_events=14).filter(
+    trend_cases(first_origin=False, groups=SEVERAL, max_events=14).filter(
         lambda case: case.oracle.within_events is not None
     ),
-    borders=st.lists(st.integers(0, 13), max_size=6),
-    disorder=st.randoms(use_true_random=False),
+    arrivals(13, 6, delays=[1]),
 )
-def test_micro_batches_fill_windows_over_positions(case: TrendCase, borders: list[int], disorder: Any) -> None:
-    assume(not case.is_ambiguous)
-    _check_rows(case, play(case, borders, 1, disorder))
-
-
-def _check_rows(case: TrendCase, rows: list[dict[str, Any]]) -> None:
-    if not rows:
-        assert not case.expected, f"{case}nothing, and the oracle has {case.expected}"
-        return
-    case.check(pa.Table.from_pylist(rows), types=False)
+def test_micro_batches_fill_windows_over_positions(case: TrendCase, arrival: Arrival) -> None:
+    case.check_arrival(planned(case), arrival)
 
 
 # --- random queries, on Spark -----------------------------------------------------------------------------------
-
-
-def run_on_spark(case: TrendCase, events: Any, **inputs: Any) -> pa.Table:
-    assume(not case.is_ambiguous and case.expected)
-    return run(case, events, **inputs).toArrow()
 
 
 @pytest.mark.spark
 @budgeted(**ON_SPARK)
 @given(trend_cases(groups=SEVERAL, max_events=12))
 def test_a_spark_dataframe_gives_the_values_of_the_oracle(spark: Any, case: TrendCase) -> None:
-    assume(case.events)
-    check(case, run_on_spark(case, spark.createDataFrame(case.table())))
+    assume(case.events and not case.is_ambiguous and case.expected)
+    check(case, run(case, spark.createDataFrame(case.table())).toArrow())
 
 
 @pytest.mark.spark
@@ -227,12 +186,10 @@ def test_a_spark_dataframe_gives_the_values_of_the_oracle(spark: Any, case: Tren
 def test_files_read_by_spark_tasks_give_the_values_of_the_oracle(
     spark: Any, tmp_path_factory: Any, case: TrendCase
 ) -> None:
-    assume(case.events)
-    path = tmp_path_factory.mktemp("events") / "events.parquet"
-    pq.write_table(case.table(), path, row_group_size=4)
-    for few_rows in (0, 10**9):
-        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
-            check(case, run_on_spark(case, path, engine="spark", spark=spark))
+    assume(case.events and not case.is_ambiguous and case.expected)
+    read = partial(run, case, engine="spark", spark=spark)
+    for rows in both_readings(tmp_path_factory.mktemp("events"), case.table(), 4, read):
+        check(case, rows)
 
 
 @pytest.mark.spark
@@ -250,12 +207,8 @@ def test_files_read_by_spark_tasks_give_the_values_of_the_oracle(
 )
 def test_a_stream_gives_the_values_of_the_oracle(spark: Any, tmp_path_factory: Any, case: TrendCase) -> None:
     """Micro-batches in disorder within the allowed lateness; a last event far away decides all windows but its own."""
-    assume(not case.is_ambiguous and case.expected)
-    try:
-        ev.query(case.text, **case.options).plan(case.table().schema)
-    except ev.EventideError as error:
-        assume(can_be_asked(case, error))
-        raise
+    planned(case)
+    assume(case.expected)
     folder: Path = tmp_path_factory.mktemp("stream")
     case.check(run_case_as_stream(case, folder, spark))  # type: ignore[arg-type]
 

@@ -18,11 +18,11 @@ from eventide.engines.distribution import GROUPS, KEYS, RANGES, choose_for_files
 from eventide.families.trends.slices import Slicer, is_sliced, make_slicer, slice_tables
 from eventide.plan.physical import Physical
 from eventide.runtime.block import MAX_US, MIN_US, from_bytes, to_bytes
-from tests.budget import budgeted
+from tests.budget import ON_SPARK, QUICK, budgeted
 from tests.families.trends.cases import trend_cases
 from tests.families.trends.compare import TrendCase
-from tests.families.trends.test_same_values import ON_SPARK, QUICK, SEVERAL, _check_rows, can_be_asked
-from tests.micro_batches import SECOND_US, Stream
+from tests.families.trends.test_same_values import SEVERAL, planned
+from tests.micro_batches import SECOND_US, Arrival, Stream, arrivals
 
 SCHEMA = pa.schema([("ts", pa.int64()), ("kind", pa.string()), ("g", pa.string()), ("x", pa.int64())])
 
@@ -33,12 +33,7 @@ def plan_of(text: str, **options: Any) -> Physical:
 
 def plan_case(case: TrendCase) -> Physical:
     """The plan of a case that can be asked and has slices."""
-    assume(not case.is_ambiguous)
-    try:
-        physical = ev.query(case.text, **case.options).plan(case.table().schema)
-    except ev.EventideError as error:
-        assume(can_be_asked(case, error))
-        raise AssertionError(f"{case}{error}") from error
+    physical = planned(case)
     assume(not isinstance(slice_tables(physical.spec), str))  # type: ignore[arg-type]
     return physical
 
@@ -101,8 +96,7 @@ def test_slices_give_the_values_of_the_oracle(
 ) -> None:
     physical = plan_case(case)
     with few(least):
-        rows = sliced(physical, case.table(), borders_of(case, borders), disorder)
-    _check_rows(case, rows)
+        case.check_rows(sliced(physical, case.table(), borders_of(case, borders), disorder))
 
 
 @budgeted(**QUICK)
@@ -114,28 +108,20 @@ def test_slices_give_the_values_of_the_oracle(
 def test_negation_reaches_across_slices(case: TrendCase, borders: list[int], disorder: random.Random) -> None:
     physical = plan_case(case)
     with few(1):
-        rows = sliced(physical, case.table(), borders_of(case, borders), disorder)
-    _check_rows(case, rows)
+        case.check_rows(sliced(physical, case.table(), borders_of(case, borders), disorder))
 
 
 @budgeted(**QUICK)
 @given(
     case=trend_cases(groups=SEVERAL, max_events=14, windowed=True, first_origin=False, count_windows=False),
-    borders=st.lists(st.integers(0, 13), max_size=8),
-    delay=st.sampled_from([1, 3]),
+    arrival=arrivals(13, 8),
     least=st.sampled_from([1, 2]),
-    disorder=st.randoms(use_true_random=False),
 )
 def test_micro_batches_that_leave_matrices_give_the_values_of_the_oracle(
-    case: TrendCase, borders: list[int], delay: int, least: int, disorder: random.Random
+    case: TrendCase, arrival: Arrival, least: int
 ) -> None:
-    stream = Stream(plan_case(case))
-    times = [event["ts"] for event in case.events]
-    order = sorted(range(len(times)), key=lambda i: times[i] + disorder.randrange(delay))
-    table = case.table().take(pa.array(order, pa.int64()))
     with few(least), patch("eventide.families.trends.operator.LEAST_FOLD", 1):
-        stream.play(table, [times[i] * SECOND_US for i in order], borders, delay * SECOND_US)
-    _check_rows(case, stream.rows)
+        case.check_arrival(plan_case(case), arrival)
 
 
 # --- what can go wrong, one by one ---------------------------------------------------------------------------------

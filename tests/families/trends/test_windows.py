@@ -16,7 +16,7 @@ from eventide.families.registry import make_operator
 from eventide.families.trends.panes import count_by_panes
 from eventide.runtime.block import MAX_US
 from eventide.runtime.protocol import Operator
-from tests.families.events.test_same_rows import collect, write_batch
+from tests.engines.streams import collect, read_batches, write_batch
 from tests.families.trends.recurrences import loop, rounds, windows
 from tests.families.trends.test_numbers import long_stream, table_of
 from tests.micro_batches import SECOND_US, Stream
@@ -225,8 +225,7 @@ def test_a_stream_returns_windows_over_positions_when_they_are_full(spark: Any, 
     batches = [rows[:5], rows[5:6], rows[6:], [{"ts": 1000, "g": 2, "kind": "A"}]]
     for i, batch in enumerate(batches):
         write_batch(pa.Table.from_pylist(batch), tmp_path / "in", i)
-    stream = spark.readStream.schema(spark.read.parquet(str(tmp_path / "in")).schema)
-    stream = stream.option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
+    stream = read_batches(spark, tmp_path / "in")
     text = "PATTERN A a+ GROUP BY g WITHIN 3 EVENTS SLIDE 2 EVENTS RETURN g, COUNT(*) AS n"
     found = collect(ev.query(text, ts_unit="s", type="kind").run(stream), tmp_path, spark).to_pylist()
     shown = sorted((row["g"], row["window_start"], int(row["n"])) for row in found)

@@ -11,6 +11,7 @@ from eventide.expressions.types import DURATION, TIMESTAMP, TIMESTAMP_NTZ
 from eventide.expressions.write_sql import IN_PROCESS, write_duckdb
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tree import Span
+from tests.lang.corpus import check_message, each_message, read_pairs
 
 SCHEMA = pa.schema(
     [
@@ -30,12 +31,6 @@ SCHEMA = pa.schema(
 
 def type_of(text: str) -> pa.DataType | None:
     return typecheck(parse_scalar(text).tree, columns_of(SCHEMA, text), text, Span(0, len(text)))
-
-
-def error_of(text: str) -> str:
-    with pytest.raises(QueryError) as raised:
-        type_of(text)
-    return str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -69,73 +64,9 @@ def test_a_named_type_makes_an_unknown_function_known() -> None:
     assert type_of("cast(soundex(name) as double) > 1") == pa.bool_()
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "underlined", "hint"),
-    [
-        (
-            "price > '5'",
-            "cannot compare double with string",
-            "price > '5'",
-            "strings do not become numbers by themselves: CAST('5' AS DOUBLE)",
-        ),
-        (
-            "n in (1, 'x')",
-            "cannot compare int with string",
-            "n in (1, 'x')",
-            "strings do not become numbers by themselves: CAST('x' AS INT)",
-        ),
-        (
-            "ts > '2020-01-01'",
-            "cannot compare timestamp with string",
-            "ts > '2020-01-01'",
-            "write TIMESTAMP '2020-01-01'",
-        ),
-        ("ok = 1", "cannot compare boolean with int", "ok = 1", None),
-        ("ok and price", "AND needs a boolean, but this is double", "price", "compare it with something"),
-        ("not tiny", "NOT needs a boolean, but this is smallint", "tiny", "compare it with something"),
-        (
-            "case when tiny then 1 end",
-            "WHEN needs a boolean, but this is smallint",
-            "tiny",
-            "compare it with something",
-        ),
-        (
-            "coalesce(n, 'x')",
-            "cannot choose between int and string",
-            "coalesce(n, 'x')",
-            "strings do not become numbers by themselves: CAST('x' AS INT)",
-        ),
-        ("name + 1", "cannot add string and int", "name + 1", "cast the string: CAST(name AS DOUBLE)"),
-        ("name + name", "cannot add string and string", "name + name", "strings are joined with ||"),
-        ("1 + (ok * 2)", "cannot multiply boolean and int", "ok * 2", None),
-        ("day - ok", "cannot subtract date and boolean", "day - ok", None),
-        ("-name", "unary minus needs a number, but this is string", "name", None),
-        ("sqrt(name)", "SQRT needs a number, but this is string", "name", "cast it: CAST(name AS DOUBLE)"),
-        ("upper(n + 1)", "UPPER needs a string, but this is int", "n + 1", "cast it: CAST(... AS STRING)"),
-        ("n || 'x'", "|| needs a string, but this is int", "n", "cast it: CAST(... AS STRING)"),
-        (
-            "hour(name)",
-            "HOUR needs a date or timestamp, but this is string",
-            "name",
-            "cast it: CAST(name AS TIMESTAMP)",
-        ),
-        ("year(n) = 2", "YEAR needs a date or timestamp, but this is int", "n", None),
-        ("substring(name, price)", "SUBSTRING needs a whole number, but this is double", "price", None),
-        ("n like 'x'", "LIKE needs a string, but this is int", "n", "cast it: CAST(... AS STRING)"),
-        ("prise > 1", "unknown column 'prise'", "prise", "did you mean 'price'?"),
-        (
-            "day > DATE '2020-02-30'",
-            "cannot read '2020-02-30' as a date",
-            "DATE '2020-02-30'",
-            "write it as DATE '2024-01-31'",
-        ),
-    ],
-)
-def test_messages(text: str, message: str, underlined: str, hint: str | None) -> None:
-    start = text.index(underlined)
-    carets = " " * start + "^" * len(underlined)
-    expected = f"{message} (line 1, column {start + 1})\n  {text}\n  {carets}"
-    assert error_of(text) == expected + (f"\nHint: {hint}" if hint else "")
+@each_message(read_pairs("../expressions/invalid.txt"))
+def test_messages(text: str, message: str) -> None:
+    check_message(lambda: type_of(text), message)
 
 
 @pytest.mark.parametrize(

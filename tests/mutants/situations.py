@@ -11,10 +11,7 @@ MICRO_BATCHES = (f"{_SAME}micro_batches_give_the_matches_of_the_oracle",)
 CHUNKS = (f"{_SAME}shares_of_threads_and_chunks_of_time_give_the_same_matches",)
 BY_HAND = ("tests/families/situations/test_micro_batches.py",)
 DATA = ("tests/generate/test_situations.py",)
-_SAID = "tests/families/situations/test_messages.py::test_"
-DEFINED = (f"{_SAID}a_wrong_definition_is_underlined",)
-RETURNED = (f"{_SAID}what_cannot_be_returned_is_underlined",)
-PATTERNS = (f"{_SAID}a_wrong_pattern_is_underlined",)
+MESSAGES = ("tests/families/situations/test_messages.py::test_the_whole_message",)
 AGGREGATES = ("tests/families/situations/test_aggregates.py",)
 ONE_BIT = ("tests/families/situations/test_aggregates.py::test_bits_that_all_values_have_are_kept",)
 
@@ -326,7 +323,7 @@ SITUATIONS = (
         "is_situations",
         'after.text.lower() in defined or after.text in ("|", "(")',
         'after.text in ("|", "(")',
-        PATTERNS,
+        MESSAGES,
     ),
     Mutant(
         "live: blocks are as small as the input is slow, whatever has piled up",
@@ -356,35 +353,35 @@ SITUATIONS = (
         "check_conditions",
         "known = {*columns, situation.name.text.lower()}",
         "known = {*columns, *(each.name.text.lower() for each in query.define)}",
-        DEFINED,
+        MESSAGES,
     ),
     Mutant(
         "situations: a function that sqlglot has no place for is underlined without its name",
         "call_span",
         "before is not None",
         "before is None",
-        RETURNED,
+        MESSAGES,
     ),
     Mutant(
         "situations: a call around a refused aggregate is blamed for it",
         "call_span",
         "if before is not None and not _CALLED.match(text[start:end]):",
         "if before is not None:",
-        RETURNED,
+        MESSAGES,
     ),
     Mutant(
         "situations: the hint for a column in an aggregate proposes another aggregate",
         "_bind_item.unqualified",
         'form = "{}.{}" if span in aggregated else "first({}.{})"',
         'form = "first({}.{})"',
-        RETURNED,
+        MESSAGES,
     ),
     Mutant(
         "situations: a duration without FOR is left to the condition",
         "_refuse_bare_duration",
         'if token.word == "AT" and after.word in ("LEAST", "MOST"):',
         'if token.word == "AT" and after.word in ("LEAST",):',
-        DEFINED,
+        MESSAGES,
     ),
     # Stretches
     Mutant(

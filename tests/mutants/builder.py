@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-RULES = ("tests/families/builder/test_rules.py",)
-BOUND = ("tests/families/builder/test_detect.py::test_conditions_look_at_the_events_so_far",)
-ROOM = ("tests/families/builder/test_detect.py::test_bindings_that_move_keep_the_ones_before_them",)
-SUMS = ("tests/families/builder/test_detect.py::test_aggregates_in_conditions_are_those_of_their_step",)
-COLUMNS = (
-    "tests/families/builder/test_detect.py::test_a_match_has_an_id_its_partition_its_ends_and_the_events_of_each_step",
+RULES, BOUND, ROOM, SUMS, COLUMNS = tests_of(
+    "families/builder",
+    "rules",
+    "detect::conditions_look_at_the_events_so_far",
+    "detect::bindings_that_move_keep_the_ones_before_them",
+    "detect::aggregates_in_conditions_are_those_of_their_step",
+    "detect::a_match_has_an_id_its_partition_its_ends_and_the_events_of_each_step",
 )
 
 BUILDER = (

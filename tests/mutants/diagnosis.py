@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-BUILDER = ("tests/engines/diagnosis/test_builder.py::test_the_first_demand_that_no_event_meets_failed",)
-VALUES = ("tests/engines/diagnosis/test_builder.py::test_values_of_earlier_steps_are_shown",)
-REASONS = ("tests/engines/diagnosis/test_reasons.py",)
-LONGEST = ("tests/engines/diagnosis/test_longest.py",)
-SHOWN = ("tests/engines/diagnosis/test_builder.py::test_values_are_those_of_the_events_that_are_shown",)
-FIRST = ("tests/engines/diagnosis/test_builder.py::test_the_first_match_of_a_partition_is_found",)
+BUILDER, VALUES, REASONS, LONGEST, SHOWN, FIRST = tests_of(
+    "engines/diagnosis",
+    "builder::the_first_demand_that_no_event_meets_failed",
+    "builder::values_of_earlier_steps_are_shown",
+    "reasons",
+    "longest",
+    "builder::values_are_those_of_the_events_that_are_shown",
+    "builder::the_first_match_of_a_partition_is_found",
+)
 
 DIAGNOSIS = (
     Mutant(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-OPERATOR = ("tests/families/events/test_sequence.py",)
-SAME_ROWS = ("tests/families/events/test_same_rows.py::test_the_embedded_engine_returns_the_oracles_rows",)
-SPILL = ("tests/families/events/test_same_rows.py::test_files_cut_by_partition_return_the_same_rows",)
+OPERATOR, SAME_ROWS, SPILL = tests_of(
+    "families/events",
+    "sequence",
+    "same_rows::the_embedded_engine_returns_the_oracles_rows",
+    "same_rows::files_cut_by_partition_return_the_same_rows",
+)
 STREAM = ("tests/engines/test_processor.py",)
 RESIDUE = ("tests/expressions/test_residue.py::test_generated_tests_equal_duckdb",)
 

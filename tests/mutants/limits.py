@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-MATCHES = ("tests/runtime/test_default_limit.py",)
+MATCHES, TALLY, EFFORT = tests_of(
+    "runtime",
+    "default_limit",
+    "default_limit::a_partition_with_many_events_may_have_many_matches",
+    "effort::steps_count_in_a_partition_and_its_limit_grows_with_its_events",
+)
 # An enumeration without a limit has no end.
-TALLY = ("tests/runtime/test_default_limit.py::test_a_partition_with_many_events_may_have_many_matches",)
 RULES = ("tests/rules/test_limits.py",)
 MEMORY = ("tests/engines/test_result_memory.py",)
 TYPES = ("tests/engines/test_absent_types.py",)
-EFFORT = ("tests/runtime/test_effort.py::test_steps_count_in_a_partition_and_its_limit_grows_with_its_events",)
 
 LIMITS = (
     Mutant(

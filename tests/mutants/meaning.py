@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-_ENDING = "tests/engines/test_ending.py::"
-OPEN = (f"{_ENDING}test_a_trailing_not_whose_window_is_not_over_is_no_match",)
-LATEST = (f"{_ENDING}test_what_is_over_is_judged_by_the_latest_event_of_all_partitions",)
-INSTANT = (f"{_ENDING}test_the_last_instant_of_a_window_is_the_one_before_its_end",)
-WHOLE = (f"{_ENDING}test_without_a_window_the_end_decides",)
-LIVE = (f"{_ENDING}test_live_input_that_ends_is_judged_by_its_latest_event",)
-DIAGNOSIS = (f"{_ENDING}test_a_diagnosis_tells_that_a_window_is_not_over",)
+OPEN, LATEST, INSTANT, WHOLE, LIVE, DIAGNOSIS = tests_of(
+    "engines",
+    "ending::a_trailing_not_whose_window_is_not_over_is_no_match",
+    "ending::what_is_over_is_judged_by_the_latest_event_of_all_partitions",
+    "ending::the_last_instant_of_a_window_is_the_one_before_its_end",
+    "ending::without_a_window_the_end_decides",
+    "ending::live_input_that_ends_is_judged_by_its_latest_event",
+    "ending::a_diagnosis_tells_that_a_window_is_not_over",
+)
 RUNS = (
     "tests/families/intervals/test_rules.py::test_a_run_that_is_open_at_the_end_of_bounded_input_is_returned_on_request",
 )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-RUNS = ("tests/metrics/test_open_runs.py",)
-TALLY = ("tests/metrics/test_tally.py",)
-BUCKET = ("tests/metrics/test_bucket.py",)
-TEXT = ("tests/metrics/test_exposition.py",)
+RUNS, TALLY, BUCKET, TEXT = tests_of(
+    "metrics",
+    "open_runs",
+    "tally",
+    "bucket",
+    "exposition",
+)
 
 METRICS = (
     Mutant(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-CODED = ("tests/inputs/test_coded_strings.py",)
-FOLDERS = ("tests/inputs/test_folder_columns.py",)
+CODED, FOLDERS, NAMES, SINK, TABLES = tests_of(
+    "inputs",
+    "coded_strings",
+    "folder_columns",
+    "names",
+    "sink_log",
+    "tables",
+)
 MATCHER = ("tests/families/rows/test_matcher.py",)
-NAMES = ("tests/inputs/test_names.py",)
 PARTITIONS = ("tests/runtime/test_partitions.py",)
-SINK = ("tests/inputs/test_sink_log.py",)
-TABLES = ("tests/inputs/test_tables.py",)
 TIES = ("tests/families/rows/test_ties.py",)
 
 READING = (

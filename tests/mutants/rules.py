@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-BUCKET = ("tests/rules/test_bucket.py",)
-RANDOM = ("tests/rules/test_random_changes.py",)
-FILES = ("tests/rules/test_files.py",)
-PLANNING = ("tests/rules/test_planning.py",)
+BUCKET, RANDOM, FILES, PLANNING = tests_of(
+    "rules",
+    "bucket",
+    "random_changes",
+    "files",
+    "planning",
+)
 
 RULES = (
     Mutant(

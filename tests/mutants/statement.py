@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-_DOORS = "tests/engines/test_doors.py::test_"
-CONFINED = (f"{_DOORS}the_connection_of_statements_is_closed_even_where_the_list_has_a_hole",)
-DOORS = (f"{_DOORS}no_family_calls_java_or_reads_files",)
+CONFINED, DOORS, UNKNOWN, DIALECTS = tests_of(
+    "engines",
+    "doors::the_connection_of_statements_is_closed_even_where_the_list_has_a_hole",
+    "doors::no_family_calls_java_or_reads_files",
+    "unknown_functions::an_unknown_function_is_named_in_this_process",
+    "unknown_functions::a_statement_knows_no_function_of_another_dialect",
+)
+MEANING, DIVISORS, SQL, NAMES = tests_of(
+    "families/statement",
+    "rows::the_meaning_is_sparks_in_this_process",
+    "rows::what_makes_a_division_by_zero_null_is_put_around_whole_divisors",
+    "sql::a_column_is_named_once_in_any_case",
+    "names::a_column_whose_name_is_not_known_needs_as",
+)
 TOO_GREAT = ("tests/expressions/test_literals.py::test_a_number_that_is_too_great_is_refused_with_its_place",)
-_ROWS = "tests/families/statement/test_rows.py::test_"
-MEANING = (f"{_ROWS}the_meaning_is_sparks_in_this_process",)
-DIVISORS = (f"{_ROWS}what_makes_a_division_by_zero_null_is_put_around_whole_divisors",)
-SQL = ("tests/families/statement/test_sql.py::test_a_column_is_named_once_in_any_case",)
-NAMES = ("tests/families/statement/test_names.py::test_a_column_whose_name_is_not_known_needs_as",)
 FUNCTIONS = ("tests/plan/test_function_messages.py::test_what_cannot_stand_there_is_named_as_it_is_written",)
-UNKNOWN = ("tests/engines/test_unknown_functions.py::test_an_unknown_function_is_named_in_this_process",)
-DIALECTS = ("tests/engines/test_unknown_functions.py::test_a_statement_knows_no_function_of_another_dialect",)
 
 STATEMENT = (
     Mutant(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
 ROWS = ("tests/families/rows/test_streams.py",)
 BUILDER = ("tests/families/builder/test_streams.py",)
-CHANGES = ("tests/streams/test_changes.py",)
-SNAPSHOTS = ("tests/streams/test_snapshots.py",)
-FILES = ("tests/streams/test_write_stream.py",)
+CHANGES, SNAPSHOTS, FILES, WHOSE = tests_of(
+    "streams",
+    "changes",
+    "snapshots",
+    "write_stream",
+    "whose_checkpoint",
+)
 SEALED = ("tests/runtime/test_sealed.py",)
 BUCKET = ("tests/engines/test_processor.py",)
-WHOSE = ("tests/streams/test_whose_checkpoint.py",)
 LATE = ("tests/metrics/test_late_watch.py",)
 
 STREAMS = (

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import eventide as ev
-from eventide.cli_texts import Inline, QueryFile, Text, read_query
+from eventide.cli.stopping import stop_by_exception
+from eventide.cli.texts import Inline, QueryFile, Text, read_query
 from eventide.errors import InputError
 from eventide.plan.arguments import engine_of
-from eventide.stopping import stop_by_exception
-from eventide.whole_files import check_place
+from eventide.runtime.whole_files import check_place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -252,7 +252,7 @@ def _check_run(engine: str, output: Path | None) -> str:
     """The engine that is meant."""
     meant = engine_of(engine) or "local"
     if output is not None:
-        from eventide.report import WRITERS
+        from eventide.show.report import WRITERS
 
         check_place(output, tuple(WRITERS))
     return meant
@@ -308,7 +308,7 @@ def _collect_sql(text: str, paths: dict[str, Any], options: dict[str, Any], engi
 
 def _give_out(table: pa.Table, output: Path | None, as_json: bool, seconds: float) -> None:
     """Write the rows, or print them."""
-    from eventide.report import json_lines, write_rows
+    from eventide.show.report import json_lines, write_rows
 
     if output is not None:
         write_rows(table, output)
@@ -323,7 +323,7 @@ def _give_out(table: pa.Table, output: Path | None, as_json: bool, seconds: floa
 def _print_table(rows: pa.Table, seconds: float) -> None:
     from rich.console import Console
 
-    from eventide.report import as_table
+    from eventide.show.report import as_table
 
     console = Console(highlight=False)
     if not console.is_terminal:

@@ -13,11 +13,11 @@ import typer
 
 import eventide as ev
 from eventide.api.metrics import ADDRESS
-from eventide.cli_texts import Inline, QueryFile, Text, read_query, read_text
+from eventide.cli.job import Job, Signals, run_job
+from eventide.cli.stopping import stop_by_exception
+from eventide.cli.texts import Inline, QueryFile, Text, read_query, read_text
 from eventide.engines.addresses import Folder, Terminal, Topic, checkpoint_of, sink_of, source_of
 from eventide.errors import EventideError, InputError, QueryError, hide_credentials
-from eventide.stopping import stop_by_exception
-from eventide.stream_job import Job, Signals, run_job
 
 
 def stream(
@@ -146,8 +146,8 @@ def stream(
 
 def run_with_view(job: Job, *, as_json: bool, every: float) -> None:
     """Run the job, and say at the end what it did."""
-    from eventide.live_view import View
-    from eventide.stream_screen import Screen
+    from eventide.cli.live_view import View
+    from eventide.cli.screen import Screen
 
     stop_by_exception()
     view = View(job.title, str(job.source), str(job.sink), time.time(), shows_rows=not isinstance(job.sink, Terminal))

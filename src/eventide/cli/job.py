@@ -16,8 +16,8 @@ from eventide.engines.brokers import check_brokers
 from eventide.errors import BrokerAwayError, EventideError, InputError, StreamFailedError
 
 if TYPE_CHECKING:
-    from eventide.live_view import View
-    from eventide.stream_screen import Screen
+    from eventide.cli.live_view import View
+    from eventide.cli.screen import Screen
 
 _TICK_SECONDS = 0.25
 _LAST_ROWS = 5
@@ -164,8 +164,8 @@ def failure_of(error: Exception, n_retries: int, job: Job) -> Exception:
 def _start(job: Job, spark: Any, screen: Screen, checkpoint: str, queries: list[Any]) -> None:
     """Add the running queries: that of the rows, and that of the bad records where they are wanted."""
     import eventide as ev
+    from eventide.cli.live_view import ROWS_METRIC
     from eventide.engines.spark.shown_rows import observed
-    from eventide.live_view import ROWS_METRIC
 
     source = _open(job, spark)
     n_last = _LAST_ROWS if screen.is_live and not isinstance(job.sink, Terminal) else 0

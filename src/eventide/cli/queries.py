@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import eventide as ev
+from eventide.cli.options import Engine, Inline, InputPath, MaxSteps, QueryFile, Reading, Rows, Tables, TsUnit, grouped
 from eventide.cli.stopping import stop_by_exception
-from eventide.cli.texts import Inline, QueryFile, Text, read_query
+from eventide.cli.texts import Text, read_query
 from eventide.errors import InputError
 from eventide.plan.arguments import engine_of
 from eventide.runtime.whole_files import check_place
@@ -28,72 +29,37 @@ _SHOWN_ROWS = 20
 _WIDE = 10_000  # characters
 _EVENTS = "events"  # what a statement calls the input where no table is named
 
-InputPath = Annotated[
-    str, typer.Option("--input", help="Events: a file, folder or pattern (parquet, csv, json, arrow).")
-]
-Tables = Annotated[
-    list[str] | None, typer.Option("--table", metavar="NAME=PATH", help="A table of a SQL statement and its files.")
-]
-Ts = Annotated[str | None, typer.Option("--ts", help="The time column.")]
-TsUnit = Annotated[str | None, typer.Option("--ts-unit", help="Unit of an integer time column: s, ms or us.")]
-TypeColumn = Annotated[str | None, typer.Option("--type", help="The column that holds the event type.")]
-PartitionBy = Annotated[str | None, typer.Option("--partition-by", help="The partition columns, with commas between.")]
-Sequence = Annotated[str | None, typer.Option("--sequence", help="The column that orders events of one time.")]
-CloseAtEnd = Annotated[
-    bool, typer.Option("--close-at-end", help="Return what is open when the events end, as if all time were over.")
-]
-MaxMatches = Annotated[
-    str | None,
-    typer.Option("--max-matches-per-partition", help="The most matches of one partition, or unlimited."),
-]
-MaxSteps = Annotated[
-    str | None,
-    typer.Option("--max-steps-per-partition", help="The most steps of the search in one partition, or unlimited."),
-]
-Engine = Annotated[str, typer.Option(help="local (also called embedded) or spark.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the rows as JSON, one a line.")]
-Output = Annotated[Path | None, typer.Option("--output", help="Write the rows here (.parquet, .csv or .jsonl).")]
-Explain = Annotated[bool, typer.Option("--explain", help="Print the plan before running.")]
-Checked = Annotated[str | None, typer.Option("--input", help="Check against these events' columns.")]
 
-
+@grouped
 def run(
     query_file: QueryFile = None,
     *,
     input_path: InputPath,
     inline: Inline = None,
-    ts: Ts = None,
-    ts_unit: TsUnit = None,
-    type_column: TypeColumn = None,
-    partition_by: PartitionBy = None,
-    sequence: Sequence = None,
-    close_at_end: CloseAtEnd = False,
-    max_matches: MaxMatches = None,
+    reading: Reading,
+    max_matches: Annotated[
+        str | None,
+        typer.Option("--max-matches-per-partition", help="The most matches of one partition, or unlimited."),
+    ] = None,
     max_steps: MaxSteps = None,
     engine: Engine = "local",
-    output: Output = None,
-    explain: Explain = False,
-    as_json: AsJson = False,
+    rows: Rows,
 ) -> None:
     """Run a query over files and print or write its rows."""
-    engine = _check_run(engine, output)
+    engine = _check_run(engine, rows.output)
     given = read_query(query_file, inline)
     if given.is_sql:
-        hint = f"eventide sql {_shown(query_file)} --table {_EVENTS}={input_path}"
+        hint = f"eventide sql {'-c ...' if query_file is None else query_file} --table {_EVENTS}={input_path}"
         raise InputError(f"{given.name} is SQL, and run takes a query", hint=hint)
-    options = _options(ts, ts_unit, type_column, partition_by, sequence, close_at_end)
     limits = {"max_matches_per_partition": max_matches, "max_steps_per_partition": max_steps}
-    options |= {name: int(most) if most.isdecimal() else most for name, most in limits.items() if most is not None}
-    query = ev.query(given.text, **options)
-    if explain:
-        # Beside machine-readable rows, the plan goes where the messages go.
-        print(query.explain(input_path, engine=engine), file=sys.stderr if as_json else sys.stdout)
-    started = time.perf_counter()
-    with progress(f"running on the {engine} engine"):
-        table = _collect(query, input_path, engine)
-    _give_out(table, output, as_json, time.perf_counter() - started)
+    most = {name: int(most) if most.isdecimal() else most for name, most in limits.items() if most is not None}
+    query = ev.query(given.text, **reading.given(), **most)
+    if rows.explain:
+        _print_plan(query.explain(input_path, engine=engine), rows)
+    _give_out(rows, "run", engine, lambda spark: query.run(input_path, engine=engine, spark=spark))
 
 
+@grouped
 def run_sql(
     statement_file: QueryFile = None,
     *,
@@ -102,36 +68,26 @@ def run_sql(
     ts_unit: TsUnit = None,
     max_steps: MaxSteps = None,
     engine: Engine = "local",
-    output: Output = None,
-    explain: Explain = False,
-    as_json: AsJson = False,
+    rows: Rows,
 ) -> None:
     """Run a SQL statement with MATCH_RECOGNIZE over files and print or write its rows."""
-    engine = _check_run(engine, output)
+    engine = _check_run(engine, rows.output)
     paths = _named_paths(table)
-    given = read_query(statement_file, inline)
+    text = read_query(statement_file, inline).text
     options: dict[str, Any] = {"ts_unit": ts_unit, "max_steps_per_partition": max_steps}
-    if explain:
-        plan = ev.sql(given.text, **options).explain(**paths)
-        print(plan, file=sys.stderr if as_json else sys.stdout)
-    started = time.perf_counter()
-    with progress(f"running on the {engine} engine"):
-        rows = _collect_sql(given.text, paths, options, engine)
-    _give_out(rows, output, as_json, time.perf_counter() - started)
+    if rows.explain:
+        _print_plan(ev.sql(text, **options).explain(**paths), rows)
+    _give_out(rows, "sql", engine, lambda spark: ev.sql(text, spark=spark, **options, **paths))
 
 
+@grouped
 def check(
     query_file: QueryFile = None,
     *,
     inline: Inline = None,
-    input_path: Checked = None,
+    input_path: Annotated[str | None, typer.Option("--input", help="Check against these events' columns.")] = None,
     table: Tables = None,
-    ts: Ts = None,
-    ts_unit: TsUnit = None,
-    type_column: TypeColumn = None,
-    partition_by: PartitionBy = None,
-    sequence: Sequence = None,
-    close_at_end: CloseAtEnd = False,
+    reading: Reading,
     engine: Engine = "local",
 ) -> None:
     """Parse and plan a query or a SQL statement, and print the plan; nothing runs.
@@ -140,29 +96,24 @@ def check(
     """
     engine = _check_run(engine, None)
     given = read_query(query_file, inline)
-    options = _options(ts, ts_unit, type_column, partition_by, sequence, close_at_end)
     if not given.is_sql:
         if table:
             raise InputError("--table is for SQL statements", hint="--input names the events of a query")
         from eventide.plan.explain import NO_COLUMNS
 
-        plan = ev.query(given.text, **options).explain(input_path, engine=engine)
+        plan = ev.query(given.text, **reading.given()).explain(input_path, engine=engine)
         print(plan.replace(NO_COLUMNS, "needs the events' columns: name the events with --input"))
         return
-    print(ev.sql(given.text, ts_unit=ts_unit).explain(**_tables(given, input_path, table, options)))
+    print(ev.sql(given.text, ts_unit=reading.ts_unit).explain(**_tables(given, input_path, table, reading)))
 
 
+@grouped
 def diagnose(
     query_file: QueryFile = None,
     *,
     input_path: InputPath,
     inline: Inline = None,
-    ts: Ts = None,
-    ts_unit: TsUnit = None,
-    type_column: TypeColumn = None,
-    partition_by: PartitionBy = None,
-    sequence: Sequence = None,
-    close_at_end: CloseAtEnd = False,
+    reading: Reading,
     partitions: Annotated[int, typer.Option(min=1, metavar="<int>", help="How many partitions to tell about.")] = 5,
 ) -> None:
     """Say why there is no match: per partition how far its events lead, and what failed.
@@ -170,19 +121,19 @@ def diagnose(
     A SQL statement must have one MATCH_RECOGNIZE over the table that --input stands for.
     """
     given = read_query(query_file, inline)
-    options = _options(ts, ts_unit, type_column, partition_by, sequence, close_at_end)
     with progress("looking for the longest partial matches"):
         if given.is_sql:
-            _tables(given, input_path, None, options)
-            found = ev.sql(given.text, ts_unit=ts_unit).diagnose(input_path)
+            _tables(given, input_path, None, reading)
+            found = ev.sql(given.text, ts_unit=reading.ts_unit).diagnose(input_path)
         else:
-            found = ev.query(given.text, **options).diagnose(input_path)
+            found = ev.query(given.text, **reading.given()).diagnose(input_path)
     print(found.text(partitions, names=False))
     n_partitions = found.details.num_rows
     if n_partitions > partitions:
         print(f"\n--partitions {n_partitions} tells about all of them")
 
 
+@grouped
 def timeline(
     query_file: QueryFile = None,
     *,
@@ -195,18 +146,13 @@ def timeline(
     values: Annotated[
         list[str] | None, typer.Option("--values", metavar="COLUMN", help="A column of the events to draw as a line.")
     ] = None,
-    ts: Ts = None,
-    ts_unit: TsUnit = None,
-    type_column: TypeColumn = None,
-    partition_by: PartitionBy = None,
-    sequence: Sequence = None,
-    close_at_end: CloseAtEnd = False,
+    reading: Reading,
 ) -> None:
     """Draw the situations and matches of one partition as a page."""
     given = read_query(query_file, inline)
     if given.is_sql:
         raise InputError(f"{given.name} is SQL, and a timeline shows a query", hint="PATTERN ... in a query file")
-    query = ev.query(given.text, **_options(ts, ts_unit, type_column, partition_by, sequence, close_at_end))
+    query = ev.query(given.text, **reading.given())
     chosen = dict(_named(text, "--partition takes column=value", "--partition car_id=7") for text in partition or [])
     with progress("drawing"):
         ev.timeline(query=query, events=input_path, partition=chosen or None, values=values or [], path=output)
@@ -233,21 +179,6 @@ def progress(what: str) -> Iterator[None]:
     yield
 
 
-def _options(
-    ts: str | None,
-    ts_unit: str | None,
-    type_column: str | None,
-    partition_by: str | None,
-    sequence: str | None,
-    close_at_end: bool,
-) -> dict[str, Any]:
-    """The options that were given; a query may say so itself, so only what is asked for here is passed on."""
-    columns = None if partition_by is None else [name.strip() for name in partition_by.split(",")]
-    named = {"ts": ts, "ts_unit": ts_unit, "type": type_column, "partition_by": columns, "sequence": sequence}
-    given: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
-    return {**given, "close_at_end": True} if close_at_end else given
-
-
 def _check_run(engine: str, output: Path | None) -> str:
     """The engine that is meant."""
     meant = engine_of(engine) or "local"
@@ -258,13 +189,9 @@ def _check_run(engine: str, output: Path | None) -> str:
     return meant
 
 
-def _shown(path: Path | None) -> str:
-    return "-c ..." if path is None else str(path)
-
-
-def _tables(given: Text, input_path: str | None, tables: list[str] | None, options: dict[str, Any]) -> dict[str, Any]:
+def _tables(given: Text, input_path: str | None, tables: list[str] | None, reading: Reading) -> dict[str, Any]:
     """The tables of a statement; --input is the table `events`, as in `eventide stream`."""
-    for name in options:
+    for name in reading.given():
         if name != "ts_unit":
             option = "--" + name.replace("_", "-")
             raise InputError(f"{option} is for queries, and {given.name} is SQL", hint="write it in MATCH_RECOGNIZE")
@@ -282,42 +209,37 @@ def _named(text: str, usage: str, example: str) -> tuple[str, str]:
     return name, value
 
 
-def _collect(query: ev.Query, path: str, engine: str) -> pa.Table:
-    if engine == "local":
-        return query.run(path)
-    from eventide.engines.spark.session import session
-
-    spark = session("eventide run")
-    try:
-        return query.run(path, engine="spark", spark=spark).toArrow()
-    finally:
-        spark.stop()
+def _print_plan(plan: str, rows: Rows) -> None:
+    """Beside machine-readable rows, the plan goes where the messages go."""
+    print(plan, file=sys.stderr if rows.as_json else sys.stdout)
 
 
-def _collect_sql(text: str, paths: dict[str, Any], options: dict[str, Any], engine: str) -> pa.Table:
-    if engine == "local":
-        return ev.sql(text, **options, **paths)
-    from eventide.engines.spark.session import session
-
-    spark = session("eventide sql")
-    try:
-        return ev.sql(text, spark=spark, **options, **paths).toArrow()
-    finally:
-        spark.stop()
-
-
-def _give_out(table: pa.Table, output: Path | None, as_json: bool, seconds: float) -> None:
-    """Write the rows, or print them."""
+def _give_out(rows: Rows, command: str, engine: str, compute: Callable[[Any], Any]) -> None:
+    """Compute the rows, with a session where Spark does, and write or print them."""
+    started = time.perf_counter()
+    with progress(f"running on the {engine} engine"):
+        table = compute(None) if engine == "local" else _on_spark(command, compute)
+    seconds = time.perf_counter() - started
     from eventide.show.report import json_lines, write_rows
 
-    if output is not None:
-        write_rows(table, output)
-        say(f"{_count(table)} written to {output} in {seconds:.1f} s")
-    elif as_json:
+    if rows.output is not None:
+        write_rows(table, rows.output)
+        say(f"{_count(table)} written to {rows.output} in {seconds:.1f} s")
+    elif rows.as_json:
         for line in json_lines(table):
             print(line)
     else:
         _print_table(table, seconds)
+
+
+def _on_spark(command: str, compute: Callable[[Any], Any]) -> pa.Table:
+    from eventide.engines.spark.session import session
+
+    spark = session(f"eventide {command}")
+    try:
+        return compute(spark).toArrow()
+    finally:
+        spark.stop()
 
 
 def _print_table(rows: pa.Table, seconds: float) -> None:

@@ -45,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def process(*words: str, check: bool = False) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "eventide.cli", *words]
+    command = [sys.executable, "-m", "eventide", *words]
     return subprocess.run(command, capture_output=True, text=True, check=check)
 
 
@@ -158,7 +158,7 @@ def test_the_plan_goes_beside_the_rows(folder: Path, eventide: Command) -> None:
 
 def test_on_a_terminal_progress_is_not_a_plain_line(folder: Path) -> None:
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "eventide.cli", "run", "query.txt", "--input", "events.parquet", "--json"]
+    command = [sys.executable, "-m", "eventide", "run", "query.txt", "--input", "events.parquet", "--json"]
     environment = {**os.environ, "TERM": "xterm"}
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, text=True, check=True, env=environment)
     os.close(theirs)
@@ -170,7 +170,7 @@ def test_on_a_terminal_progress_is_not_a_plain_line(folder: Path) -> None:
 def test_a_reader_that_has_enough_is_no_error(folder: Path) -> None:
     pq.write_table(pa.table({"ts": pa.array(range(90_000), pa.timestamp("s")), "type": ["A"] * 90_000}), "many.parquet")
     (folder / "query.txt").write_text("PATTERN A")
-    line = f"{sys.executable} -m eventide.cli run query.txt --input many.parquet --json | head -1"
+    line = f"{sys.executable} -m eventide run query.txt --input many.parquet --json | head -1"
     done = subprocess.run(line, shell=True, capture_output=True, text=True, check=True)
     assert len(done.stdout.splitlines()) == 1
     assert "Traceback" not in done.stderr and "Broken" not in done.stderr
@@ -291,7 +291,7 @@ def test_a_mistake_leaves_no_stack_trace_in_a_process(folder: Path) -> None:
 
 
 def test_anything_else_is_exit_code_1(folder: Path) -> None:
-    code = "import eventide.cli as c, eventide.api.events as a; a.query = lambda *x, **y: 1 / 0; c.main()"
+    code = "import eventide.cli.app as c, eventide.api.events as a; a.query = lambda *x, **y: 1 / 0; c.main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "check", "query.txt"], capture_output=True, text=True, check=False
     )

@@ -27,12 +27,8 @@ _LAYERS = {
     "plan": {"plan", "expressions", "families", "lang", "runtime", "errors"},
     "families": {"families", "plan", "expressions", "lang", "runtime", "compilation", "errors"},
     "engines": {"engines", "families", "plan", "expressions", "lang", "runtime", "errors"},
-    "stopping": set(),
-    "whole_files": {"errors"},
-    "generate": {"generate", "whole_files", "errors"},
-    "report": {"whole_files"},
-    "live_view": {"engines", "report"},
-    "timeline": {"timeline", "engines", "lang", "runtime", "report", "whole_files", "errors"},
+    "generate": {"generate", "runtime", "errors"},
+    "show": {"show", "engines", "lang", "runtime", "errors"},
 }
 # What everybody may import of `families`; what lies in the folder of one family is its own.
 _FRONT = {"base", "registry", "time_slices"}
@@ -55,18 +51,7 @@ _INSIDERS = {
     "plan/one_match.py",
 }
 _INSIDE = ("api/", "engines/local/diagnosis/")
-_EVERYTHING = {
-    "__init__",
-    "__main__",
-    "api",
-    "cli",
-    "cli_queries",
-    "cli_stream",
-    "cli_texts",
-    "stream_job",
-    "stream_screen",
-    "warm",
-}
+_EVERYTHING = {"__init__", "__main__", "api", "cli"}
 _OF_SPARK = {"pyspark", "pandas", "polars", "py4j"}
 _WITHOUT_DUCKDB = {"runtime", "families", "lang", "expressions", "plan"}
 _VAGUE_NAMES = {"utils.py", "helpers.py", "common.py", "core.py"}

@@ -27,7 +27,7 @@ missing = json.loads(sys.argv[1])
 for name in missing:
     sys.modules[name] = None
 import eventide as ev
-from eventide import cli
+from eventide.cli import app as cli
 
 def command(*words):
     sys.argv = ["eventide", *words]

@@ -50,7 +50,7 @@ METRICS = (
     ),
     Mutant(
         "metrics: late events are those of all calls",
-        "Bucket._step",
+        "Bucket._results",
         "operator.late_events() - late_before",
         "operator.late_events()",
         BUCKET,
@@ -64,9 +64,9 @@ METRICS = (
     ),
     Mutant(
         "metrics: state without its segments",
-        "Bucket._save",
-        "return len(engine_text) + len(snapshot.head) + sum(map(len, snapshot.segments.values()))",
-        "return len(engine_text) + len(snapshot.head)",
+        "Run.counters",
+        "len(saved.head) + sum(map(len, saved.segments.values()))",
+        "len(saved.head)",
         BUCKET,
     ),
     Mutant(

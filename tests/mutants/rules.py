@@ -15,14 +15,14 @@ BUCKET, RANDOM, FILES, PLANNING = tests_of(
 RULES = (
     Mutant(
         "rules: a replaced rule keeps the state of the one before",
-        "RuleBucket._change",
+        "RuleBucket._replace",
         "if rule.same_as(plan_rule(json.loads(saved[0]), self._shared)):",
         "if rule is not None:",
         BUCKET,
     ),
     Mutant(
         "rules: a rule in other words begins anew",
-        "RuleBucket._change",
+        "RuleBucket._replace",
         "if before is not None and not before.off:",
         "if before is not None and before.off:",
         RANDOM,
@@ -36,9 +36,9 @@ RULES = (
     ),
     Mutant(
         "rules: a quiet bucket does not wake for what a rule waits for",
-        "RuleBucket._run",
-        "is_due = entry.pending_us is not None and entry.pending_us <= next_us",
-        "is_due = entry.pending_us is not None and events is not None",
+        "RuleBucket._is_due",
+        "return pending_us is not None and pending_us <= next_us",
+        "return False",
         BUCKET,
     ),
     Mutant(
@@ -50,14 +50,14 @@ RULES = (
     ),
     Mutant(
         "rules: what failed is told once, though a crash may swallow it",
-        "RuleBucket._step",
-        "self._tell_again()",
-        "",
+        "RuleBucket._change",
+        "if isinstance(entry.off, str):",
+        "if False:",
         BUCKET,
     ),
     Mutant(
         "rules: a rule that failed elsewhere goes on",
-        "RuleBucket._change",
+        "RuleBucket._replace",
         'if written.get("failed") is not None:',
         'if written.get("failed") is None and False:',
         BUCKET,
@@ -92,16 +92,16 @@ RULES = (
     ),
     Mutant(
         "rules: the timer is that of the last rule that waits",
-        "RuleBucket._save",
-        "next_ms = -(-min(pending) // 1000) if pending else None",
-        "next_ms = -(-max(pending) // 1000) if pending else None",
+        "Bucket._set_timer",
+        "-(-min(pending) // 1000) if pending else None",
+        "-(-max(pending) // 1000) if pending else None",
         BUCKET,
     ),
     Mutant(
         "rules: a rule that has failed is tried again",
-        "RuleBucket._run",
-        "if entry.off or (events is None and not is_due):",
-        "if events is None and not is_due:",
+        "RuleBucket._results",
+        "if self._entries[name].off or (events is None and not self._is_due(name, next_us)):",
+        "if events is None and not self._is_due(name, next_us):",
         BUCKET,
     ),
     Mutant(
@@ -113,9 +113,9 @@ RULES = (
     ),
     Mutant(
         "rules: a batch's own newest event decides too early",
-        "RuleBucket._next_watermark_us",
-        "return int((newest // 1000 - self._delay_ms) * 1000)",
-        "return int((newest // 1000) * 1000)",
+        "Bucket._next_watermark_us",
+        "(newest_us // 1000 - delay_ms) * 1000",
+        "newest_us // 1000 * 1000",
         RANDOM,
     ),
     Mutant(

@@ -11,6 +11,7 @@ import pytest
 
 import eventide as ev
 from eventide.engines.rule_files import Rules, make_differ, make_marker, make_reader
+from tests.rules.bucket import OPTIONS, SCHEMA
 
 
 def read(path: Path, before: Rules | None = None) -> Rules:
@@ -159,6 +160,17 @@ def test_the_source_travels_without_the_package(reader: Any) -> None:
 
     # What is imported by name would have to be there, where Spark runs the source.
     assert b"eventide.engines" not in _imports(cloudpickle.dumps(make_source()))
+
+
+def test_what_runs_buckets_travels_without_the_package() -> None:
+    from pyspark import cloudpickle
+
+    from eventide.engines.rules import share
+    from eventide.engines.spark.bucket import make_processor
+    from eventide.engines.spark.rules_bucket import RuleBucket, RuleWork
+
+    work = RuleWork(share(SCHEMA, OPTIONS), 4, None)
+    assert b"eventide" not in _imports(cloudpickle.dumps(make_processor(work, RuleBucket, None)))
 
 
 def _imports(pickled: bytes) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import eventide as ev
-from eventide import stream_job
+from eventide.cli import job as cli_job
 from eventide.engines.addresses import Terminal
 from eventide.errors import InputError, StateError
 
@@ -113,7 +113,7 @@ def test_every_way_to_write_looks_before_the_start(tmp_path: Path, sink: str) ->
             ev.kafka.write(rows, "localhost:9092", "alerts", checkpoint=tmp_path / "state")
         else:
             job: Any = SimpleNamespace(sink=Terminal())
-            stream_job._write(job, rows, screen=None, checkpoint=str(tmp_path / "state"))  # type: ignore[arg-type]
+            cli_job._write(job, rows, screen=None, checkpoint=str(tmp_path / "state"))  # type: ignore[arg-type]
 
 
 @pytest.mark.spark

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from eventide.timeline.model import Chart, Lane, Line, Match
+from eventide.show.timeline.model import Chart, Lane, Line, Match
 
 S = 1_000_000
 NAMESPACE = "{http://www.w3.org/2000/svg}"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventide.timeline.axis import Axis, duration_text, instant_text
+from eventide.show.timeline.axis import Axis, duration_text, instant_text
 from tests.budget import budgeted
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from eventide.errors import InputError
-from eventide.timeline import build, intervals, page, situations, tables
-from eventide.timeline.model import Chart
-from eventide.timeline.page import Timeline
+from eventide.show.timeline import build, intervals, page, situations, tables
+from eventide.show.timeline.model import Chart
+from eventide.show.timeline.page import Timeline
 from tests.timeline.charts import Drawn, lane, large, match, seconds, small
 from tests.timeline.pixels import decode, render
 
@@ -113,6 +113,6 @@ def test_drawing_knows_nothing_of_queries_and_engines() -> None:
     for file in drawing:
         nodes = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)]
         ours = {node.module for node in nodes if node.module and node.module.startswith("eventide")}
-        allowed = ("eventide.timeline.", "eventide.errors", "eventide.whole_files")
+        allowed = ("eventide.show.timeline.", "eventide.errors", "eventide.runtime.whole_files")
         assert all(name.startswith(allowed) for name in ours), (file.name, ours)
-        assert not {f"eventide.timeline.{name}" for name in readers} & ours
+        assert not {f"eventide.show.timeline.{name}" for name in readers} & ours

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from eventide.errors import InputError
-from eventide.timeline.letters import width
-from eventide.timeline.model import Chart, Line
-from eventide.timeline.picture import draw
-from eventide.timeline.style import DETECTED, MATCH, PALETTE
+from eventide.show.timeline.letters import width
+from eventide.show.timeline.model import Chart, Line
+from eventide.show.timeline.picture import draw
+from eventide.show.timeline.style import DETECTED, MATCH, PALETTE
 from tests.timeline.charts import Drawn, S, lane, large, match, seconds, small
 from tests.timeline.pixels import decode, is_colour, render
 

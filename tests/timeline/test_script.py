@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from eventide.timeline.axis import STEPS_US, clock_text, instant_text
-from eventide.timeline.canvas import GUTTER
-from eventide.timeline.picture import draw
-from eventide.timeline.script import SCRIPT
+from eventide.show.timeline.axis import STEPS_US, clock_text, instant_text
+from eventide.show.timeline.canvas import GUTTER
+from eventide.show.timeline.picture import draw
+from eventide.show.timeline.script import SCRIPT
 from tests.timeline.charts import NAMESPACE, Drawn, small
 
 NODE = shutil.which("node")

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventide.timeline.thinning import every_nth, join_bars, outline, rows_of
+from eventide.show.timeline.thinning import every_nth, join_bars, outline, rows_of
 from tests.budget import budgeted
 
 intervals = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), min_size=1, max_size=40).map(

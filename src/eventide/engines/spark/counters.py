@@ -11,9 +11,13 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructType
+
+from eventide.engines.spark.types import quoted
+from eventide.plan.physical import Intake
+from eventide.runtime.interval_columns import START
 
 COUNTERS = "__eventide_counters"
 # Names of observed metrics. Plans are put together, and Spark wants a name once in a plan: see `unique`.
@@ -90,6 +94,13 @@ def without_counters(rows: DataFrame, name: str) -> DataFrame:
     """The result rows of what tasks returned; the counters go to the progress of each micro-batch, under the name."""
     observed = rows.observe(name, sf.collect_list(COUNTERS).alias("counters"))
     return observed.filter(f"{COUNTERS} IS NULL").drop(COUNTERS)
+
+
+def intake_counters(intake: Intake) -> list[Column]:
+    """How many rows come, and how many are no events: they have no time, or are intervals that end too early."""
+    end = sf.col(quoted(intake.ts_column))
+    is_bad = end.isNull() if intake.intervals is None else ~sf.coalesce(sf.col(START) <= end, sf.lit(False))
+    return [sf.count(sf.lit(1)).alias("events"), sf.count_if(is_bad).alias("dropped_events")]
 
 
 def unique(name: str) -> str:

@@ -21,7 +21,7 @@ from eventide.engines.raw_columns import duckdb_text, raw_columns
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.workers import settled
 from eventide.plan.physical import Intake, Physical
-from eventide.runtime.block import MASK, TS, cut, to_bytes
+from eventide.runtime.block import MASK, TS, cut_by, to_bytes
 
 BLOCK_SCHEMA = "bucket int, data binary"
 ROWS_PER_CUT = 500_000
@@ -50,6 +50,10 @@ class Cutter:
     n_buckets: int
     labels: tuple[int, ...] | None = None
 
+    def rows_of(self, batches: Batches) -> Batches:
+        """Block rows of the batches that Spark gives a task."""
+        yield from self.rows(pa.Table.from_batches([batch]) for batch in batches)
+
     def rows(self, raw: Iterable[pa.Table]) -> Batches:
         """Block rows of raw tables."""
         for bucket, block in self.blocks(raw):
@@ -62,7 +66,7 @@ class Cutter:
         waiting: list[pa.Table] = []
         n_waiting = 0
         for table in raw:
-            block, _ = take_in(table, self.intake)
+            block = self._take_in(table)
             waiting.append(block)
             n_waiting += block.num_rows
             if n_waiting >= ROWS_PER_CUT:
@@ -72,7 +76,13 @@ class Cutter:
 
     def _cut(self, blocks: list[pa.Table]) -> Blocks:
         if blocks:
-            yield from cut(pa.concat_tables(blocks), self.intake.layout, self.n_buckets)
+            yield from cut_by(pa.concat_tables(blocks), self._keys(), self.n_buckets)
+
+    def _take_in(self, table: pa.Table) -> pa.Table:
+        return take_in(table, self.intake)[0]
+
+    def _keys(self) -> Sequence[str]:
+        return self.intake.layout.distribution
 
 
 def block_row(label: int, data: bytes) -> pa.RecordBatch:
@@ -112,11 +122,7 @@ _WANTED = f"{MASK} <> 0 OR {TS} IS NULL"
 def blocks_from_dataframe(df: DataFrame, physical: Physical, n_buckets: int) -> DataFrame:
     """The blocks of a batch DataFrame, by bucket of the partition columns."""
     cutter = Cutter(physical.intake, n_buckets)
-
-    def make_blocks(batches: Batches) -> Batches:
-        yield from cutter.rows(pa.Table.from_batches([batch]) for batch in batches)
-
-    return select_events(df, physical).mapInArrow(settled(make_blocks), BLOCK_SCHEMA)
+    return select_events(df, physical).mapInArrow(settled(cutter.rows_of), BLOCK_SCHEMA)
 
 
 def blocks_from_paths(

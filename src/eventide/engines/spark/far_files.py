@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, DoubleType, StringType, StructField, StructType
 
 from eventide.engines.local.sources import CSV
-from eventide.engines.spark.files import quoted
+from eventide.engines.spark.types import quoted
 
 _EXACT_DIGITS = 15  # a double holds all whole numbers of so many digits
 _BIGINT_DIGITS = 18  # a bigint does

@@ -17,7 +17,7 @@ from eventide.engines.folder_columns import FILE
 from eventide.engines.local.sources import read_text, source_schema
 from eventide.engines.local.text_files import TextFiles
 from eventide.engines.names import Named, absolute, spark_name
-from eventide.engines.spark.types import spark_schema
+from eventide.engines.spark.types import quoted, spark_schema
 
 _REST = "__eventide_rest"  # what a line has behind the last column
 
@@ -144,8 +144,3 @@ def _column(name: str | None, wanted: StructField) -> Column:
     if name is None or wanted.dataType == NullType():
         return sf.lit(None).alias(wanted.name)
     return sf.col(quoted(name)).cast(wanted.dataType).alias(wanted.name)
-
-
-def quoted(name: str) -> str:
-    """A column's name in an expression of Spark."""
-    return "`" + name.replace("`", "``") + "`"

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
 from eventide.engines.distribution import FEW_ROWS, KEYS, OVERLAPS, choose_for_files
@@ -23,7 +23,7 @@ from eventide.engines.names import Named, absolute
 from eventide.engines.parquet import group_times, in_microseconds
 from eventide.engines.raw_columns import coded_for
 from eventide.engines.spark import batch, overlaps, stream
-from eventide.engines.spark.counters import INTAKE, unique
+from eventide.engines.spark.counters import INTAKE, intake_counters, unique
 from eventide.engines.spark.exchange import Reading, blocks_from_paths, share_out_row_groups
 from eventide.engines.spark.far_files import read_far_text
 from eventide.engines.spark.files import address, read_parquet_files, read_text_files, whole_names
@@ -35,14 +35,13 @@ from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.slices import choose_for_frame, match_slices, slices_from_dataframe, slices_from_paths
 from eventide.engines.spark.sources import can_read_directly, find
 from eventide.engines.spark.tables import look_remotely, read_table
-from eventide.engines.spark.types import arrow_schema, input_schema, spark_schema
+from eventide.engines.spark.types import arrow_schema, input_schema, quoted, spark_schema
 from eventide.engines.table_folders import TableFolder
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError, UnsupportedError, warn
 from eventide.families.registry import family_named, family_of
 from eventide.plan.ending import with_origin
 from eventide.plan.physical import Physical
-from eventide.runtime.interval_columns import START
 from eventide.runtime.protocol import Spec
 from eventide.runtime.times import UNIT_US
 
@@ -273,7 +272,7 @@ def _aligned(frame: DataFrame, physical: Physical) -> Physical:
             "origin='first' needs the first event, and on a stream an earlier one may still come",
             hint="give origin as a time, or leave it out",
         )
-    first = frame.select(sf.min(_column(physical.intake.ts_column)).alias("first")).toArrow().column(0)
+    first = frame.select(sf.min(quoted(physical.intake.ts_column)).alias("first")).toArrow().column(0)
     if first.null_count:
         return with_origin(physical, 0)
     unit = physical.intake.time_type.unit
@@ -282,19 +281,9 @@ def _aligned(frame: DataFrame, physical: Physical) -> Physical:
     return with_origin(physical, first.cast(pa.timestamp("us")).cast(pa.int64())[0].as_py())
 
 
-def _column(name: str) -> Column:
-    return sf.col("`" + name.replace("`", "``") + "`")
-
-
 def _observed(frame: DataFrame, physical: Physical) -> tuple[DataFrame, Observation | None]:
     """The frame with a count of events without a time; on a stream it is in each batch's progress."""
-    is_bad = _column(physical.intake.ts_column).isNull()
-    if physical.intake.intervals is not None:
-        is_bad = ~sf.coalesce(_column(START) <= _column(physical.intake.ts_column), sf.lit(False))
-    counters: list[Any] = [
-        sf.count(sf.lit(1)).alias("events"),
-        sf.count_if(is_bad).alias("dropped_events"),
-    ]
+    counters = intake_counters(physical.intake)
     if frame.isStreaming:
         return frame.observe(unique(INTAKE), *counters), None
     observation = Observation("eventide")

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from eventide.engines.local.sources import is_local, open_source, plain_frame, reason
 from eventide.errors import InputError, did_you_mean
-from eventide.report import show
 from eventide.runtime.times import UNIT_US
+from eventide.show.report import show
 
 _N_SHOWN = 5
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eventide.timeline.axis import Axis
-from eventide.timeline.canvas import GUTTER, MARGIN, OPEN_PX, PLOT_RIGHT, WIDTH, Canvas, px, text
-from eventide.timeline.lanes import draw_events, draw_lane, draw_line
-from eventide.timeline.letters import escape, shorten, width
-from eventide.timeline.matches import bracket, draw_matches
-from eventide.timeline.model import Chart
-from eventide.timeline.style import PALETTE, PICTURE_CSS
+from eventide.show.timeline.axis import Axis
+from eventide.show.timeline.canvas import GUTTER, MARGIN, OPEN_PX, PLOT_RIGHT, WIDTH, Canvas, px, text
+from eventide.show.timeline.lanes import draw_events, draw_lane, draw_line
+from eventide.show.timeline.letters import escape, shorten, width
+from eventide.show.timeline.matches import bracket, draw_matches
+from eventide.show.timeline.model import Chart
+from eventide.show.timeline.style import PALETTE, PICTURE_CSS
 
 XMLNS = 'xmlns="http://www.w3.org/2000/svg"'
 _INSET = 12

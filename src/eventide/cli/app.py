@@ -17,10 +17,10 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from eventide.cli_queries import check, diagnose, progress, run, run_sql, say, timeline
-from eventide.cli_stream import stream
+from eventide.cli.queries import check, diagnose, progress, run, run_sql, say, timeline
+from eventide.cli.stopping import CODES, SAID, stop_by_exception
+from eventide.cli.stream import stream
 from eventide.errors import EventideError, EventideWarning, InputError, OutputError, StreamFailedError
-from eventide.stopping import CODES, SAID, stop_by_exception
 
 app = typer.Typer(
     add_completion=False,
@@ -83,7 +83,7 @@ def generate(
 @app.command(short_help="Compile ahead what queries of each kind share.")
 def warm() -> None:
     """Compile ahead what queries of each kind share, and keep it: for container images and new machines."""
-    from eventide.warm import warm as compile_ahead
+    from eventide.cli.warm import warm as compile_ahead
 
     stop_by_exception()
     compile_ahead()
@@ -179,7 +179,3 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except json.JSONDecodeError:
         return name, value
-
-
-if __name__ == "__main__":
-    main()

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.errors import InputError
-from eventide.report import show
-from eventide.timeline.model import Lane, Match
-from eventide.timeline.tables import Clock, find_column
+from eventide.show.report import show
+from eventide.show.timeline.model import Lane, Match
+from eventide.show.timeline.tables import Clock, find_column
 
 START, END = "interval_start", "interval_end"
 MATCH_START, MATCH_END, DETECTED_AT = "match_start", "match_end", "detected_at"

@@ -6,16 +6,8 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from eventide.errors import InputError
-
-QueryFile = Annotated[
-    Path | None, typer.Argument(help="A file with one query or SQL statement; - reads standard input.")
-]
-Inline = Annotated[str | None, typer.Option("-c", "--command", help="The query itself, in place of a file.")]
 
 # A query has no SELECT; a common table expression stands before one.
 _SQL = re.compile(r"\bMATCH_RECOGNIZE\b|\A(?:\s|--.*\n|/\*.*?\*/|\()*(?:SELECT|WITH)\b", re.IGNORECASE | re.DOTALL)

@@ -7,12 +7,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from eventide.timeline.letters import escape
-from eventide.timeline.model import Chart
-from eventide.timeline.picture import XMLNS, draw
-from eventide.timeline.script import SCRIPT
-from eventide.timeline.style import PAGE_CSS
-from eventide.whole_files import check_place, file_path, whole_file
+from eventide.runtime.whole_files import check_place, file_path, whole_file
+from eventide.show.timeline.letters import escape
+from eventide.show.timeline.model import Chart
+from eventide.show.timeline.picture import XMLNS, draw
+from eventide.show.timeline.script import SCRIPT
+from eventide.show.timeline.style import PAGE_CSS
 
 _BUTTONS = (
     ("back", "\u2190", "earlier"),

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from eventide.engines.spark.counters import SOURCE
 from eventide.engines.spark.tally import Tally
-from eventide.report import show
+from eventide.show.report import show
 
 ROWS_METRIC = "eventide_rows"  # what the command observes of the rows that it writes
 _N_ROWS = 5

@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from eventide.errors import EventideError, InputError
-from eventide.timeline.axis import duration_text, instant_text
-from eventide.timeline.intervals import END, START, lanes_of, matches_of
-from eventide.timeline.model import Chart, Lane, Line, Match
-from eventide.timeline.page import Timeline
-from eventide.timeline.situations import Situations
-from eventide.timeline.tables import (
+from eventide.show.timeline.axis import duration_text, instant_text
+from eventide.show.timeline.intervals import END, START, lanes_of, matches_of
+from eventide.show.timeline.model import Chart, Lane, Line, Match
+from eventide.show.timeline.page import Timeline
+from eventide.show.timeline.situations import Situations
+from eventide.show.timeline.tables import (
     Clock,
     find_column,
     has_columns,

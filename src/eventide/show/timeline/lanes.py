@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.timeline.axis import duration_text, instant_text
-from eventide.timeline.canvas import GUTTER, LANE, OPEN_PX, Canvas, ordinal, px, text
-from eventide.timeline.letters import escape
-from eventide.timeline.model import Lane, Line, Times
-from eventide.timeline.thinning import every_nth, join_bars, outline, rows_of
+from eventide.show.timeline.axis import duration_text, instant_text
+from eventide.show.timeline.canvas import GUTTER, LANE, OPEN_PX, Canvas, ordinal, px, text
+from eventide.show.timeline.letters import escape
+from eventide.show.timeline.model import Lane, Line, Times
+from eventide.show.timeline.thinning import every_nth, join_bars, outline, rows_of
 
 _MAX_TICKS = 500
 _MAX_STRETCHES = 500

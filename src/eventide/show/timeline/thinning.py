@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from eventide.timeline.model import Times
+from eventide.show.timeline.model import Times
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from rich.table import Table
 from rich.text import Text
 
-from eventide.whole_files import whole_file
+from eventide.runtime.whole_files import whole_file
 
 
 def as_table(rows: pa.Table) -> Table:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eventide.timeline.letters import width
+from eventide.show.timeline.letters import width
 
 SECOND_US = 1_000_000
 DAY_US = 86_400 * SECOND_US

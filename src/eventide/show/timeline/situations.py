@@ -13,9 +13,9 @@ from eventide.errors import InputError
 from eventide.lang import parse
 from eventide.lang.rows.names import write_column
 from eventide.lang.tree import AnyQuery, ReturnItem, SituationQuery
-from eventide.timeline.intervals import DETECTED_AT, lane_of, texts_of
-from eventide.timeline.model import Lane, Match
-from eventide.timeline.tables import Clock
+from eventide.show.timeline.intervals import DETECTED_AT, lane_of, texts_of
+from eventide.show.timeline.model import Lane, Match
+from eventide.show.timeline.tables import Clock
 
 _START = "__start_of_"  # with the number of a symbol: a column that the picture adds to RETURN
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eventide.timeline.axis import Axis, duration_text, instant_text
-from eventide.timeline.canvas import GUTTER, LANE, PLOT_RIGHT, Canvas, px
-from eventide.timeline.letters import escape, width
-from eventide.timeline.model import Match
-from eventide.timeline.thinning import rows_of
+from eventide.show.timeline.axis import Axis, duration_text, instant_text
+from eventide.show.timeline.canvas import GUTTER, LANE, PLOT_RIGHT, Canvas, px
+from eventide.show.timeline.letters import escape, width
+from eventide.show.timeline.model import Match
+from eventide.show.timeline.thinning import rows_of
 
 _MAX_MATCHES = 600
 _ROOMY = 40  # rows with full-size numbers

@@ -8,16 +8,20 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from eventide.api.metrics import ADDRESS
 from eventide.engines.addresses import Folder, Terminal, Topic
 from eventide.engines.brokers import check_brokers
 from eventide.errors import BrokerAwayError, EventideError, InputError, StreamFailedError
 
 if TYPE_CHECKING:
-    from eventide.live_view import View
-    from eventide.stream_screen import Screen
+    from eventide.cli.live_view import View
+    from eventide.cli.screen import Screen
 
 _TICK_SECONDS = 0.25
 _LAST_ROWS = 5
@@ -25,8 +29,59 @@ _STOP_SECONDS = 120.0
 _RECENT = "spark.sql.streaming.numRecentProgressUpdates"  # all of them are read at every tick
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+@dataclass(frozen=True, kw_only=True)
+class Ends:
+    """Options of what a stream reads and writes."""
+
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(help="Where the stream keeps its place and state. Default: TO.checkpoint beside a folder."),
+    ] = None
+    schema: Annotated[
+        str | None, typer.Option(help='The events\' columns: "user string, ts timestamp", or a file with that.')
+    ] = None
+    format: Annotated[
+        str | None, typer.Option(help="Of Kafka's records: json, avro or raw. Of files: parquet, json or csv.")
+    ] = None
+    registry_header: Annotated[
+        bool, typer.Option("--registry-header", help="Five bytes of a schema registry stand before each Avro record.")
+    ] = False
+    to_format: Annotated[str | None, typer.Option(help="Of the files that are written: parquet, json or csv.")] = None
+    bad: Annotated[str | None, typer.Option(help="A folder for the records that are no events.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """Options of when a stream runs, and how much at once."""
+
+    trigger: Annotated[str | None, typer.Option(help="How often a batch begins: '2 seconds'.")] = None
+    once: Annotated[bool, typer.Option("--once", help="Process what is there, and stop.")] = False
+    starting: Annotated[str, typer.Option(help="Where a new stream begins in Kafka: earliest or latest.")] = "earliest"
+    batch_events: Annotated[
+        int | None, typer.Option(min=1, metavar="<int>", help="At most so many records of Kafka in a batch.")
+    ] = 1_000_000
+    batch_files: Annotated[
+        int | None, typer.Option(min=1, metavar="<int>", help="At most so many files in a batch.")
+    ] = None
+    retries: Annotated[
+        int, typer.Option(min=0, metavar="<int>", help="How often in a row to try again when a broker is away.")
+    ] = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metrics:
+    """Options of what a stream tells Prometheus."""
+
+    metrics_port: Annotated[
+        int | None, typer.Option(min=1, max=65535, metavar="<int>", help="Serve metrics for Prometheus.")
+    ] = None
+    metrics_address: Annotated[
+        str, typer.Option(help="Who may ask for metrics: 127.0.0.1 is this machine, 0.0.0.0 everybody.")
+    ] = ADDRESS
+
+
+@dataclass(frozen=True)
+class Job(Ends, Pace, Metrics):
     """What to run, checked as far as can be without Spark."""
 
     title: str
@@ -34,21 +89,8 @@ class Job:
     ts: str | None  # the time column, where it is named
     source: Topic | Folder
     sink: Topic | Folder | Terminal
-    checkpoint: str | None
-    format: str | None = None
-    schema: str | None = None
-    bad: str | None = None
-    registry_header: bool = False
-    trigger: str | None = None
-    once: bool = False
-    starting: str = "earliest"
-    batch_events: int | None = None
-    batch_files: int | None = None
-    retries: int = 10
     settings: dict[str, str] = field(default_factory=dict)
-    metrics_port: int | None = None
-    metrics_address: str = "127.0.0.1"
-    log: Any = None
+    log: Path | None = None
 
     @property
     def needs_kafka(self) -> bool:
@@ -164,8 +206,8 @@ def failure_of(error: Exception, n_retries: int, job: Job) -> Exception:
 def _start(job: Job, spark: Any, screen: Screen, checkpoint: str, queries: list[Any]) -> None:
     """Add the running queries: that of the rows, and that of the bad records where they are wanted."""
     import eventide as ev
+    from eventide.cli.live_view import ROWS_METRIC
     from eventide.engines.spark.shown_rows import observed
-    from eventide.live_view import ROWS_METRIC
 
     source = _open(job, spark)
     n_last = _LAST_ROWS if screen.is_live and not isinstance(job.sink, Terminal) else 0

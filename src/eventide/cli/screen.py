@@ -13,8 +13,8 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from eventide.live_view import View, row_line
-from eventide.report import json_lines
+from eventide.cli.live_view import View, row_line
+from eventide.show.report import json_lines
 
 _WIDEST = 120  # characters; a wider panel is harder to read
 

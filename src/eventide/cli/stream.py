@@ -5,84 +5,65 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import eventide as ev
-from eventide.api.metrics import ADDRESS
-from eventide.cli_texts import Inline, QueryFile, Text, read_query, read_text
+from eventide.cli.job import Ends, Job, Metrics, Pace, Signals, run_job
+from eventide.cli.options import Inline, PartitionBy, QueryFile, Ts, TsUnit, TypeColumn, grouped
+from eventide.cli.stopping import stop_by_exception
+from eventide.cli.texts import Text, read_query, read_text
 from eventide.engines.addresses import Folder, Terminal, Topic, checkpoint_of, sink_of, source_of
 from eventide.errors import EventideError, InputError, QueryError, hide_credentials
-from eventide.stopping import stop_by_exception
-from eventide.stream_job import Job, Signals, run_job
 
 
+@dataclass(frozen=True, kw_only=True)
+class Planning:
+    """Options of the query, or of every rule."""
+
+    ts: Ts = None
+    ts_unit: TsUnit = None
+    type: TypeColumn = None
+    partition_by: PartitionBy = None
+    allowed_lateness: Annotated[
+        str | None, typer.Option(help="How much later than others an event may come: '10 seconds'.")
+    ] = None
+    max_matches_per_partition: Annotated[
+        str | None, typer.Option(help="The most matches in one partition and batch, of every rule too; or unlimited.")
+    ] = None
+    max_steps_per_partition: Annotated[
+        str | None, typer.Option(help="The most steps of a search in one partition and batch; or unlimited.")
+    ] = None
+    memory_limit: Annotated[
+        str | None, typer.Option(help="With --rules: what one rule may hold in one bucket: '512MB'.")
+    ] = None
+    planning_limit: Annotated[
+        str | None, typer.Option(help="With --rules: how long one rule may take to plan and compile: '5 seconds'.")
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@grouped
 def stream(
     query_file: QueryFile = None,
     *,
     inline: Inline = None,
     source: Annotated[str, typer.Option("--from", help="kafka://host:9092/topic, or a folder of files.")],
     sink: Annotated[str, typer.Option("--to", help="kafka://host:9092/topic, a folder, or - for the terminal.")],
-    checkpoint: Annotated[
-        str | None,
-        typer.Option(help="Where the stream keeps its place and state. Default: TO.checkpoint beside a folder."),
-    ] = None,
-    schema: Annotated[
-        str | None, typer.Option(help='The events\' columns: "user string, ts timestamp", or a file with that.')
-    ] = None,
-    format: Annotated[
-        str | None, typer.Option(help="Of Kafka's records: json, avro or raw. Of files: parquet, json or csv.")
-    ] = None,
-    registry_header: Annotated[
-        bool, typer.Option("--registry-header", help="Five bytes of a schema registry stand before each Avro record.")
-    ] = False,
-    to_format: Annotated[str | None, typer.Option(help="Of the files that are written: parquet, json or csv.")] = None,
-    bad: Annotated[str | None, typer.Option(help="A folder for the records that are no events.")] = None,
+    ends: Ends,
     rules: Annotated[Path | None, typer.Option(help="A folder of queries, instead of QUERY_FILE.")] = None,
     table: Annotated[str, typer.Option(help="What a SQL statement calls the stream.")] = "events",
-    ts: Annotated[str | None, typer.Option(help="The time column.")] = None,
-    ts_unit: Annotated[str | None, typer.Option(help="Unit of an integer time column: s, ms or us.")] = None,
-    type_column: Annotated[str | None, typer.Option("--type", help="The column that holds the event type.")] = None,
-    partition_by: Annotated[str | None, typer.Option(help="The partition columns, with commas between.")] = None,
-    allowed_lateness: Annotated[
-        str | None, typer.Option(help="How much later than others an event may come: '10 seconds'.")
-    ] = None,
-    max_matches_per_partition: Annotated[
-        str | None, typer.Option(help="The most matches in one partition and batch, of every rule too; or unlimited.")
-    ] = None,
-    max_steps_per_partition: Annotated[
-        str | None, typer.Option(help="The most steps of a search in one partition and batch; or unlimited.")
-    ] = None,
-    memory_limit: Annotated[
-        str | None, typer.Option(help="With --rules: what one rule may hold in one bucket: '512MB'.")
-    ] = None,
-    planning_limit: Annotated[
-        str | None, typer.Option(help="With --rules: how long one rule may take to plan and compile: '5 seconds'.")
-    ] = None,
-    trigger: Annotated[str | None, typer.Option(help="How often a batch begins: '2 seconds'.")] = None,
-    once: Annotated[bool, typer.Option("--once", help="Process what is there, and stop.")] = False,
-    starting: Annotated[str, typer.Option(help="Where a new stream begins in Kafka: earliest or latest.")] = "earliest",
-    batch_events: Annotated[
-        int | None, typer.Option(min=1, metavar="<int>", help="At most so many records of Kafka in a batch.")
-    ] = 1_000_000,
-    batch_files: Annotated[
-        int | None, typer.Option(min=1, metavar="<int>", help="At most so many files in a batch.")
-    ] = None,
-    retries: Annotated[
-        int, typer.Option(min=0, metavar="<int>", help="How often in a row to try again when a broker is away.")
-    ] = 10,
+    planning: Planning,
+    pace: Pace,
     every: Annotated[
         float, typer.Option(min=0.1, metavar="<float>", help="Seconds between lines when this is no terminal.")
     ] = 10.0,
-    metrics_port: Annotated[
-        int | None, typer.Option(min=1, max=65535, metavar="<int>", help="Serve metrics for Prometheus.")
-    ] = None,
-    metrics_address: Annotated[
-        str, typer.Option(help="Who may ask for metrics: 127.0.0.1 is this machine, 0.0.0.0 everybody.")
-    ] = ADDRESS,
+    metrics: Metrics,
     as_json: Annotated[bool, typer.Option("--json", help="With --to -: print the rows as JSON, one a line.")] = False,
     conf: Annotated[list[str] | None, typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark.")] = None,
     log: Annotated[Path | None, typer.Option(help="Append what Spark prints to this file.")] = None,
@@ -91,54 +72,25 @@ def stream(
 
     Ctrl-C or SIGTERM stops at the end of the batch. The same command goes on where it was stopped.
     """
-    target = sink_of(sink, to_format)
+    target = sink_of(sink, ends.to_format)
     if as_json and not isinstance(target, Terminal):
         raise InputError("--json prints the rows, so it goes with --to -", hint="--to-format json writes JSON files")
-    if registry_header and format != "avro":
+    if ends.registry_header and ends.format != "avro":
         raise InputError("--registry-header is for Avro records", hint="leave it out, or --format avro")
-    options = {
-        "ts": ts,
-        "ts_unit": ts_unit,
-        "type": type_column,
-        "partition_by": partition_by,
-        "allowed_lateness": allowed_lateness,
-        "max_matches_per_partition": max_matches_per_partition,
-        "max_steps_per_partition": max_steps_per_partition,
-        "memory_limit": memory_limit,
-        "planning_limit": planning_limit,
-    }
-    given = {name: value for name, value in options.items() if value is not None}
+    given = planning.given()
     if rules is None and not given.keys().isdisjoint(("memory_limit", "planning_limit")):
         raise InputError("--memory-limit and --planning-limit are for --rules", hint="leave them out")
     if rules is not None:
-        make_rows, time_column = _rules(rules, query_file is not None or inline is not None, given), ts
+        make_rows, ts = _rules(rules, query_file is not None or inline is not None, given), planning.ts
         title = str(rules)
     else:
         text = read_query(query_file, inline)
-        make_rows, time_column = rows_of(text, given, table, with_ids=isinstance(target, Topic))
+        make_rows, ts = rows_of(text, given, table, with_ids=isinstance(target, Topic))
         title = text.name
-    job = Job(
-        title=title,
-        make_rows=make_rows,
-        ts=time_column,
-        source=source_of(source, format),
-        format=format,
-        sink=target,
-        checkpoint=checkpoint_of(checkpoint, target),
-        schema=_schema(schema),
-        bad=bad,
-        registry_header=registry_header,
-        trigger=_trigger(trigger, once),
-        once=once,
-        starting=starting,
-        batch_events=batch_events,
-        batch_files=batch_files,
-        retries=retries,
-        settings=dict(_setting(text) for text in conf or []),
-        metrics_port=metrics_port,
-        metrics_address=metrics_address,
-        log=log,
-    )
+    read_from, checkpoint = source_of(source, ends.format), checkpoint_of(ends.checkpoint, target)
+    checked = {"checkpoint": checkpoint, "schema": _schema(ends.schema), "trigger": _trigger(pace.trigger, pace.once)}
+    options = {**vars(ends), **vars(pace), **vars(metrics), **checked}
+    job = Job(title, make_rows, ts, read_from, target, dict(map(_setting, conf or [])), log, **options)
     _check_bad(job)
     _check_log(log)
     run_with_view(job, as_json=as_json, every=every)
@@ -146,8 +98,8 @@ def stream(
 
 def run_with_view(job: Job, *, as_json: bool, every: float) -> None:
     """Run the job, and say at the end what it did."""
-    from eventide.live_view import View
-    from eventide.stream_screen import Screen
+    from eventide.cli.live_view import View
+    from eventide.cli.screen import Screen
 
     stop_by_exception()
     view = View(job.title, str(job.source), str(job.sink), time.time(), shows_rows=not isinstance(job.sink, Terminal))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from eventide.timeline.axis import Axis
-from eventide.timeline.letters import escape, shorten
+from eventide.show.timeline.axis import Axis
+from eventide.show.timeline.letters import escape, shorten
 
 WIDTH = 1200
 MARGIN = 14

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from eventide.timeline.axis import STEPS_US
+from eventide.show.timeline.axis import STEPS_US
 
 _TICKS = """
 const DAY = 86400e6, UNITS = {s: 1e6, ms: 1e3, us: 1};

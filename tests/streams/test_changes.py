@@ -12,7 +12,7 @@ import eventide as ev
 from eventide.errors import InputError
 from eventide.families.allen.lower import AllenOptions, prepare_allen
 from eventide.families.allen.relations import parse_relations
-from eventide.families.builder.lower import DetectionOptions, prepare_detection
+from eventide.families.builder.lower import prepare_detection
 from eventide.families.intervals.lower import Deriving, Runs, prepare_intervals
 from eventide.families.registry import make_operator
 from eventide.plan.options import Options
@@ -65,7 +65,7 @@ def rows(over: pa.Schema = SCHEMA, **changed: Any) -> Physical:
 def detection(over: pa.Schema = SCHEMA, within: str = "20 seconds", **changed: Any) -> Physical:
     pattern = ev.Pattern.begin("a", "kind = 'it. (A'").followed_by("b", "x > a.x").one_or_more().within(within)
     given: dict[str, Any] = {"partition_by": ("user",), "ts": "ts", "ts_unit": "s", "select": (("n", "count(b.*)"),)}
-    return prepare_detection(pattern.tree, over, DetectionOptions(**(given | changed)))
+    return prepare_detection(pattern.tree, over, Options(**(given | changed)))
 
 
 def intervals(over: pa.Schema = SCHEMA, minimum: int = 2, value: str = "avg(x)", **changed: Any) -> Physical:

@@ -33,6 +33,16 @@ class SqlColumn:
     n_bits: int = 0  # of a mask
 
 
+def column_as(name: str, column: str, *, origin: str | None = None, dtype: pa.DataType | None = None) -> SqlColumn:
+    """A column as it is, under another name.
+
+    >>> column_as("c0", "price").duckdb
+    '"price"'
+    """
+    quoted = column.replace('"', '""')
+    return SqlColumn(name, "`" + column.replace("`", "``") + "`", f'"{quoted}"', origin, dtype)
+
+
 @dataclass(frozen=True, slots=True)
 class IntervalSide:
     """One of the tables whose intervals are related; for points the start is the end."""

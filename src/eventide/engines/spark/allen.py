@@ -19,8 +19,7 @@ from eventide.errors import InputError
 from eventide.families.allen.following import behind
 from eventide.families.allen.late import late_intervals
 from eventide.families.allen.lower import AllenPlan, in_slices
-from eventide.plan.physical import IntervalSide, Physical, SqlColumn
-from eventide.plan.row_columns import plain
+from eventide.plan.physical import IntervalSide, Physical, SqlColumn, column_as
 from eventide.runtime.block import TS
 from eventide.runtime.interval_columns import LEFT
 
@@ -100,7 +99,7 @@ def _arrival(frame: DataFrame, origin: DataFrame, side: IntervalSide, made: Alle
             return _Arrival(frame, TS, follows)
         if follows:
             columns = made.left if side.bit == LEFT else made.right
-            timed = _select(origin, (*columns, plain(TIME, carriers[0])))
+            timed = _select(origin, (*columns, column_as(TIME, carriers[0])))
             return _Arrival(timed, TIME, True, _lag_us(origin, side, carriers[0], physical))
     if carriers:
         raise InputError(

@@ -13,8 +13,7 @@ from eventide.families.allen.lower import INTERVAL_END, INTERVAL_START, AllenPla
 from eventide.families.allen.spec import AllenSpec
 from eventide.families.late.lower import late_events
 from eventide.families.late.operator import LateSpec
-from eventide.plan.physical import IntervalSide, Physical, SqlColumn
-from eventide.plan.row_columns import plain
+from eventide.plan.physical import IntervalSide, Physical, SqlColumn, column_as
 from eventide.runtime.block import MASK, TS
 from eventide.runtime.interval_columns import START
 
@@ -40,7 +39,7 @@ def late_intervals(plan: AllenPlan, schema: pa.Schema) -> Physical:
     return replace(
         late,
         intake=replace(late.intake, intervals=None),
-        select=tuple(plain(MASK, MASK) if column.name == MASK else column for column in late.select),
+        select=tuple(column_as(MASK, MASK) if column.name == MASK else column for column in late.select),
         spec=replace(late.spec, following=related.following, lag_us=related.lag_us),
         project=(SqlColumn(SIDE, f"CASE `{blocks[MASK]}` {which} END", None), *shown),
     )

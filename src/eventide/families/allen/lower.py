@@ -19,9 +19,8 @@ from eventide.lang.relations import RELATIONS, names_of
 from eventide.lang.tree import Length
 from eventide.plan.facts import with_facts
 from eventide.plan.holder import column_hint
-from eventide.plan.physical import Intake, IntervalIntake, IntervalSide, Physical, SqlColumn
-from eventide.plan.references import is_orderable
-from eventide.plan.row_columns import plain
+from eventide.plan.physical import Intake, IntervalIntake, IntervalSide, Physical, SqlColumn, column_as
+from eventide.plan.scope import is_orderable
 from eventide.plan.time_column import time_type_of
 from eventide.runtime.block import MASK, MAX_US, TS, Layout
 from eventide.runtime.interval_columns import LEFT, RIGHT, START
@@ -182,7 +181,7 @@ class _Lowering:
         physical = Physical(
             text=spec.query,
             intake=intake,
-            select=tuple(plain(name, name) for name in layout.columns),
+            select=tuple(column_as(name, name) for name in layout.columns),
             spec=spec,
             project=tuple(project),
             allowed_lateness_us=self.options.allowed_lateness,
@@ -213,11 +212,11 @@ class _Lowering:
         for block, name, dtype in zip(layout.partition, side.partition, self.partition, strict=True):
             made[block] = self._cast(block, side, name, dtype)
         for name, block in blocks.items():
-            made[block] = plain(block, name)
+            made[block] = column_as(block, name)
         return tuple(made.get(name) or SqlColumn(name, "NULL", "NULL") for name in layout.columns)
 
     def _cast(self, block: str, side: _Side, name: str, dtype: pa.DataType) -> SqlColumn:
-        column = plain(block, name)
+        column = column_as(block, name)
         if side.schema.field(name).type == dtype:
             return column
         return replace(column, duckdb=f"CAST({column.duckdb} AS {duckdb_type(canonical(dtype))})")

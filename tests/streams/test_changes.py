@@ -10,7 +10,7 @@ import pytest
 
 import eventide as ev
 from eventide.errors import InputError
-from eventide.families.allen.lower import AllenOptions, prepare_allen
+from eventide.families.allen.lower import Relating, prepare_allen
 from eventide.families.allen.relations import parse_relations
 from eventide.families.builder.lower import prepare_detection
 from eventide.families.intervals.lower import Deriving, Runs, prepare_intervals
@@ -75,15 +75,14 @@ def intervals(over: pa.Schema = SCHEMA, minimum: int = 2, value: str = "avg(x)",
 
 def allen(relations: str = "before", y: pa.DataType = INT, within: int = 20, ts_unit: str = "s") -> Physical:
     one = pa.schema([("from", pa.int64()), ("to", pa.int64()), ("y", y)])
-    options = AllenOptions(
+    relating = Relating(
         relations=parse_relations(relations),
         window_us=within * 1_000_000,
         partition_by=(),
         left_times=("from", "to"),
         right_times=("from", "to"),
-        ts_unit=ts_unit,
     )
-    return prepare_allen(one, one, options).physical
+    return prepare_allen(one, one, relating, Options(ts_unit=ts_unit))
 
 
 def restore(old: Physical, new: Physical) -> None:
@@ -187,7 +186,7 @@ def test_the_columns_order_is_part_of_the_state() -> None:
         lambda: (rows(), rows(over=SCHEMA.append(pa.field("new", pa.string())))),
         lambda: (intervals(), intervals(over=schema(y=pa.string()))),
         lambda: (events(), events("pattern seq(A a, B b)  where b.x > a.x within 10 s return a.x, b.y as z")),
-        lambda: (detection(), detection(allowed_lateness=5, drop_bad_events=True, max_matches=7)),
+        lambda: (detection(), detection(allowed_lateness=5, on_bad_event="drop", max_matches_per_partition=7)),
     ],
 )
 def test_what_the_state_does_not_depend_on_may_change(pair: Callable[[], tuple[Physical, Physical]]) -> None:

@@ -63,6 +63,18 @@ class IntervalIntake:
 
 
 @dataclass(frozen=True, slots=True)
+class Input:
+    """One of several inputs of a query: how it is selected into the columns that all of them have.
+
+    The inputs stand one after another, as in a UNION ALL, and the plan's `select` is over that.
+    """
+
+    name: str  # as the query calls it
+    select: tuple[SqlColumn, ...]
+    shown: tuple[tuple[str, str], ...]  # result columns that are columns of this input, with their names in it
+
+
+@dataclass(frozen=True, slots=True)
 class Intake:
     """How raw selected columns become a block: see `engines.intake`."""
 
@@ -107,6 +119,7 @@ class Physical:
     spec: Spec
     project: tuple[SqlColumn, ...]  # the user's columns, over the operator's output columns
     reads: tuple[str, ...] = ()  # the user's columns that `select` reads
+    inputs: tuple[Input, ...] = ()  # none: there is one, and `select` is over its columns
     align_to_first: bool = False  # sliding windows begin at the first event
     allowed_lateness_us: int = 0
     takes_codes: bool = False  # strings may come to the operator as dictionaries

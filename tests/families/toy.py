@@ -13,8 +13,7 @@ from eventide.families.base import Family
 from eventide.families.registry import register
 from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.options import Options
-from eventide.plan.physical import Intake, Physical, SqlColumn
-from eventide.plan.row_columns import plain
+from eventide.plan.physical import Intake, Physical, SqlColumn, column_as
 from eventide.plan.time_column import time_type_of
 from eventide.runtime.block import MASK, MAX_US, TS, Layout, numpy_int64
 from eventide.runtime.computed import Compute, cannot_compute
@@ -90,14 +89,14 @@ class Silences(Family):
             text="",
             intake=Intake(layout, kind, ts, options.on_bad_event == "drop", True, names),
             select=(
-                *(plain(block, name) for block, name in names),
-                plain(TS, ts),
+                *(column_as(block, name) for block, name in names),
+                column_as(TS, ts),
                 SqlColumn(MASK, "0L", "CAST(0 AS BIGINT)", addends=()),
             ),
             spec=SilenceSpec(self.write(tree), layout, tree, kind),
             project=(
-                *(SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for block, name in names),
-                SqlColumn("since", "`since`", '"since"', origin=ts),
+                *(column_as(name, block, origin=name) for block, name in names),
+                column_as("since", "since", origin=ts),
             ),
             reads=(*partition, ts),
             output_schema=pa.schema([*((b, schema.field(n).type) for b, n in names), ("since", kind.arrow)]),

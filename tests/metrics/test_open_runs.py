@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 import eventide as ev
-from eventide.families.builder.lower import DetectionOptions, prepare_detection
+from eventide.families.builder.lower import prepare_detection
 from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.families.late.lower import late_events
 from eventide.families.registry import make_operator
@@ -85,7 +85,7 @@ def test_a_builder_pattern_counts_its_partial_matches() -> None:
         .followed_by_any("c", "kind = 'C'")
         .within("10 seconds")
     )
-    options = DetectionOptions(partition_by=("user",), ts="ts", ts_unit="s")
+    options = Options(partition_by=("user",), ts="ts", ts_unit="s")
     stream = Stream(prepare_detection(pattern.tree, SCHEMA, options))
     assert open_after(stream, "1:u:A 2:u:A 1:v:A 2:v:X", 3) == 3
     assert open_after(stream, "4:u:B", 4) == 3

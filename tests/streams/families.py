@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 import eventide as ev
-from eventide.families.builder.lower import DetectionOptions, check_stream, prepare_detection
+from eventide.families.builder.lower import check_stream, prepare_detection
 from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_intervals
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
@@ -93,7 +93,7 @@ def _detected(name: str, output: str) -> Family:
         return getattr(ev.detect(events, pattern, allowed_lateness=LATENESS, **options), output)
 
     def plan(schema: pa.Schema) -> Physical:
-        options = DetectionOptions(("user",), "ts", skip="past_last", select=tuple(select.items()))
+        options = Options(partition_by=("user",), ts="ts", skip="past_last", select=tuple(select.items()))
         made = prepare_detection(pattern.tree, schema, options)
         check_stream(made)
         return made

@@ -29,7 +29,7 @@ from eventide.plan.arguments import (
     session_for_path,
     wrong_argument,
 )
-from eventide.plan.options import Options
+from eventide.plan.options import NAMES
 from eventide.plan.physical import Physical
 from eventide.plan.places import within_the_stack
 
@@ -310,7 +310,7 @@ class Query:
 
     def _check_inputs(self, method: str, events: Any, inputs: Inputs) -> None:
         """One input, or one for each event type of the pattern."""
-        option = next((name for name in inputs if name in Options.__slots__), None)
+        option = next((name for name in inputs if name in NAMES), None)
         if events is not None and option is not None:
             hint = f"give it to the constructor: ev.query(text, {option}=...).{method}(events)"
             raise InputError(f"{option} is an option of the query", hint=hint)

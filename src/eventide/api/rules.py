@@ -15,7 +15,7 @@ from eventide.engines.rules import Rule, Shared, plan_rule, share
 from eventide.engines.rules_run import check_rules, run_source
 from eventide.errors import EventideError, InputError, did_you_mean
 from eventide.plan.arguments import check_session, count_of, kind_of, shown, wrong_argument
-from eventide.plan.options import Options
+from eventide.plan.options import NAMES, Options
 from eventide.plan.streams import no_end
 
 _OPTIONS = ("ts", "ts_unit", "sequence", "type", "partition_by", "allowed_lateness", "on_bad_event", "close_at_end")
@@ -75,7 +75,7 @@ class RuleSet:
             check_session(spark)
         for name in options:
             if name not in _OPTIONS:
-                hint = did_you_mean(name, _OPTIONS) if name not in Options.__slots__ else "give it to a rule"
+                hint = did_you_mean(name, _OPTIONS) if name not in NAMES else "give it to a rule"
                 raise EventideError(f"a rule set has no option '{name}'", hint=hint)
         if n_buckets is not None:
             count_of("n_buckets", n_buckets)

@@ -22,7 +22,7 @@ from eventide.lang.rows import parse_statement
 from eventide.lang.rows.tree import Statement
 from eventide.lang.rows.write import write_clause
 from eventide.plan.arguments import check_session, count_of
-from eventide.plan.options import Options
+from eventide.plan.options import NAMES, Options
 
 _OPTIONS = ("ts_unit", "state_ttl", "allowed_lateness", "match_id", "on_bad_event", "max_steps_per_partition")
 
@@ -225,7 +225,7 @@ def _statement(text: str, tables: Mapping[str, Any]) -> Statement:
         if name == "close_at_end" and isinstance(table, bool):
             message = "MATCH_RECOGNIZE has no close_at_end: a match is made of rows, so the end leaves nothing open"
             raise EventideError(message, hint="leave it out")
-        is_meant = name in Options.__slots__ and re.search(rf"\b{name}\b", text, re.IGNORECASE) is None
+        is_meant = name in NAMES and re.search(rf"\b{name}\b", text, re.IGNORECASE) is None
         if isinstance(table, bool | int | float) or is_meant:
             hint = f"{', '.join(_OPTIONS)} are options; all other names are tables"
             raise EventideError(f"ev.sql has no option '{name}'", hint=hint)

@@ -57,6 +57,13 @@ class EventValue:
     def dtype(self) -> pa.DataType | None:
         return self.typed.dtype
 
+    @classmethod
+    def of(cls, tree: exp.Expr, schema: pa.Schema, source: Source, types: Types) -> EventValue:
+        """An expression over columns of a schema."""
+        assert isinstance(tree, exp.Expression)
+        columns = columns_of(schema, source.text, source.span, types)
+        return cls(tree, bind(tree, columns, source.text, source.span, types), source)
+
     @property
     def spark(self) -> str:
         """The text for Catalyst."""
@@ -127,12 +134,7 @@ class _Splitter:
             if not self.is_exact:
                 bind_nexts(tree, self._columns(source), self.text, source.span, self.types)
             typed = self._typed(tree, source)
-            if typed.dtype is not None and kind(typed.dtype) not in ("boolean", "null"):
-                raise source.error(
-                    f"a condition must be a boolean, but this is {type_name(typed.dtype)}",
-                    typed.span,
-                    "compare it with something",
-                )
+            source.need_boolean(typed)
             if len(slots) <= 1 and not any(slot.is_next for slot in slots):
                 alone.append(Local(slots[0].symbol if slots else None, EventValue(tree, typed, source)))
             else:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import pyarrow as pa
 from sqlglot import exp
 
 from eventide.expressions.typecheck import Types
 from eventide.lang.tree import EventQuery, Pattern, Scalar, Span, Strategy
-from eventide.plan.options import Options
-from eventide.runtime.times import TimeType
+from eventide.plan.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +48,17 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Scope):
     """Every name found in the schema, every expression checked; nothing decided about execution."""
 
     query: EventQuery
-    options: Options
-    schema: pa.Schema
-    ts: str
-    time_type: TimeType
-    sequence: str | None
-    partition: tuple[str, ...]
     pattern: Pattern
     symbols: Mapping[str, Symbol]
-    conditions: Mapping[str, Scalar]  # event type -> condition over plain column names
-    conjuncts: tuple[Scalar, ...]  # references as `symbol.column` and `NEXT(symbol).column`, names exact
     strategy: Strategy
-    items: tuple[Item, ...]
-    reads: frozenset[str]  # columns that conditions and conjuncts read
+    conditions: Mapping[str, Scalar] = field(default_factory=dict)  # event type -> condition over plain column names
+    conjuncts: tuple[Scalar, ...] = ()  # references as `symbol.column` and `NEXT(symbol).column`, names exact
+    items: tuple[Item, ...] = ()
+    reads: frozenset[str] = frozenset()  # columns that conditions and conjuncts read
     types: Types = field(default_factory=Types, compare=False, repr=False)  # of the nodes of all these trees
 
     @property

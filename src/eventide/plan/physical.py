@@ -33,6 +33,16 @@ class SqlColumn:
     n_bits: int = 0  # of a mask
 
 
+def column_as(name: str, column: str, *, origin: str | None = None, dtype: pa.DataType | None = None) -> SqlColumn:
+    """A column as it is, under another name.
+
+    >>> column_as("c0", "price").duckdb
+    '"price"'
+    """
+    quoted = column.replace('"', '""')
+    return SqlColumn(name, "`" + column.replace("`", "``") + "`", f'"{quoted}"', origin, dtype)
+
+
 @dataclass(frozen=True, slots=True)
 class IntervalSide:
     """One of the tables whose intervals are related; for points the start is the end."""
@@ -50,6 +60,18 @@ class IntervalIntake:
 
     sides: tuple[IntervalSide, ...]
     slices_us: tuple[int, int] | None = None  # how long a slice is, and how much of the one before it holds too
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One of several inputs of a query: how it is selected into the columns that all of them have.
+
+    The inputs stand one after another, as in a UNION ALL, and the plan's `select` is over that.
+    """
+
+    name: str  # as the query calls it
+    select: tuple[SqlColumn, ...]
+    shown: tuple[tuple[str, str], ...]  # result columns that are columns of this input, with their names in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +119,7 @@ class Physical:
     spec: Spec
     project: tuple[SqlColumn, ...]  # the user's columns, over the operator's output columns
     reads: tuple[str, ...] = ()  # the user's columns that `select` reads
+    inputs: tuple[Input, ...] = ()  # none: there is one, and `select` is over its columns
     align_to_first: bool = False  # sliding windows begin at the first event
     allowed_lateness_us: int = 0
     takes_codes: bool = False  # strings may come to the operator as dictionaries

@@ -9,38 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import EventideError, QueryError
+from eventide.errors import QueryError
 from eventide.expressions.readings import is_next, readings
 from eventide.lang.nodes import copied, every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import EventQuery, Span
-from eventide.plan.bound import Reference, Symbol
-from eventide.plan.holder import column_hint
+from eventide.plan.bound import Bound, Reference, Symbol
 from eventide.plan.places import error_at
+from eventide.plan.scope import find_column
 from eventide.plan.symbols import find_symbol
 
 # What an unqualified column means: the symbol it belongs to, or None for a partition column that stays plain.
 Unqualified = Callable[[str, Span], str | None]
-Fail = Callable[[str, str | None], EventideError]  # message and hint to an error that knows its place
-
-
-def find_column(name: str, schema: pa.Schema, fail: Fail) -> str:
-    """The schema's name for a column, in any case as in Spark."""
-    found: list[str] = [known for known in schema.names if known.lower() == name.lower()]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        hint = "rename one of them: the case of letters does not tell columns apart, as in Spark"
-        raise fail(f"column '{name}' is ambiguous: the events have {' and '.join(found)}", hint)
-    raise fail(f"unknown column '{name}'", column_hint(name, schema))
-
-
-def is_orderable(kind: pa.DataType) -> bool:
-    """Whether values of the type can be compared and hashed on every engine."""
-    return not (pa.types.is_nested(kind) or pa.types.is_interval(kind))
 
 
 def which_event(query: EventQuery, span: Span, symbols: list[str]) -> QueryError:
@@ -53,12 +35,13 @@ def which_event(query: EventQuery, span: Span, symbols: list[str]) -> QueryError
 def qualify(
     tree: exp.Expression,
     default: Span,
-    query: EventQuery,
-    schema: pa.Schema,
-    symbols: Mapping[str, Symbol],
+    plan: Bound,
     unqualified: Unqualified,
+    symbols: Mapping[str, Symbol] | None = None,
 ) -> exp.Expression:
-    """A copy of the tree with exact references."""
+    """A copy of the tree with exact references to the plan's symbols, or to others."""
+    query, schema = plan.query, plan.schema
+    symbols = plan.symbols if symbols is None else symbols
     known = {name.lower() for name in symbols}
     columns = {name.lower() for name in schema.names}
     found: dict[str, str] = {}
@@ -99,9 +82,7 @@ def qualify(
     return made
 
 
-def hold_counted_symbols(
-    tree: exp.Expression, span: Span, query: EventQuery, symbols: Mapping[str, Symbol]
-) -> exp.Expression:
+def hold_counted_symbols(tree: exp.Expression, span: Span, plan: Bound) -> exp.Expression:
     """COUNT(E) and COUNT(E.*) name a symbol, not a column: they become COUNT with an identifier inside."""
     if not any(isinstance(node, exp.Count) for node in every_node(tree)):
         return tree
@@ -112,7 +93,7 @@ def hold_counted_symbols(
             continue
         named = argument.args.get("table") if isinstance(argument.this, exp.Star) else argument.this
         if isinstance(named, exp.Identifier) and (isinstance(argument.this, exp.Star) or not argument.table):
-            symbol = find_symbol(named.name, symbols, query, span_of(argument, span))
+            symbol = find_symbol(named.name, plan.symbols, plan.query, span_of(argument, span))
             held = exp.Identifier(this=symbol.name, quoted=True)
             held.meta.update(named.meta)
             count.set("this", held)

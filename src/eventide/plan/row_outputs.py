@@ -23,12 +23,14 @@ from eventide.expressions.relate import event_value
 from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import bind
 from eventide.expressions.typed import Source, Typed, cast_to
-from eventide.expressions.types import column_type, is_number, kind, type_name
-from eventide.expressions.write_sql import write_typed
+from eventide.expressions.types import MONTHS, column_type, is_number, kind, type_name
+from eventide.expressions.write_sql import write_spark, write_typed
 from eventide.lang.nodes import copied
 from eventide.lang.tree import Span
-from eventide.plan.references import is_orderable
-from eventide.plan.row_columns import RowColumns
+from eventide.plan.columns import Columns
+from eventide.plan.physical import SqlColumn, column_as
+from eventide.plan.results import computed
+from eventide.plan.scope import is_orderable
 from eventide.runtime.computed import Computed
 from eventide.runtime.measured import Folded, Listed, Picked, Position
 from eventide.runtime.measures import NUMBER
@@ -51,7 +53,7 @@ OF_ONE_ROW = "on Spark it works on the columns of one row, PREV(f(x)) in place o
 class Outputs:
     """Output columns of the operator, each once, with their types; `text` is the statement."""
 
-    def __init__(self, columns: RowColumns, text: str) -> None:
+    def __init__(self, columns: Columns, text: str) -> None:
         self._columns = columns
         self._text = text
         self.picked: dict[Picked, pa.DataType] = {}
@@ -84,6 +86,15 @@ class Outputs:
         fields = {field.name: field for field in self.fields()}
         fields |= {item.name: pa.field(item.name, item.dtype) for item in self.computed.values()}
         return bind(tree, lambda column: fields[column.name], self._text, span)
+
+    def column(self, name: str, tree: exp.Expression, source: Source) -> SqlColumn:
+        """An expression that `over` gave, as a column of the result."""
+        typed = self.bind(tree, source.span)
+        if isinstance(tree, exp.Column):
+            # A plain column keeps its own type; that of months is how intervals are computed with.
+            own = typed.value[1]
+            return column_as(name, tree.name, dtype=typed.dtype if own == MONTHS else own)
+        return computed(name, typed, write_spark(tree), source, self._columns.engine)
 
     def _error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
         return QueryError(message, self._text, span.start, span.end, hint=hint)
@@ -233,8 +244,7 @@ class Outputs:
         if value is None:
             return None
         if isinstance(value.expression, exp.Column):
-            dtype = self._columns.schema.field(value.expression.name).type
-            return dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+            return self._columns.scope.type_of_column(value.expression.name)
         return value.dtype
 
     def _typed(self, dtype: pa.DataType | None, span: Span) -> pa.DataType:

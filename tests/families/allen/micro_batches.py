@@ -10,9 +10,11 @@ import pyarrow as pa
 from eventide.engines.intake import take_in
 from eventide.engines.local.sources import attach
 from eventide.families.allen.following import behind
-from eventide.families.allen.lower import AllenOptions, AllenPlan, in_slices, prepare_allen
+from eventide.families.allen.lower import Relating, in_slices, prepare_allen
 from eventide.families.allen.relations import parse_relations
 from eventide.families.registry import make_operator
+from eventide.plan.options import Options
+from eventide.plan.physical import Physical
 from eventide.runtime.block import MAX_US, MIN_US
 from eventide.runtime.protocol import Operator, Snapshot
 from tests.families.allen.cases import Case
@@ -20,29 +22,28 @@ from tests.families.allen.cases import Case
 SECOND_US = 1_000_000
 
 
-def plan_of(case: Case) -> AllenPlan:
+def plan_of(case: Case) -> Physical:
     left, right = case.tables()
-    options = AllenOptions(
+    relating = Relating(
         relations=parse_relations(list(case.relations)),
         window_us=None if case.within is None else case.within * SECOND_US,
         partition_by=("key",) if case.is_partitioned else (),
         left_times=case.times[0],
         right_times=case.times[1],
-        ts_unit="s",
     )
-    return prepare_allen(left.schema, right.schema, options)
+    return prepare_allen(left.schema, right.schema, relating, Options(ts_unit="s"))
 
 
 class Stream:
     """Each micro-batch is taken by a new operator that restores the state of the one before."""
 
-    def __init__(self, plan: AllenPlan) -> None:
+    def __init__(self, plan: Physical) -> None:
         self.plan = plan
         self.snapshot: Snapshot | None = None
         self.watermark_us = MIN_US
 
     def operator(self) -> Operator:
-        operator = make_operator(self.plan.physical.spec)
+        operator = make_operator(self.plan.spec)
         if self.snapshot is not None:
             operator.restore(self.snapshot)
         return operator
@@ -58,22 +59,22 @@ class Stream:
         return self._rows(self.operator().finish())
 
     def _rows(self, results: Any) -> list[dict[str, Any]]:
-        names = {column.name: column.spark.strip("`") for column in self.plan.physical.project}
+        names = {column.name: column.spark.strip("`") for column in self.plan.project}
         made = [row for batch in results for row in batch.to_pylist()]
         return [{name: row[block] for name, block in names.items()} for row in made]
 
 
-def block_of(case: Case, plan: AllenPlan) -> pa.Table:
+def block_of(case: Case, plan: Physical) -> pa.Table:
     """Both sides as one block, in the order left, right."""
     from eventide.engines.database import connect
 
     connection = connect()
     parts = []
-    for name, table, columns in zip(("l", "r"), case.tables(), (plan.left, plan.right), strict=True):
-        attached = attach(connection, name, table)
-        parts.append(f"SELECT {', '.join(f'{c.duckdb} AS {c.name}' for c in columns)} FROM {attached.sql}")
+    for given, table in zip(plan.inputs, case.tables(), strict=True):
+        attached = attach(connection, f"{given.name}_rows", table)
+        parts.append(f"SELECT {', '.join(f'{c.duckdb} AS {c.name}' for c in given.select)} FROM {attached.sql}")
     raw = connection.sql(" UNION ALL ".join(parts)).to_arrow_table()
-    return take_in(raw, plan.physical.intake)[0]
+    return take_in(raw, plan.intake)[0]
 
 
 def play(case: Case, borders: list[int], disorder: Any, *, sliced: bool = False) -> list[dict[str, Any]]:

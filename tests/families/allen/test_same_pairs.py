@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eventide as ev
-from eventide.families.allen.lower import AllenOptions, in_slices, prepare_allen
+from eventide.families.allen.lower import Relating, in_slices, prepare_allen
 from eventide.lang.relations import RELATIONS, inverse, mask_of, names_of
+from eventide.plan.options import Options
 from eventide.runtime.kernels.relations import relation as bit_of
 from tests.budget import QUICK, budgeted
 from tests.families.allen.cases import Case, cases, found
@@ -99,9 +100,9 @@ def test_a_pair_across_the_border_of_slices_is_found(name: str) -> None:
 
 def test_only_bounded_pairs_without_partitions_are_sliced() -> None:
     left, right = (table.schema for table in Case((), (), (), 3, False).tables())
-    times = {"left_times": ("from", "to"), "right_times": ("since", "until"), "ts_unit": "s"}
+    times = {"left_times": ("from", "to"), "right_times": ("since", "until")}
     for window, partition, n_columns in ((None, (), 0), (5, ("key",), 1), (5, (), 1)):
-        plan = prepare_allen(left, right, AllenOptions(1, window, partition, **times))  # type: ignore[arg-type]
+        plan = prepare_allen(left, right, Relating(1, window, partition, **times), Options(ts_unit="s"))
         sliced = in_slices(plan)
-        assert sliced.physical.intake.layout.n_partition == n_columns
+        assert sliced.intake.layout.n_partition == n_columns
         assert (sliced == plan) == (window is None or bool(partition))

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import eventide as ev
 from eventide.api.detect import _skip
 from eventide.errors import UnsupportedError
-from eventide.families.builder.lower import DetectionOptions, check_stream, prepare_detection
+from eventide.families.builder.lower import check_stream, prepare_detection
 from eventide.plan.ending import with_end
+from eventide.plan.options import Options
 from tests.budget import QUICK, budgeted
 from tests.families.builder.cases import SCHEMA, Case, cases, found
 from tests.micro_batches import SECOND_US, Stream
@@ -21,9 +22,7 @@ from tests.micro_batches import SECOND_US, Stream
 
 def open_stream(pattern: ev.Pattern, end_us: int = 2**62, skip: Any = "no_skip", **options: Any) -> Stream:
     kind, step = _skip(skip)
-    given = DetectionOptions(
-        partition_by=("key",), ts="ts", ts_unit="s", sequence="seq", skip=kind, skip_to=step, **options
-    )
+    given = Options(partition_by=("key",), ts="ts", ts_unit="s", sequence="seq", skip=kind, skip_to=step, **options)
     physical = prepare_detection(pattern.tree, SCHEMA, given)
     check_stream(physical)
     return Stream(with_end(physical, end_us))

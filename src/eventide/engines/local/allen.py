@@ -1,46 +1,37 @@
-"""Two interval tables in this process, as one input."""
+"""Several tables in this process, as one input: the rows of one after those of another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from eventide.engines.database import connect
 from eventide.engines.local.sources import Source, attach
-from eventide.families.allen.lower import AllenPlan
-from eventide.plan.physical import Physical, SqlColumn
+from eventide.plan.physical import Input, Physical
 
-Plan = Callable[[pa.Schema, pa.Schema], AllenPlan]
+Plan = Callable[..., Physical]  # of the schemas
 
 
-def open_pair(left: Any, right: Any, plan: Plan) -> tuple[Source, Physical]:
-    """Both tables as the plan's input, and the plan."""
+def open_inputs(tables: Mapping[str, Any], plan: Plan) -> tuple[Source, Physical]:
+    """All tables as the plan's input, and the plan."""
     connection = connect()
-    sides = {
-        "left": attach(connection, "left_intervals", left).source(connection),
-        "right": attach(connection, "right_intervals", right).source(connection),
-    }
-    made = plan(sides["left"].schema, sides["right"].schema)
-    selected = [_select(made.left, sides["left"]), _select(made.right, sides["right"])]
-    counts = [side.n_rows for side in sides.values()]
+    sources = {name: attach(connection, f"{name}_rows", table).source(connection) for name, table in tables.items()}
+    made = plan(*(source.schema for source in sources.values()))
+    counts = [source.n_rows for source in sources.values()]
+    shown = [(name, sources[given.name], column) for given in made.inputs for name, column in given.shown]
     source = Source(
         connection,
-        f"({' UNION ALL '.join(selected)})",
-        pa.schema([(name, sides[side].schema.field(column).type) for name, (side, column) in made.origins.items()]),
+        f"({' UNION ALL '.join(_select(given, sources[given.name]) for given in made.inputs)})",
+        pa.schema([(name, of.schema.field(column).type) for name, of, column in shown]),
         sum(n or 0 for n in counts) if None not in counts else None,
-        pa.schema([(name, _given(sides[side], column)) for name, (side, column) in made.origins.items()]),
-        once=any(side.once for side in sides.values()),
-        versions=sides["left"].versions + sides["right"].versions,
+        pa.schema([(name, of.given_type(column) or of.schema.field(column).type) for name, of, column in shown]),
+        once=any(source.once for source in sources.values()),
+        versions=tuple(version for source in sources.values() for version in source.versions),
     )
-    return source, made.physical
+    return source, made
 
 
-def _select(columns: tuple[SqlColumn, ...], source: Source) -> str:
-    return f"SELECT {', '.join(f'{column.duckdb} AS {column.name}' for column in columns)} FROM {source.sql}"
-
-
-def _given(source: Source, column: str) -> pa.DataType:
-    """The type in which the user has a column, where that says the same in another form."""
-    return source.given_type(column) or source.schema.field(column).type
+def _select(given: Input, source: Source) -> str:
+    return f"SELECT {', '.join(f'{column.duckdb} AS {column.name}' for column in given.select)} FROM {source.sql}"

@@ -18,19 +18,17 @@ from eventide.engines.spark.types import input_schema
 from eventide.errors import InputError
 from eventide.families.allen.following import behind
 from eventide.families.allen.late import late_intervals
-from eventide.families.allen.lower import AllenPlan, in_slices
-from eventide.plan.physical import IntervalSide, Physical, SqlColumn
-from eventide.plan.row_columns import plain
+from eventide.families.allen.lower import in_slices
+from eventide.plan.physical import IntervalSide, Physical, SqlColumn, column_as
 from eventide.runtime.block import TS
-from eventide.runtime.interval_columns import LEFT
 
-Plan = Callable[[pa.Schema, pa.Schema], AllenPlan]
+Plan = Callable[[pa.Schema, pa.Schema], Physical]
 
 
 def relate_frames(left: DataFrame, right: DataFrame, plan: Plan) -> Run:
     """The pairs of two batch or two streaming DataFrames."""
     both, made = _as_one(left, right, plan)
-    return run_frame(both, lambda schema: made.physical)
+    return run_frame(both, lambda schema: made)
 
 
 def late_frames(left: DataFrame, right: DataFrame, plan: Plan) -> DataFrame:
@@ -43,7 +41,7 @@ def late_frames(left: DataFrame, right: DataFrame, plan: Plan) -> DataFrame:
     return run_frame(both, late).rows
 
 
-def _as_one(left: DataFrame, right: DataFrame, plan: Plan) -> tuple[DataFrame, AllenPlan]:
+def _as_one(left: DataFrame, right: DataFrame, plan: Plan) -> tuple[DataFrame, Physical]:
     """Both sides as the plan's input."""
     if left.isStreaming != right.isStreaming:
         which = "left" if left.isStreaming else "right"
@@ -52,12 +50,12 @@ def _as_one(left: DataFrame, right: DataFrame, plan: Plan) -> tuple[DataFrame, A
         made = plan(input_schema(left), input_schema(right))
     if not left.isStreaming:
         made = in_slices(made)
-    frames = [_select(left, made.left), _select(right, made.right)]
+    frames = [_select(frame, given.select) for frame, given in zip((left, right), made.inputs, strict=True)]
     if left.isStreaming:
-        intake = made.physical.intake.intervals
+        intake = made.intake.intervals
         assert intake is not None
-        given = zip(frames, (left, right), intake.sides, strict=True)
-        arrivals = [_arrival(frame, origin, side, made) for frame, origin, side in given]
+        both = zip(frames, (left, right), intake.sides, strict=True)
+        arrivals = [_arrival(frame, origin, side, made) for frame, origin, side in both]
         frames = [arrival.frame for arrival in arrivals]
         following = sum(side.bit for side, arrival in zip(intake.sides, arrivals, strict=True) if arrival.follows)
         if following:
@@ -89,9 +87,8 @@ def _with_time(arrival: _Arrival) -> DataFrame:
     return arrival.frame.withColumn(TIME, sf.col(arrival.carrier))
 
 
-def _arrival(frame: DataFrame, origin: DataFrame, side: IntervalSide, made: AllenPlan) -> _Arrival:
+def _arrival(frame: DataFrame, origin: DataFrame, side: IntervalSide, physical: Physical) -> _Arrival:
     """Each side has a watermark of its own: the slower of two streams decides how far time is."""
-    physical = made.physical
     carriers = [field.name for field in origin.schema.fields if WATERMARK_KEY in (field.metadata or {})]
     is_time = frame.schema[TS].dataType.typeName() == "timestamp"
     follows = follows_operator(origin)
@@ -99,8 +96,8 @@ def _arrival(frame: DataFrame, origin: DataFrame, side: IntervalSide, made: Alle
         if side.end in carriers:
             return _Arrival(frame, TS, follows)
         if follows:
-            columns = made.left if side.bit == LEFT else made.right
-            timed = _select(origin, (*columns, plain(TIME, carriers[0])))
+            (given,) = [each for each in physical.inputs if each.name == side.name]
+            timed = _select(origin, (*given.select, column_as(TIME, carriers[0])))
             return _Arrival(timed, TIME, True, _lag_us(origin, side, carriers[0], physical))
     if carriers:
         raise InputError(

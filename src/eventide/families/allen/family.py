@@ -12,7 +12,7 @@ from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.protocol import Operator
 
 if TYPE_CHECKING:
-    from eventide.families.allen.lower import AllenOptions
+    from eventide.families.allen.lower import Relating
 
 
 class Allen(Family):
@@ -33,7 +33,7 @@ class Allen(Family):
         "plan": ("this query has two inputs, and a plan for both", "q.explain(left=..., right=...) shows it"),
     }
 
-    def write(self, tree: AllenOptions) -> str:
+    def write(self, tree: Relating) -> str:
         return tree.text()
 
     def operator(self, spec: AllenSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from eventide.families.builder.automaton import compile_pattern
 from eventide.families.builder.growth import warnings_of
-from eventide.families.builder.lower import DetectionOptions
 from eventide.families.builder.syntax import EventPattern
 from eventide.families.builder.write import write_pattern
 from eventide.plan.explain import explain_plainly
+from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.runtime.effort import steps_text
 from eventide.runtime.limit import limit_text
@@ -26,10 +26,11 @@ def explain_pattern(
     physical: Physical | None,
     engine: str,
     n_rows: int | None,
-    options: DetectionOptions,
+    options: Options,
 ) -> str:
     """The sections of every `explain`."""
     text = explain_plainly(write_pattern(pattern), physical, engine, n_rows)
-    program = "\n".join(f"  {line}" for line in automaton_lines(pattern, options.max_matches, options.max_steps))
+    limits = options.max_matches_per_partition, options.max_steps_per_partition
+    program = "\n".join(f"  {line}" for line in automaton_lines(pattern, *limits))
     head, behind, rest = text.partition("\nPlan\n" if physical is None else "\nOperator\n")
     return f"{head}\nProgram\n{program}{behind}{rest}"

@@ -18,8 +18,8 @@ from eventide.runtime.limit import tighter
 from eventide.runtime.protocol import Operator
 
 if TYPE_CHECKING:
-    from eventide.families.builder.lower import DetectionOptions
     from eventide.families.builder.syntax import EventPattern
+    from eventide.plan.options import Options
     from eventide.plan.physical import Physical
 
 
@@ -33,7 +33,7 @@ class Builder(Family):
     def prepare(
         self,
         tree: EventPattern,
-        options: DetectionOptions,
+        options: Options,
         schema: pa.Schema,
         *,
         engine: str = "local",
@@ -49,7 +49,7 @@ class Builder(Family):
     def explain(
         self,
         tree: EventPattern,
-        options: DetectionOptions,
+        options: Options,
         schema: pa.Schema | None,
         *,
         engine: str,

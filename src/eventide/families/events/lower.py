@@ -12,24 +12,21 @@ from eventide.expressions.split import EventValue, Split, Test, split
 from eventide.families.events.automaton import MAX_POSITIONS, Links, TooLargeError, compile_pattern, symbols_in
 from eventide.families.events.closing import ClosingTest, bind_closing, is_closing
 from eventide.families.events.lengths import most_events
+from eventide.families.events.lower_sequence import of_events, of_plan, told_apart
 from eventide.families.events.program import PatternProgram
 from eventide.families.events.spec import PatternSpec, Returned
 from eventide.families.events.tests import write_pattern_tests
 from eventide.lang.nodes import every_node
-from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step, Strategy
+from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step
 from eventide.plan.bound import Bound, Item
-from eventide.plan.columns import MAX_STEPS, Columns, check_ties, mask_column, read_columns
-from eventide.plan.meaning import meaning
+from eventide.plan.columns import MAX_STEPS, Columns, check_ties, columns_of_plan, conditions_of
 from eventide.plan.one_match import ENDS, MATCH_END, MATCH_START, is_array
-from eventide.plan.physical import Intake, Physical, SqlColumn
+from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.places import error_at
-from eventide.plan.references import is_orderable
 from eventide.plan.results import added_columns, added_fields, project_columns, project_item, renamed
 from eventide.plan.symbols import walk_steps
-from eventide.plan.windows import check_windows, slide_of, time_unit_us
-from eventide.runtime.block import SEQUENCE, TS
-
-STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
+from eventide.plan.windows import check_windows, time_unit_us
+from eventide.runtime.block import TS
 
 
 def lower_pattern(plan: Bound, engine: str) -> Physical:
@@ -43,60 +40,24 @@ def lower_pattern(plan: Bound, engine: str) -> Physical:
     parts, values, closing = split_conjuncts(plan)
     program = make_program(plan, parts, closing)
     _check_adjacent(plan, parts.tests, program)
-    columns = Columns(plan, engine)
-    columns.add_values(values)
-    needs_identity, by_sequence = plan.options.match_id, plan.options.ties == "sequence"
-    if needs_identity or by_sequence:
-        for name in read_columns(plan):
-            if is_orderable(plan.schema.field(name).type):
-                columns.block_column(name)
-    # These, and not what RETURN adds below, tell events with equal times apart.
-    told = [name for name in read_columns(plan) if name in columns.returned]
+    columns = columns_of_plan(plan, engine)
+    value_names = [columns.add_value(value) for value in values]
+    told = told_apart(plan, columns)
     returned, project, output = _results(plan, program, columns)
     numbers = {symbol: i for i, symbol in enumerate(program.symbols)}
-    tests_source, encodings = write_pattern_tests(parts.tests, closing, values, columns.value_names, numbers)
-    layout = columns.layout()
-    sequence = [SEQUENCE] if layout.has_sequence else []
-    tie_columns = [*sequence, *(columns.returned[name] for name in told)]
-    # By name: an id must not depend on the order of the columns.
-    identity = [*layout.partition, TS, *sequence, *(columns.returned[name] for name in sorted(told))]
+    tests_source, encodings = write_pattern_tests(parts.tests, closing, values, value_names, numbers)
     spec = PatternSpec(
-        query=meaning(plan),
-        layout=layout,
         program=program,
-        window_us=query.window.length.amount if query.window else None,
-        time_type=plan.time_type,
         unit_us=time_unit_us(plan.time_type),
         returned=returned,
-        slide=slide_of(plan),
-        tie_columns=tuple(tie_columns) if by_sequence else None,
         encodings=encodings,
         tests_source=tests_source,
-        identity=tuple(identity) if needs_identity else None,
         min_length=query.min_length or 1,
-        max_matches=plan.options.max_matches_per_partition,
-        max_steps=plan.options.max_steps_per_partition,
+        **of_events(plan, columns, told),
     )
-    intake = Intake(
-        layout=layout,
-        time_type=plan.time_type,
-        ts_column=plan.ts,
-        drop_bad_events=plan.options.on_bad_event == "drop",
-        keep_all=plan.strategy is Strategy.CONTIGUOUS,
-        names=columns.names(),
-    )
-    return Physical(
-        text=query.text,
-        intake=intake,
-        select=columns.select(mask_column(plan, steps, parts, columns)),
-        spec=spec,
-        project=project,
-        reads=read_columns(plan),
-        align_to_first=plan.options.origin == "first",
-        allowed_lateness_us=plan.options.allowed_lateness,
-        output_schema=output,
-        needs_end=program.waits and query.window is not None and not plan.options.close_at_end,
-    )
+    masks = columns.masks(conditions_of(plan, steps, parts))
+    needs_end = program.waits and query.window is not None and not plan.options.close_at_end
+    return columns.physical(spec, masks, project, output, needs_end=needs_end, **of_plan(plan))
 
 
 def distinct_steps(pattern: Pattern) -> list[Step]:
@@ -127,7 +88,7 @@ def make_program(plan: Bound, parts: Split, closing: list[ClosingTest]) -> Patte
     ]
     links = Links(tuple(related), tuple(test.symbols for test in closing))
     try:
-        return compile_pattern(plan.pattern, STRATEGY[plan.strategy], links)
+        return compile_pattern(plan.pattern, plan.strategy.name.lower(), links)
     except TooLargeError as error:
         raise too_large(plan, error) from None
 
@@ -240,8 +201,7 @@ def _results(
     """What the operator returns, how the user's columns are made of it, and the operator's schema."""
     results = _Results(plan, program, columns)
     made = [(item, results.renamed(item)) for item in plan.items]
-    fields = [pa.field(f"p{i}", plan.schema.field(name).type) for i, name in enumerate(plan.partition)]
-    schema = pa.schema([*fields, *results.returned.values(), *added_fields(plan)])
+    schema = pa.schema([*plan.partition_fields(), *results.returned.values(), *added_fields(plan)])
     project = [results.column(item, each, schema) for item, each in made]
     return tuple(results.returned), (*project, *added_columns(plan)), schema
 
@@ -276,7 +236,7 @@ class _Results:
         return bool(column.table) and is_array(self._plan.query, column.table)
 
     def _source(self, name: str) -> str:
-        return TS if name == self._plan.ts else self._columns.block_column(name)
+        return TS if name == self._plan.ts else self._columns.of_column(name)
 
     def _name(self, node: exp.Column, end: str = "") -> str:
         plan = self._plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eventide.families.events.automaton import TooLargeError, compile_pattern
 from eventide.families.events.growth import growth_lines
-from eventide.families.events.lower import STRATEGY, make_program, split_conjuncts, too_large
+from eventide.families.events.lower import make_program, split_conjuncts, too_large
 from eventide.families.events.offers import is_alone
 from eventide.families.events.program import PatternProgram
 from eventide.families.events.spec import PatternSpec
@@ -86,7 +86,7 @@ def _growth(plan: Bound, program: PatternProgram) -> list[str]:
 def pattern_lines(plan: Bound) -> tuple[list[str], list[str]]:
     """What the pattern alone says, whatever the columns are: its automata, and whether it may have too many matches."""
     try:
-        program = compile_pattern(plan.pattern, STRATEGY[plan.strategy])
+        program = compile_pattern(plan.pattern, plan.strategy.name.lower())
     except TooLargeError as error:
         raise too_large(plan, error) from None
     return program.dump(), [] if plan.aggregates else _growth(plan, program)

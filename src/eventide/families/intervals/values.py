@@ -5,26 +5,26 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import QueryError
 from eventide.expressions.navigation.leaves import FoldLeaf, Leaf, ValueLeaf, leaf_type
 from eventide.expressions.relate import event_value
 from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import bind
 from eventide.expressions.typed import Source
-from eventide.expressions.write_sql import write_spark, write_typed
+from eventide.expressions.write_sql import IN_PROCESS, write_spark
 from eventide.families.intervals.code import COUNTS, Fold, IntervalCode
 from eventide.families.intervals.expressions import PREV, parse_expression, resolve_part
 from eventide.families.intervals.spec import EXTREME, FIRST, LAST, Folded, Taken
 from eventide.lang.nodes import copied
 from eventide.lang.tree import Span
-from eventide.plan.physical import SqlColumn
-from eventide.plan.row_columns import RowColumns
+from eventide.plan.columns import Columns
+from eventide.plan.physical import SqlColumn, column_as
+from eventide.plan.results import computed
 
 
 class Values:
     """The operator's output columns that the values read, each once, and the values over them."""
 
-    def __init__(self, columns: RowColumns, code: IntervalCode) -> None:
+    def __init__(self, columns: Columns, code: IntervalCode) -> None:
         self._columns = columns
         self._code = code
         self.taken: dict[Taken, pa.DataType] = {}
@@ -52,16 +52,10 @@ class Values:
         fields = {field.name: field for field in self.fields()}
         typed = bind(tree, lambda column: fields[column.name], text, scalar.span)
         if isinstance(tree, exp.Column):
-            return SqlColumn(name, f"`{tree.name}`", f'"{tree.name}"', dtype=fields[tree.name].type)
+            return column_as(name, tree.name, dtype=fields[tree.name].type)
         if typed.dtype == pa.null():
             raise source.error("this value is always NULL, and has no type", scalar.span, "CAST(NULL AS STRING)")
-        duckdb: str | None = None
-        try:
-            duckdb = write_typed(typed, source)
-        except QueryError:
-            if self._columns.engine == "local":
-                raise
-        return SqlColumn(name, write_spark(tree), duckdb, dtype=typed.dtype)
+        return computed(name, typed, write_spark(tree), source, self._columns.engine, IN_PROCESS)
 
     def take_first(self, column: str) -> str:
         """The column of the first event's value of a column of the user's."""
@@ -112,6 +106,5 @@ class Values:
     def _type(self, value: EventValue) -> pa.DataType | None:
         """The type in which the value comes out: a plain column keeps its own."""
         if isinstance(value.expression, exp.Column):
-            dtype = self._columns.schema.field(value.expression.name).type
-            return dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+            return self._columns.scope.type_of_column(value.expression.name)
         return value.dtype

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 from sqlglot import exp
@@ -23,8 +24,8 @@ from eventide.expressions.relate import Code, Condition, ConditionCode, conjunct
 from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import Types
 from eventide.expressions.typed import Source
-from eventide.expressions.types import MONTHS, column_type, kind, type_name
-from eventide.expressions.write_sql import FROM_RESULT, write_spark, write_typed
+from eventide.expressions.types import column_type, type_name
+from eventide.expressions.write_sql import write_typed
 from eventide.families.rows.compile import compile_pattern
 from eventide.families.rows.program import LABEL, Program
 from eventide.families.rows.spec import Interpreted, RowsSpec
@@ -34,16 +35,15 @@ from eventide.lang.rows import parse_clause
 from eventide.lang.rows.tree import LabelDefinition, Measure, RowQuery, Rows, SkipTo
 from eventide.lang.rows.write import write_clause
 from eventide.lang.tree import Length, Name, Scalar, Span
+from eventide.plan.columns import Columns
 from eventide.plan.facts import read_columns, with_facts
-from eventide.plan.holder import column_hint
 from eventide.plan.options import Options
-from eventide.plan.physical import Intake, Physical, SqlColumn
-from eventide.plan.places import within_the_stack
-from eventide.plan.references import is_orderable
-from eventide.plan.row_columns import RowColumns, plain
+from eventide.plan.physical import Physical, SqlColumn, column_as
+from eventide.plan.places import error_at, within_the_stack
 from eventide.plan.row_outputs import OF_ONE_ROW, Outputs
+from eventide.plan.scope import NO_TIME, Scope, find_column, is_orderable, orderable_column
 from eventide.plan.time_column import time_hint, time_type_of
-from eventide.runtime.block import SEQUENCE, TS
+from eventide.runtime.block import SEQUENCE
 from eventide.runtime.computed import Computed
 from eventide.runtime.measured import RowOrder
 from eventide.runtime.measures import MATCH_ID, NUMBER
@@ -56,7 +56,6 @@ _ROWS = {
     Rows.ALL_WITH_UNMATCHED: "all with unmatched",
 }
 _SKIP = {SkipTo.PAST_LAST_ROW: "past last", SkipTo.NEXT_ROW: "next", SkipTo.FIRST: "first", SkipTo.LAST: "last"}
-_NO_TIME = TimeType(pa.int64(), "us")
 _NO_OPTIONS = Options()
 
 
@@ -86,7 +85,7 @@ class _Lowering:
         self.labels = self.program.labels
         self.unions = self._unions()
         self.partition = tuple(dict.fromkeys(self._orderable(name, "PARTITION BY") for name in query.partition_by))
-        self.columns = RowColumns(self.partition, schema, engine)
+        self.columns = Columns(Scope(options, schema, "", NO_TIME, None, self.partition), engine)
         self.outputs = Outputs(self.columns, query.text)
 
     def error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
@@ -102,22 +101,12 @@ class _Lowering:
         }
 
     def _find(self, name: Name) -> str:
-        found: list[str] = [column for column in self.schema.names if column.lower() == name.text.lower()]
-        if not found:
-            hint = column_hint(name.text, self.schema)
-            raise self.error(f"unknown column '{name.text}'", name.span, hint)
-        if len(found) > 1:
-            hint = "names match in any case, as in Spark: rename one before MATCH_RECOGNIZE"
-            raise self.error(f"column '{name.text}' is ambiguous: {', '.join(found)}", name.span, hint)
-        return found[0]
+        return find_column(name.text, self.schema, partial(error_at, self.query, name.span))
 
     def _orderable(self, name: Name, clause: str) -> str:
-        column = self._find(name)
-        dtype = self.schema.field(column).type
-        if not is_orderable(dtype):
-            hint = "compute a column with an order before MATCH_RECOGNIZE: a field, payload.ts, or an item, tags[0]"
-            raise self.error(f"{clause} cannot take '{column}': it is {type_name(dtype)}", name.span, hint)
-        return column
+        hint = "compute a column with an order before MATCH_RECOGNIZE: a field, payload.ts, or an item, tags[0]"
+        fail = partial(error_at, self.query, name.span)
+        return orderable_column(name.text, self.schema, fail, f"{clause} cannot take '{{}}': it is {{}}", hint)
 
     def _resolve(self, scalar: Scalar, defines: int | None = None) -> Resolved:
         resolved = resolve(scalar, self.labels, self.unions, self.schema, self.query.text, defines=defines)
@@ -138,9 +127,7 @@ class _Lowering:
                 others.append(Condition(label, resolved, source))
                 continue
             value = event_value(plain_tree(resolved), self.schema, source)
-            if value.dtype is not None and kind(value.dtype) not in ("boolean", "null"):
-                message = f"a condition must be a boolean, but this is {type_name(value.dtype)}"
-                raise source.error(message, value.typed.span, "compare it with something")
+            source.need_boolean(value.typed)
             alone.append(value)
         return alone, others
 
@@ -160,9 +147,7 @@ class _Lowering:
         outputs = Outputs(self.columns, self.query.text)
         tree = outputs.over(condition.resolved)
         typed = outputs.bind(tree, condition.source.span)
-        if typed.dtype is not None and kind(typed.dtype) not in ("boolean", "null"):
-            message = f"a condition must be a boolean, but this is {type_name(typed.dtype)}"
-            raise condition.source.error(message, typed.span, "compare it with something")
+        condition.source.need_boolean(typed)
         return Interpreted(
             condition.label,
             tuple(outputs.picked),
@@ -192,7 +177,7 @@ class _Lowering:
         code = ConditionCode(compiled, len(self.labels), self.schema, self.types)
         value_columns = [self.columns.of_value(value) for value in code.values]
         order = self._order()
-        time_type, ts = self._time(on_stream=self.on_stream)
+        ts, time_type = self._time(on_stream=self.on_stream)
         measures = [self.outputs.over(self._resolve(measure.value)) for measure in query.measures]
         shown = self._shown()
         ties = self._tie_columns()
@@ -211,13 +196,13 @@ class _Lowering:
             path, start = _dependence(condition.resolved.leaves)
             on_path[condition.label] |= path
             on_start |= start
-        unordered = bool(order) and order[0].column == SEQUENCE
-        layout = replace(self.columns.layout(len(masks)), has_sequence=unordered)
+        if order and order[0].column == SEQUENCE:
+            self.columns.sequence = SqlColumn(SEQUENCE, "monotonically_increasing_id()", None)
         skip = query.skip
         back, ahead = reach(self.leaves)
         spec = RowsSpec(
             query=_meaning(query, self.options),
-            layout=layout,
+            layout=self.columns.layout(len(masks)),
             program=self.program,
             order=order,
             tie_columns=ties,
@@ -251,20 +236,16 @@ class _Lowering:
         )
         if self.on_stream:
             check_stream(query, spec)
-        # Without a length of time NULL is a key like any other.
-        drop = bool(ts[0]) and self.options.on_bad_event == "drop"
-        intake = Intake(layout, time_type, ts[0], drop, True, self.columns.names())
-        return Physical(
+        self.columns.scope = replace(self.columns.scope, ts=ts, time_type=time_type)
+        return self.columns.physical(
+            spec,
+            masks,
+            self._project(measures),
+            self._output_schema(shown),
             text=query.text,
-            intake=intake,
-            select=self.columns.select(ts[1], masks, by_arrival=unordered),
-            spec=spec,
-            project=self._project(measures),
             takes_codes=True,
             reads=self._reads(),
-            output_schema=self._output_schema(shown),
             computed=tuple(self.outputs.computed.values()),
-            allowed_lateness_us=self.options.allowed_lateness,
             stream_refusal=self._stream_refusal(),
         )
 
@@ -290,8 +271,8 @@ class _Lowering:
             return f"{error.message.removeprefix('a stream: ')}; {error.hint}"
         return None
 
-    def _time(self, *, on_stream: bool) -> tuple[TimeType, tuple[str, SqlColumn]]:
-        """The time, which is the first ORDER BY column, where something asks for it."""
+    def _time(self, *, on_stream: bool) -> tuple[str, TimeType]:
+        """The time, which is the first ORDER BY column, where something asks for it, and its type."""
         query, within = self.query, self.query.within
         if within is not None and within.in_events:
             hint = "bound the number of rows in PATTERN, B{1,100}, or in DEFINE, count(*) <= 100"
@@ -303,7 +284,7 @@ class _Lowering:
         elif on_stream:
             what, place = "a stream", query.pattern.span
         else:
-            return _NO_TIME, ("", SqlColumn(TS, "0L", "CAST(0 AS BIGINT)", addends=()))
+            return "", NO_TIME
         if not query.order_by or query.order_by[0].descending:
             raise self.error(f"{what} needs ORDER BY a time, ascending", place, "write ORDER BY ts")
         name = query.order_by[0].column
@@ -318,7 +299,7 @@ class _Lowering:
             message = f"{what} measures '{column}', the first column of ORDER BY, which is {type_name(dtype)}"
             possible = "order by a timestamp, a date, or an integer with ts_unit"
             raise self.error(message, name.span, time_hint(column, self.schema, possible))
-        return time_type_of(column, self.schema, unit), (column, plain(TS, column))
+        return column, time_type_of(column, self.schema, unit)
 
     def _tie_columns(self) -> tuple[str, ...]:
         """Columns that the clause reads, in schema order: they tell rows with equal keys apart."""
@@ -340,19 +321,14 @@ class _Lowering:
         return [(self.columns.of_column(name), name) for name in self.schema.names if name not in self.partition]
 
     def _reads(self) -> tuple[str, ...]:
-        names = {*self.partition, *self.columns.returned, *columns_read(self.leaves)}
-        return tuple(name for name in self.schema.names if name in names)
+        return self.columns.scope.in_order({*self.partition, *self.columns.returned, *columns_read(self.leaves)})
 
     # --- the result -----------------------------------------------------------------------------------------
 
     def _output_schema(self, shown: list[tuple[str, str]]) -> pa.Schema:
-        fields = [pa.field(f"p{i}", self._plain_type(name)) for i, name in enumerate(self.partition)]
-        fields += [pa.field(block, self._plain_type(name)) for block, name in shown]
+        own = [pa.field(block, self.schema.field(name).type) for block, name in shown]
         ids = [pa.field(MATCH_ID, pa.string())] if self.options.match_id else []
-        return pa.schema([*fields, *self.outputs.fields(), *ids])
-
-    def _plain_type(self, name: str) -> pa.DataType:
-        return self.schema.field(name).type
+        return pa.schema([*self.columns.scope.partition_fields(), *own, *self.outputs.fields(), *ids])
 
     def _project(self, measures: list[exp.Expression]) -> tuple[SqlColumn, ...]:
         """PARTITION BY columns, then measures; for ALL ROWS the ORDER BY columns before them and the others after."""
@@ -363,37 +339,26 @@ class _Lowering:
             own += [(name, self.columns.of_column(name)) for name in ordered if name not in self.partition]
             done = {name for name, _ in own}
             after = [(name, self.columns.of_column(name)) for name in self.schema.names if name not in done]
-        made = [SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for name, block in own]
+        made = [column_as(name, block, origin=name) for name, block in own]
         made += [self._item(measure, tree) for measure, tree in zip(self.query.measures, measures, strict=True)]
-        made += [SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for name, block in after]
+        made += [column_as(name, block, origin=name) for name, block in after]
         if self.options.match_id:
-            made.append(SqlColumn(MATCH_ID, f"`{MATCH_ID}`", f'"{MATCH_ID}"'))
+            made.append(column_as(MATCH_ID, MATCH_ID))
         self._check_names(made)
         return tuple(made)
 
     def _item(self, measure: Measure, tree: exp.Expression) -> SqlColumn:
         name, span = measure.alias.text, measure.value.span
-        typed = self.outputs.bind(tree, span)
-        dtype = typed.dtype
-        if isinstance(tree, exp.Column) and typed.value[1] != MONTHS:
-            dtype = typed.value[1]
-        spark: str = f"`{tree.name}`" if isinstance(tree, exp.Column) else write_spark(tree)
-        duckdb: str | None = f'"{tree.name}"'
-        if not isinstance(tree, exp.Column):
-            try:
-                duckdb = write_typed(typed, Source(self.query.text, span), FROM_RESULT)
-            except QueryError:
-                if self.columns.engine == "local":
-                    raise
-                duckdb = None
+        made = self.outputs.column(name, tree, Source(self.query.text, span))
         if self.query.rows is Rows.ALL_WITH_UNMATCHED:
             # All measures of a row that is in no match are NULL, also a constant.
-            spark = f"CASE WHEN `{NUMBER}` IS NOT NULL THEN {spark} END"
-            duckdb = duckdb and f'CASE WHEN "{NUMBER}" IS NOT NULL THEN {duckdb} END'
-        if dtype == pa.null() and measure.value.tree.find(exp.Column) is None:
+            spark = f"CASE WHEN `{NUMBER}` IS NOT NULL THEN {made.spark} END"
+            duckdb = made.duckdb and f'CASE WHEN "{NUMBER}" IS NOT NULL THEN {made.duckdb} END'
+            made = replace(made, spark=spark, duckdb=duckdb)
+        if made.dtype == pa.null() and measure.value.tree.find(exp.Column) is None:
             hint = "name its type: CAST(NULL AS STRING)"
             raise self.error(f"the measure '{name}' is always NULL, and has no type", span, hint)
-        return SqlColumn(name, spark, duckdb, dtype=dtype)
+        return made
 
     def _check_names(self, items: list[SqlColumn]) -> None:
         seen: set[str] = set()

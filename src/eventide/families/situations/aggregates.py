@@ -8,7 +8,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.expressions.split import EventValue
-from eventide.expressions.typecheck import bind, columns_of
 from eventide.expressions.typed import Source
 from eventide.expressions.types import canonical, is_number, type_name
 from eventide.families.situations.functions import arguments_of, function_of, kept_form
@@ -20,10 +19,10 @@ from eventide.lang.situations import END
 from eventide.lang.tree import Span
 from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import Columns
-from eventide.plan.physical import SqlColumn
+from eventide.plan.physical import SqlColumn, column_as
 from eventide.plan.places import error_at
-from eventide.plan.references import is_orderable
 from eventide.plan.results import project_item, renamed
+from eventide.plan.scope import is_orderable
 
 _PICKS = ("FIRST", "LAST", "FIRST_PRESENT", "LAST_PRESENT", "MIN", "MAX", *BY)  # some event's value
 _DIGITS = 18  # of a decimal that 64 bits hold
@@ -84,7 +83,7 @@ class Aggregates:
             origin = arguments_of(item.tree)[0].name
         elif isinstance(item.tree, exp.Column):
             origin = item.tree.name
-        return SqlColumn(item.name, f"`{tree.name}`", f'"{tree.name}"', origin)
+        return column_as(item.name, tree.name, origin=origin)
 
     def _measure(self, node: exp.Expr, item: Item) -> Measure:
         text = node.sql("spark")
@@ -97,7 +96,7 @@ class Aggregates:
     def _make(self, node: exp.Expr, item: Item) -> Measure:
         written = function_of(node)
         assert written is not None
-        span = call_span(node, item.span, self.plan.query.text)
+        span, source = call_span(node, item.span, self.plan.query.text), Source(self.plan.query.text, item.span)
         arguments = arguments_of(node)
         if isinstance(arguments[0], exp.Identifier):
             return Measure(self.numbers[arguments[0].name], "COUNT")
@@ -105,11 +104,11 @@ class Aggregates:
         function, arguments = kept_form(written, arguments)
         columns: list[str | pa.DataType | None] = []
         for argument in arguments:
-            value = self._value(argument, item)
-            self.columns.add_values([value])
+            value = EventValue.of(argument, self.plan.schema, source, self.plan.types)
+            column = self.columns.add_value(value)
             dtype = value.dtype if not isinstance(value.expression, exp.Column) else self._given(value.expression)
             self._check(function, written, dtype, span)
-            columns += [self.columns.value_names.pop(), dtype]
+            columns += [column, dtype]
         measure = Measure(self.numbers[symbol], function, *columns)
         by = measure.other_dtype
         if function in BY and by is not None and not is_orderable(by):
@@ -139,10 +138,3 @@ class Aggregates:
 
     def _given(self, column: exp.Column) -> pa.DataType:
         return self.plan.schema.field(column.name).type
-
-    def _value(self, tree: exp.Expr, item: Item) -> EventValue:
-        plan = self.plan
-        text, span = plan.query.text, item.span
-        assert isinstance(tree, exp.Expression)
-        typed = bind(tree, columns_of(plan.schema, text, span, plan.types), text, span, plan.types)
-        return EventValue(tree, typed, Source(text, span))

@@ -23,6 +23,7 @@ from eventide.lang.situations import END
 from eventide.lang.tree import ReturnItem, SituationQuery, Span
 from eventide.plan.assumed import type_of
 from eventide.plan.bind import bind
+from eventide.plan.bind_items import check_names
 from eventide.plan.bound import Bound, Item
 from eventide.plan.options import Options
 from eventide.plan.places import error_at, option_error
@@ -46,7 +47,8 @@ def bind_situations(query: SituationQuery, options: Options, schema: pa.Schema) 
     # Situations depend on the order of all events, tied ones too.
     plan = bind(query.events, replace(options, ties="sequence"), schema)
     items = tuple(_bind_item(item, plan) for item in query.returns) or _default_items(plan)
-    _check_names(items, query, plan)
+    related = [f"{each.left.text}_{each.right.text}".lower() for each in query.pattern]
+    check_names(items, plan, related if options.possible else (), named=True)
     return replace(plan, items=items)
 
 
@@ -66,7 +68,7 @@ def _default_items(plan: Bound) -> tuple[Item, ...]:
 def _bind_item(item: ReturnItem, plan: Bound) -> Item:
     query, source, symbols = plan.query, item.value, plan.symbols
     check_situations(source.tree, source.span, query, symbols, plan.schema)
-    tree = hold_counted_symbols(source.tree, source.span, query, symbols)
+    tree = hold_counted_symbols(source.tree, source.span, plan)
 
     def hold_ends(node: exp.Expr) -> exp.Expr:
         if not is_bound(node):
@@ -94,7 +96,7 @@ def _bind_item(item: ReturnItem, plan: Bound) -> Item:
         hint = "write " + " or ".join(form.format(name, column) for name in list(symbols)[:3])
         raise error_at(query, span, f"which situation's '{column}'?", hint)
 
-    made = qualify(made, source.span, query, plan.schema, symbols, unqualified)
+    made = qualify(made, source.span, plan, unqualified)
     for node in made.walk():
         _check_node(node, source.span, plan)
     name = item.alias.text if item.alias is not None else _default_name(made, source.text)
@@ -145,7 +147,7 @@ def _check_node(node: exp.Expr, default: Span, plan: Bound) -> None:
         raise error_at(query, span, "an aggregate goes over the events of one situation", hint)
     for each in arguments:
         assert isinstance(each, exp.Expression)
-        type_of(each, plan.schema, query, default, plan.types)
+        type_of(each, plan, default)
 
 
 def _inside(node: exp.Expr) -> bool:
@@ -174,17 +176,3 @@ def _default_name(tree: exp.Expr, text: str) -> str:
     if len(arguments) > 1 or isinstance(tree, exp.IgnoreNulls) or not isinstance(arguments[0], exp.Column):
         return plain
     return f"{word}_{arguments[0].table}_{arguments[0].name}"
-
-
-def _check_names(items: tuple[Item, ...], query: SituationQuery, plan: Bound) -> None:
-    seen: set[str] = set()
-    added = ["detected_at"]
-    if plan.options.possible:
-        added += [f"{each.left.text}_{each.right.text}".lower() for each in query.pattern]
-    for item in items:
-        hint = "give this one another name with AS"
-        if item.name.lower() in added:
-            raise error_at(plan.query, item.span, f"'{item.name}' is the name of a column that Eventide adds", hint)
-        if item.name.lower() in seen:
-            raise error_at(plan.query, item.span, f"'{item.name}' is the name of two columns", hint)
-        seen.add(item.name.lower())

@@ -17,12 +17,11 @@ from eventide.lang.deadline import check_deadline
 from eventide.lang.relations import RELATIONS, inverse, mask_of
 from eventide.lang.tree import Seq, SituationQuery, Step
 from eventide.plan.bound import Bound
-from eventide.plan.columns import Columns, mask_column, read_columns
+from eventide.plan.columns import check_told_apart, columns_of_plan, conditions_of, read_columns
 from eventide.plan.facts import with_options
 from eventide.plan.options import Options
-from eventide.plan.physical import Intake, Physical, SqlColumn
-from eventide.plan.places import option_error, within_the_stack
-from eventide.plan.references import is_orderable
+from eventide.plan.physical import Physical, SqlColumn, column_as
+from eventide.plan.places import within_the_stack
 from eventide.runtime.block import SEQUENCE
 
 
@@ -36,16 +35,11 @@ def prepare_situations(query: SituationQuery, options: Options, schema: pa.Schem
 
 def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physical:
     """The executable form; `engine` "local" needs every expression on the allow-list."""
-    columns = Columns(plan, engine)
+    columns = columns_of_plan(plan, engine)
     names = query.symbols
     numbers = {name: k for k, name in enumerate(names)}
-    for name in read_columns(plan):
-        if is_orderable(plan.schema.field(name).type):
-            columns.block_column(name)
-        elif plan.sequence is None:
-            message = f"nothing orders events with equal times: '{name}' has no order"
-            raise option_error(plan.query, "sequence", message, "name a column that does with sequence=")
-    told = [name for name in read_columns(plan) if name in columns.returned]
+    check_told_apart(plan, "sequence")
+    told = columns.hold(read_columns(plan))
     aggregates = Aggregates(plan, columns, numbers)
     for item in plan.items:
         aggregates.add(item)
@@ -92,25 +86,15 @@ def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physica
     assert isinstance(pattern, Seq)
     steps = [step for step in pattern.parts if isinstance(step, Step)]
     parts = split((), list(plan.symbols), plan.schema, plan.query.text)
-    intake = Intake(
-        layout=layout,
-        time_type=plan.time_type,
-        ts_column=plan.ts,
-        drop_bad_events=plan.options.on_bad_event == "drop",
-        keep_all=True,
-        names=columns.names(),
-    )
-    return Physical(
+    return columns.physical(
+        spec,
+        columns.masks(conditions_of(plan, steps, parts)),
+        (*(aggregates.project(item, out) for item in plan.items), *_added(spec, plan)),
+        out,
         text=query.text,
-        intake=intake,
-        select=columns.select(mask_column(plan, steps, parts, columns)),
-        spec=spec,
-        project=(*(aggregates.project(item, out) for item in plan.items), *_added(spec, plan)),
         reads=read_columns(plan),
-        allowed_lateness_us=plan.options.allowed_lateness,
         # What the end closes was open at instants that would be decided before.
         windows_close=not spec.closes,
-        output_schema=out,
     )
 
 
@@ -127,7 +111,7 @@ def _added(spec: SituationSpec, plan: Bound) -> list[SqlColumn]:
             duckdb = f"list_filter([{duckdb}], lambda x: x IS NOT NULL)"
             kind = pa.list_(pa.string())
             made.append(SqlColumn(related.name, f"array_compact(array({spark}))", duckdb, dtype=kind))
-    return [*made, SqlColumn("detected_at", "`detected_at`", '"detected_at"', plan.ts)]
+    return [*made, column_as("detected_at", "detected_at", origin=plan.ts)]
 
 
 def _meaning(query: SituationQuery, plan: Bound) -> str:

@@ -8,7 +8,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.expressions.split import EventValue
-from eventide.expressions.typecheck import bind, columns_of
 from eventide.expressions.typed import Source
 from eventide.expressions.types import canonical, kind
 from eventide.families.trends.outputs import output_type
@@ -17,7 +16,7 @@ from eventide.lang.positions import span_of
 from eventide.plan.bind_items import AGGREGATES
 from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import Columns
-from eventide.plan.physical import SqlColumn
+from eventide.plan.physical import SqlColumn, column_as
 from eventide.plan.places import error_at
 from eventide.plan.results import project_item, renamed
 
@@ -58,7 +57,7 @@ class Aggregates:
             origin = None
             if measure.function in ("MIN", "MAX") and isinstance(item.tree.this, exp.Column):
                 origin = item.tree.this.name
-            return SqlColumn(item.name, f"`{tree.name}`", f'"{tree.name}"', origin)
+            return column_as(item.name, tree.name, origin=origin)
         return project_item(item, tree, schema, self.plan, self.columns)
 
     def fields(self) -> list[pa.Field]:
@@ -74,7 +73,7 @@ class Aggregates:
 
     def _make(self, node: exp.Expr, item: Item) -> Measure:
         function = node.sql_name().upper()  # type: ignore[attr-defined]
-        span = span_of(node, item.span)
+        span, source = span_of(node, item.span), Source(self.plan.query.text, item.span)
         if self.plan.options.counts == "log2" and function == "SUM":
             message = "a SUM has no logarithm: it may be negative"
             hint = 'return AVG and COUNT, or give counts="double"'
@@ -85,15 +84,15 @@ class Aggregates:
             number = self.counted.setdefault(symbols, len(self.counted))
             measure = Measure(function, number)
             if not isinstance(node.this, exp.Identifier):
-                value = self._value(node.this, item)
-                self.columns.add_values([value])
+                value = EventValue.of(node.this, self.plan.schema, source, self.plan.types)
+                column = self.columns.add_value(value)
                 dtype = value.dtype if not isinstance(value.expression, exp.Column) else self._given(value.expression)
                 if dtype is None and function != "COUNT":
                     message = "nothing says of which type this is"
                     raise error_at(self.plan.query, span, message, f"cast it: {function}(CAST(... AS DOUBLE))")
                 if dtype is not None and function in ("SUM", "AVG") and kind(canonical(dtype)) == "decimal":
                     dtype = canonical(dtype)
-                measure = Measure(function, number, self.columns.value_names.pop(), dtype)
+                measure = Measure(function, number, column, dtype)
         self.measures.setdefault(measure, len(self.measures))
         return measure
 
@@ -105,13 +104,6 @@ class Aggregates:
             return frozenset([self.numbers[node.this.name]])
         tables = {column.table for column in node.find_all(exp.Column) if column.table}
         return frozenset(self.numbers[table] for table in tables)
-
-    def _value(self, tree: exp.Expr, item: Item) -> EventValue:
-        plan = self.plan
-        text, span = plan.query.text, item.span
-        assert isinstance(tree, exp.Expression)
-        typed = bind(tree, columns_of(plan.schema, text, span, plan.types), text, span, plan.types)
-        return EventValue(tree, typed, Source(text, span))
 
 
 def _inside(node: exp.Expr) -> bool:

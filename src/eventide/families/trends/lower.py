@@ -10,24 +10,22 @@ from sqlglot import exp
 from eventide.expressions.split import Split, split
 from eventide.families.events.closing import is_closing
 from eventide.families.events.lower import distinct_steps, make_program
+from eventide.families.events.lower_sequence import of_plan
 from eventide.families.events.program import PatternProgram
 from eventide.families.trends.absences import Absence, find_absences
 from eventide.families.trends.aggregates import Aggregates
 from eventide.families.trends.alphabet import alphabet_of
 from eventide.families.trends.relations import comparisons_of, tests_between, write_relations
 from eventide.families.trends.spec import MAX_SIDES, CountWindows, TrendSpec
-from eventide.lang.tree import Strategy
 from eventide.plan.bound import Bound
-from eventide.plan.columns import MAX_STEPS, Columns, mask_column, read_columns
+from eventide.plan.columns import MAX_STEPS, check_told_apart, columns_of_plan, conditions_of, read_columns
 from eventide.plan.meaning import meaning
-from eventide.plan.physical import Intake, Physical, SqlColumn
+from eventide.plan.physical import Physical
 from eventide.plan.places import clause_span, error_at, option_error
-from eventide.plan.references import is_orderable
+from eventide.plan.results import added_columns, added_fields
 from eventide.plan.windows import check_windows
 from eventide.runtime.block import SEQUENCE
 from eventide.runtime.windows import Slide
-
-_STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
 
 
 def lower_trends(plan: Bound, engine: str) -> Physical:
@@ -39,16 +37,13 @@ def lower_trends(plan: Bound, engine: str) -> Physical:
         raise error_at(query, steps[MAX_STEPS].span, f"a pattern has at most {MAX_STEPS} symbols")
     parts = split_adjacent(plan)
     program, sides = trend_program(plan, parts)
-    columns = Columns(plan, engine)
-    columns.add_values(parts.values)
-    value_names = list(columns.value_names)
+    columns = columns_of_plan(plan, engine)
+    value_names = [columns.add_value(value) for value in parts.values]
     windows = _count_windows(plan)
     ordered = plan.options.ties == "sequence" or windows is not None
     if ordered:
-        _check_told_apart(plan)
-        for name in read_columns(plan):
-            if is_orderable(plan.schema.field(name).type):
-                columns.block_column(name)
+        check_told_apart(plan, "ties")
+        columns.hold(read_columns(plan))
     told = [name for name in read_columns(plan) if name in columns.returned]
     numbers = {symbol: i for i, symbol in enumerate(program.symbols)}
     aggregates = Aggregates(plan, columns, numbers)
@@ -60,13 +55,13 @@ def lower_trends(plan: Bound, engine: str) -> Physical:
     tests_source, encodings = write_relations(parts.tests, parts.values, value_names, absences)
     layout = replace(columns.layout(), n_distributed=n_group)
     sequence = [SEQUENCE] if layout.has_sequence else []
-    schema = pa.schema([*_group_fields(plan, n_group), *aggregates.fields(), *_added(plan)])
+    schema = pa.schema([*plan.partition_fields()[:n_group], *aggregates.fields(), *added_fields(plan)])
     spec = TrendSpec(
         query=meaning(plan),
         layout=layout,
         program=program,
         sides=sides,
-        strategy=_STRATEGY[plan.strategy],
+        strategy=plan.strategy.name.lower(),
         min_length=query.min_length or 1,
         counted=tuple(aggregates.counted),
         measures=tuple(aggregates.measures),
@@ -86,26 +81,16 @@ def lower_trends(plan: Bound, engine: str) -> Physical:
         user_groups=plan.partition[:n_group],
         alphabet=alphabet_of(plan, steps, parts),
     )
-    intake = Intake(
-        layout=layout,
-        time_type=plan.time_type,
-        ts_column=plan.ts,
-        drop_bad_events=plan.options.on_bad_event == "drop",
-        keep_all=plan.strategy is Strategy.CONTIGUOUS or windows is not None,
-        names=columns.names(),
-    )
-    return Physical(
-        text=query.text,
-        intake=intake,
-        select=columns.select(mask_column(plan, steps, parts, columns)),
-        spec=spec,
-        project=(*(aggregates.project(item, schema) for item in plan.items), *_added_columns(plan)),
-        reads=read_columns(plan),
-        align_to_first=plan.options.origin == "first",
-        allowed_lateness_us=plan.options.allowed_lateness,
+    common = of_plan(plan)
+    common["keep_all"] |= windows is not None
+    return columns.physical(
+        spec,
+        columns.masks(conditions_of(plan, steps, parts)),
+        (*(aggregates.project(item, schema) for item in plan.items), *added_columns(plan)),
+        schema,
         windows_close=spec.slide is not None,
         passes_over=not parts.tests,
-        output_schema=schema,
+        **common,
     )
 
 
@@ -217,33 +202,3 @@ def _count_windows(plan: Bound) -> CountWindows | None:
         return None
     slide = window.slide or window.length
     return CountWindows(window.length.amount, slide.amount)
-
-
-def _check_told_apart(plan: Bound) -> None:
-    if plan.sequence is None:
-        for name in read_columns(plan):
-            if not is_orderable(plan.schema.field(name).type):
-                message = f"nothing orders events with equal times: '{name}' has no order"
-                raise option_error(plan.query, "ties", message, "name a column that does with sequence=")
-
-
-def _group_fields(plan: Bound, n_group: int) -> list[pa.Field]:
-    return [pa.field(f"p{i}", plan.schema.field(name).type) for i, name in enumerate(plan.partition[:n_group])]
-
-
-def _added(plan: Bound) -> list[pa.Field]:
-    """What every row carries besides RETURN."""
-    window, times = plan.query.window, plan.time_type.arrow
-    fields = []
-    if window is not None:
-        kind = pa.int64() if window.length.in_events else times
-        fields = [pa.field("window_start", kind), pa.field("window_end", kind)]
-    return [*fields, pa.field("detected_at", times)]
-
-
-def _added_columns(plan: Bound) -> list[SqlColumn]:
-    made = []
-    for each in _added(plan):
-        is_time = each.type == plan.time_type.arrow
-        made.append(SqlColumn(each.name, f"`{each.name}`", f'"{each.name}"', plan.ts if is_time else None))
-    return made

@@ -25,7 +25,7 @@ from eventide.expressions.relate import conjuncts
 from eventide.expressions.write_sql import quote_duckdb
 from eventide.families.builder.beginnings import Beginning, Needed, beginnings
 from eventide.families.builder.conditions import Names
-from eventide.families.builder.lower import DetectionOptions, bounded, prepare_detection
+from eventide.families.builder.lower import bounded, prepare_detection
 from eventide.families.builder.spec import TIMED_OUT
 from eventide.families.builder.syntax import EventPattern, Link, Step, walk_steps
 from eventide.lang.durations import write_length
@@ -33,14 +33,15 @@ from eventide.lang.positions import span_of
 from eventide.lang.tree import Length, Scalar
 from eventide.plan.checks import read_parts
 from eventide.plan.ending import with_end
+from eventide.plan.options import Options
 from eventide.plan.physical import Physical
-from eventide.plan.references import is_orderable
+from eventide.plan.scope import is_orderable
 from eventide.runtime.partitions import encode_partitions
 
 _ROW, _US = "eventide_row", "eventide_us"
 
 
-def diagnose_pattern(tree: EventPattern, options: DetectionOptions, source: Source, partitions: int) -> Diagnosis:
+def diagnose_pattern(tree: EventPattern, options: Options, source: Source, partitions: int) -> Diagnosis:
     """The diagnosis of a pattern; `partitions` without a match are looked at in detail."""
     physical = prepare_detection(tree, source.schema, options, engine="local")
     tree = bounded(tree, options)
@@ -75,7 +76,7 @@ Found = dict[int, dict[str, Any]]  # partition -> its first match
 
 
 class _PatternDiagnosis:
-    def __init__(self, tree: EventPattern, options: DetectionOptions, physical: Physical, table: pa.Table) -> None:
+    def __init__(self, tree: EventPattern, options: Options, physical: Physical, table: pa.Table) -> None:
         self._tree = tree
         ts = physical.intake.ts_column or None
         self._options = replace(options, ts=ts, sequence=_ROW, skip="only_first", skip_to=None, state_ttl=None)

@@ -30,8 +30,8 @@ from eventide.plan.checks import check_columns, symbol_checks, user_columns
 from eventide.plan.ending import with_end, with_origin
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical, SqlColumn
-from eventide.plan.references import is_orderable
 from eventide.plan.rules import rewrite
+from eventide.plan.scope import is_orderable
 from eventide.runtime.block import MASK, TS
 
 

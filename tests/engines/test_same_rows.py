@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given
 
 import eventide as ev
+from eventide.runtime.costs import costing
 from tests.budget import budgeted
 from tests.engines.cases import Case, cases
 
@@ -63,7 +63,7 @@ def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_
     pq.write_table(case.table(), path, row_group_size=11)
     query = ev.query(case.text, **case.options)
     for few_rows, reason in ((0, "tasks read the files themselves"), (10**9, "one task reads the files and matches")):
-        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
+        with costing(few_rows=few_rows):
             check(case, query.run(path, engine="spark", spark=spark).toArrow())
         # A hot key has the files cut by time.
         assert query.last_run.reason.split(", by time")[0] == reason

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given
 from hypothesis import strategies as st
 
+from eventide.runtime.costs import costing
 from tests.budget import budgeted
 from tests.intervals.cases import CONJUNCTS, SCHEMA, SECOND_US, VALUES, Case, cases, found
 from tests.micro_batches import Stream
@@ -117,7 +118,7 @@ def test_files_read_by_spark_tasks_give_the_intervals_of_the_oracle(
     path = tmp_path_factory.mktemp("events") / "events.parquet"
     pq.write_table(case.table(), path, row_group_size=4)
     for few_rows in (0, 10**9):
-        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
+        with costing(few_rows=few_rows):
             check(case, case.derive(str(path), engine="spark", spark=spark).toArrow().to_pylist())
 
 

@@ -17,6 +17,7 @@ import eventide as ev
 from eventide.api.query import Query
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
+from eventide.runtime.costs import costing
 from tests.budget import budgeted
 from tests.few_steps import few_steps
 from tests.rows.cases import Case, cases
@@ -71,7 +72,7 @@ def test_files_read_by_spark_tasks_return_the_oracles_rows(spark: Any, tmp_path_
     path: Path = tmp_path_factory.mktemp("rows") / "rows.parquet"
     pq.write_table(case.table(), path, row_group_size=3)
     for few_rows in (0, 10**9):
-        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
+        with costing(few_rows=few_rows):
             check(case, lambda case: run_path(case, path, spark))
 
 

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, Phase, assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
+from eventide.runtime.costs import costing
 from tests.budget import budgeted
 from tests.engines.test_same_rows import run_case_as_stream
 from tests.micro_batches import Stream
@@ -231,7 +232,7 @@ def test_files_read_by_spark_tasks_give_the_values_of_the_oracle(
     path = tmp_path_factory.mktemp("events") / "events.parquet"
     pq.write_table(case.table(), path, row_group_size=4)
     for few_rows in (0, 10**9):
-        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
+        with costing(few_rows=few_rows):
             check(case, run_on_spark(case, path, engine="spark", spark=spark))
 
 

@@ -7,12 +7,12 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from eventide.plan.physical import Physical
+from eventide.runtime.costs import costing
 from tests.engines.plans import table_rows
 
 SCHEMA = "user string, ts timestamp, kind string, amount int"
@@ -60,7 +60,7 @@ def both_readings(folder: Path, table: pa.Table, rows_per_group: int, run: Calla
     pq.write_table(table, path, row_group_size=rows_per_group)
     found = []
     for few_rows in (0, 10**9):
-        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
+        with costing(few_rows=few_rows):
             found.append(run(path).toArrow())
     return found
 

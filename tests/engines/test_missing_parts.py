@@ -163,6 +163,7 @@ def test_tasks_of_a_local_session_run_with_the_python_that_runs_now(
 ) -> None:
     import eventide as ev
     from eventide.engines.spark import run, ship
+    from eventide.plan.choose import KEYS, forced
 
     def where(batches: Any) -> Any:
         import sys as of_worker
@@ -181,15 +182,15 @@ def test_tasks_of_a_local_session_run_with_the_python_that_runs_now(
         return cut(*given, **named)
 
     taken: list[str] = []
-    cut = run.blocks_from_paths
+    cut = run.blocks_by_key
     query = ev.query("PATTERN A a", ts_unit="s", type="kind")
     monkeypatch.delenv("PYSPARK_PYTHON")
-    monkeypatch.setattr(run, "FEW_ROWS", 0)
-    monkeypatch.setattr(run, "blocks_from_paths", blocks)
+    monkeypatch.setattr(run, "blocks_by_key", blocks)
     pq.write_table(pa.table({"ts": [1], "kind": ["A"], "key": ["a"]}), tmp_path / "e.parquet")
     as_if_new()
     keyed = ev.query("PATTERN A a WHERE [key]", ts_unit="s", type="kind")
-    assert keyed.run(f"{tmp_path}/e.parquet", engine="spark", spark=spark).count() == 1
+    with forced(KEYS):
+        assert keyed.run(f"{tmp_path}/e.parquet", engine="spark", spark=spark).count() == 1
     assert taken == [sys.executable], "before the first function is sent"
     as_if_new()
     assert query.run(spark.sql("SELECT 1L AS ts, 'A' AS kind")).count() == 1

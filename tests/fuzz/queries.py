@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pyarrow.parquet as pq
 from hypothesis import HealthCheck, Phase, given, reject, seed, settings
 from hypothesis.strategies import SearchStrategy
 
 import eventide as ev
+from eventide.runtime.costs import costing
 from tests.budget import n_examples
 from tests.families.builder.cases import Case as BuilderCase
 from tests.families.builder.cases import cases as builder_cases
@@ -141,7 +141,7 @@ def spark_rounds(tally: Tally) -> dict[str, Round]:
             file = Path(folder) / "events.parquet"
             pq.write_table(case.table(), file, row_group_size=7)
             # Half of the cases by one task, half through an exchange.
-            with patch("eventide.engines.spark.run.FEW_ROWS", len(case.text) % 2 * 1_000_000):
+            with costing(few_rows=len(case.text) % 2 * 1_000_000):
                 return ev.query(case.text, **case.options).run(file, engine="spark", spark=spark).toArrow()
 
     def rows(case: RowsCase) -> Any:

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import duckdb
 import pandas as pd
@@ -17,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import eventide as ev
+from eventide.runtime.costs import costing
 
 DAYS = [dt.date(2024, 1, 1) + dt.timedelta(days=i) for i in range(5)]
 TIMES = [
@@ -147,7 +147,7 @@ def test_nanoseconds_as_pandas_writes_them_give_the_same_rows_on_spark(spark: An
     own = microseconds(NANOSECONDS.run(path))
     assert len(own) == 2
     for few_rows in (10**9, 0):
-        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
+        with costing(few_rows=few_rows):
             assert microseconds(NANOSECONDS.run(path, engine="spark", spark=spark).toArrow()) == own
             assert "Spark reads" not in NANOSECONDS.last_run.reason
 

@@ -122,9 +122,10 @@ def test_rows_are_counted_by_their_partition() -> None:
 def test_slices_of_time_go_on_under_the_default_limit() -> None:
     import pyarrow as pa
 
-    from eventide.families.time_slices import overlap_us
+    from eventide.families.registry import family_of
 
     schema = pa.schema([("ts", pa.int64()), ("kind", pa.string())])
     for most, is_cut in ((None, True), ("unlimited", True), (5, False)):
         query = ev.query("PATTERN SEQ(A, B) WITHIN 9 seconds", ts_unit="s", type="kind", max_matches_per_partition=most)
-        assert (overlap_us(query.plan(schema).spec) is not None) == is_cut
+        spec = query.plan(schema).spec
+        assert (not isinstance(family_of(spec).slicing(spec), str)) == is_cut

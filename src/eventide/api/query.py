@@ -280,7 +280,7 @@ class Query:
         n_rows: int | None = None,
         files: tuple[str, ...] = (),
     ) -> str:
-        from eventide.engines.distribution import describe_files
+        from eventide.engines.file_input import describe_files
 
         choose = partial(describe_files, files) if engine == "spark" else None
         learned = getattr(self.last_run, "learned", None)

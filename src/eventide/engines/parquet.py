@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from eventide.errors import InputError
+from eventide.plan.physical import Piece
 
 # A string itself takes more than four bytes; for a small column the dictionary outweighs the codes.
 _CODE_BYTES = 3
@@ -102,9 +103,6 @@ def to_microseconds(table: pa.Table) -> pa.Table:
                 raise InputError(what, hint=hint) from error
             table = table.set_column(i, field.name, times)
     return table
-
-
-Piece = tuple[str, int, int]  # path, first row group, row group after the last
 
 
 def read_piece(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import pyarrow as pa
 
 from eventide.errors import UnsupportedError
-from eventide.runtime.borders import NextRows, Reach
 from eventide.runtime.computed import Compute, cannot_compute
-from eventide.runtime.protocol import Combiner, Operator, Results, Spec
+from eventide.runtime.protocol import Operator, Spec
+from eventide.runtime.slicing import NEEDS_EVENTS, Slicing
 
 if TYPE_CHECKING:
     from eventide.plan.physical import Physical
@@ -28,16 +28,6 @@ NO_DIAGNOSIS = {
 }
 
 
-class Stretch(Protocol):
-    """A stretch of time that is matched apart from others."""
-
-    def cut(self, block: pa.Table, spec: Any) -> pa.Table:
-        """The events that the stretch needs, of a block that holds more."""
-
-    def match(self, block: pa.Table, spec: Any) -> Results:
-        """The rows that are decided in the stretch, in order; `block` holds what `cut` has left."""
-
-
 class Family:
     """One kind of query. What a family leaves out has the meaning that stands here.
 
@@ -47,7 +37,6 @@ class Family:
     name: ClassVar[str]
     what: ClassVar[str] = "this query"  # what a query of the family is called in messages
     refusals: ClassVar[Mapping[str, tuple[str, str]]] = {**NO_SITUATIONS, **NO_DIAGNOSIS}  # by method: why, and a hint
-    has_stretches: ClassVar[bool] = False  # what slices leave may be matched in stretches of time: see `stretches`
     is_grouped: ClassVar[bool] = False  # a result may stand for several partitions, where their columns are left out
     drops_late: ClassVar[bool] = True  # events that come too late are left out, and their number told
 
@@ -135,34 +124,13 @@ class Family:
 
     # --- slices of time
 
-    def needs_events(self, spec: Any) -> str | None:
-        """Why the operator needs the events themselves; None where it has a combiner."""
-        return "matches are made of the events themselves"
-
-    def combiner(self, spec: Any) -> Combiner | None:
-        """What puts smaller blocks in place of blocks of events; None where the operator needs the events."""
-
-    def look_back_us(self, spec: Any) -> int | None:
-        """How long before a slice the events lie that its matches may need; None where it cannot be cut so."""
-
-    def reach(self, spec: Any) -> Reach | None:
-        """What a match may look at, where slices are cut by where matches begin; None where they are not."""
-
-    def next_rows(self, spec: Any, block: pa.Table, until_us: int) -> NextRows | None:
-        """Where matching goes on after an attempt at each row before an instant; None where that costs too much."""
-        raise NotImplementedError
-
-    def count_stretches(self, spec: Any, n_events: int, n_slices: int, length_us: int) -> int:
-        """In how many stretches so many events are matched, which slices of so long a time have left."""
-        return 1
-
-    def stretches(self, bounds: Sequence[int]) -> Sequence[Stretch]:
-        """All time, cut at the bounds."""
-        raise NotImplementedError
+    def slicing(self, spec: Any) -> Slicing | str:
+        """How the events are cut by time; text: why they are not."""
+        return NEEDS_EVENTS
 
     def kept_of_hot_key(self, spec: Any) -> str:
         """What `explain` says a stream keeps of a key with many events."""
-        return "it is not sliced, because matches are made of the events themselves"
+        return f"it is not sliced, because {NEEDS_EVENTS}"
 
 
 def refuse_unbounded(what: str, hint: str) -> UnsupportedError:

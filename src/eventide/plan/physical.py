@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -10,6 +11,8 @@ from eventide.runtime.block import Layout
 from eventide.runtime.computed import Computed
 from eventide.runtime.protocol import Spec
 from eventide.runtime.times import TimeType
+
+Piece: TypeAlias = tuple[str, int, int]  # of a Parquet file: path, first row group, row group after the last
 
 
 @dataclass(frozen=True, slots=True)

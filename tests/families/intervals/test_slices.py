@@ -37,7 +37,6 @@ def test_slices_put_together_have_the_intervals_of_the_oracle(
     block = stream._block(case.table())
     spec: Any = physical.spec
     combiner, operator = IntervalCombiner(spec), make_operator(spec)
-    assert (family_of(spec).combiner(spec) is None) == (family_of(spec).needs_events(spec) is not None)
     if why_not_settled(spec) is not None or not block.num_rows:
         return
     common = [(first * SECOND_US, (first + length) * SECOND_US) for first, length in shared]
@@ -66,8 +65,7 @@ def threshold(n: int) -> Case:
 
 def test_what_a_slice_leaves_is_little() -> None:
     physical = threshold(1000).physical()
-    combiner = family_of(physical.spec).combiner(physical.spec)
-    assert combiner is not None
+    combiner = IntervalCombiner(physical.spec)  # type: ignore[arg-type]
     block = Stream(physical)._block(threshold(1000).table())
     left, *derived = combiner.combine(block)
     # Up to the first event that ends any run, and behind the last one.
@@ -90,23 +88,20 @@ def test_stretches_end_with_an_event_that_ends_any_run(n_stretches: int, expecte
 
 def test_partitions_are_worked_off_apart_in_place_of_slices() -> None:
     spec: Any = everything().physical().spec
-    assert family_of(spec).combiner(spec) is None
-    assert family_of(spec).needs_events(spec) == "partitions are worked off apart"
+    assert family_of(spec).slicing(spec) == "partitions are worked off apart"
 
 
 def test_runs_that_no_event_alone_ends_stay_in_one_piece() -> None:
     case = Case(threshold(10).events, ("x >= prev(x)",), (), True, partition=False)
     spec: Any = case.physical().spec
-    assert family_of(spec).combiner(spec) is None
-    assert family_of(spec).needs_events(spec) == "no event alone ends a run: the condition is about the run only"
+    assert family_of(spec).slicing(spec) == "no event alone ends a run: the condition is about the run only"
     assert stretches(spec, np.empty(0, np.int64), np.empty(0, np.int64), 10, 4) == [(0, 10)]
 
 
 def test_of_shared_times_every_event_is_left() -> None:
     """Another task may have events between them, also where one of these alone ends whatever is open."""
     physical = threshold(100).physical()
-    combiner = family_of(physical.spec).combiner(physical.spec)
-    assert combiner is not None
+    combiner = IntervalCombiner(physical.spec)  # type: ignore[arg-type]
     block = Stream(physical)._block(threshold(100).table())
     left, *_ = combiner.combine(block, [(30 * SECOND_US, 54 * SECOND_US)])
     seconds = {us // SECOND_US for us in left.column("ts").to_pylist()}

@@ -14,11 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eventide as ev
-from eventide.engines.distribution import choose_for_files
+from eventide.engines.file_input import choose_for_files
 from eventide.families.registry import family_of, make_operator
 from eventide.families.situations.spec import SituationSpec
-from eventide.families.situations.stretches import count_stretches, stretches
+from eventide.families.situations.stretches import Stretches
 from eventide.runtime.block import MIN_US
+from eventide.runtime.costs import costing
+from eventide.runtime.slicing import Slicing
 from tests.budget import QUICK, budgeted
 from tests.families.situations.cases import situation_cases
 from tests.families.situations.compare import SECOND_US, SituationCase
@@ -45,8 +47,7 @@ def test_slices_put_together_have_the_matches_of_the_oracle(
     first_us = pc.min(block.column("ts")).as_py()
     instants = sorted(first_us + border * SECOND_US for border in borders)
     common = [(first_us + start * SECOND_US, first_us + (start + length) * SECOND_US) for start, length in shared]
-    combiner, operator = family_of(physical.spec).combiner(physical.spec), make_operator(physical.spec)
-    assert combiner is not None
+    combiner, operator = _slicing(physical.spec).combiner(), make_operator(physical.spec)
     for part in _cut(block, instants, common):
         for made in combiner.combine(part, common):
             assert not list(operator.process(made, MIN_US))
@@ -71,26 +72,31 @@ def test_stretches_matched_apart_have_the_matches_of_the_oracle_in_order_of_time
     stream, spec = Stream(physical), physical.spec
     assert isinstance(spec, SituationSpec)
     if spec.complete and spec.has_gaps:
-        assert count_stretches(spec, 10**8, 500, 10**9) == 1
+        assert Stretches(spec).count(10**8, 500, 10**9) == 1
         return
     block = stream._block(case.table())
     if not block.num_rows:
         return
     first_us = pc.min(block.column("ts")).as_py()
-    combiner = family_of(spec).combiner(spec)
-    assert combiner is not None
+    combiner = Stretches(spec).combiner()
     instants = sorted(first_us + border * SECOND_US for border in borders)
     made = [each for part in _cut(block, instants, []) for each in combiner.combine(part)]
     rows: list[dict[str, Any]] = []
-    for stretch in stretches(sorted(first_us + cut * SECOND_US for cut in cuts)):
-        sent = pa.concat_tables([stretch.cut(each, spec) for each in made])
-        rows += stream._read(stretch.match(sent, spec))
+    for stretch in Stretches(spec).parts(sorted(first_us + cut * SECOND_US for cut in cuts)):
+        sent = pa.concat_tables([stretch.cut(each) for each in made])
+        rows += stream._read(stretch.run(make_operator(spec), sent))
     if not rows:
         assert not case.expected, f"{case}nothing, and the oracle has {case.expected}"
         return
     case.check(pa.Table.from_pylist(rows), types=False)
     detected = [row["detected_at"] for row in rows]
     assert detected == sorted(detected), f"{case}{detected}"
+
+
+def _slicing(spec: Any) -> Slicing:
+    made = family_of(spec).slicing(spec)
+    assert isinstance(made, Slicing)
+    return made
 
 
 def _cut(block: pa.Table, instants: list[int], common: list[tuple[int, int]]) -> list[pa.Table]:
@@ -111,8 +117,7 @@ def test_what_a_slice_leaves_out_is_no_gap() -> None:
     events = table(lanes(a=".########.", b=".........#"))
     physical = ev.query(text, ts_unit="s").plan(events.schema)
     stream, operator = Stream(physical), make_operator(physical.spec)
-    combiner = family_of(physical.spec).combiner(physical.spec)
-    assert combiner is not None
+    combiner = _slicing(physical.spec).combiner()
     for made in combiner.combine(stream._block(events)):
         assert not list(operator.process(made, MIN_US))
     assert [tuple(row.values()) for row in stream._read(operator.finish())] == [(1, 9, 9, None, 9)]
@@ -124,8 +129,7 @@ def test_what_is_left_is_little() -> None:
     )
     text = "DEFINE A AS a FOR AT LEAST 9 seconds, B AS b PATTERN A overlaps B WITHIN 1 hour RETURN start(A) AS a"
     physical = ev.query(text, ts_unit="s").plan(events.schema)
-    combiner = family_of(physical.spec).combiner(physical.spec)
-    assert combiner is not None
+    combiner = _slicing(physical.spec).combiner()
     (left,) = combiner.combine(Stream(physical)._block(events))
     # The first, begin of A and when it has lasted, begin of B, end of A, the last.
     assert [us // SECOND_US for us in left.column("ts").to_pylist()] == [0, 100, 109, 250, 300, 999]
@@ -137,8 +141,8 @@ def _matched_apart(text: str, events: pa.Table, cuts: list[int], **options: Any)
     stream, spec = Stream(physical), physical.spec
     assert isinstance(spec, SituationSpec)
     block = stream._block(events)
-    for stretch in stretches([cut * SECOND_US for cut in cuts]):
-        stream._read(stretch.match(stretch.cut(block, spec), spec))
+    for stretch in Stretches(spec).parts([cut * SECOND_US for cut in cuts]):
+        stream._read(stretch.run(make_operator(spec), stretch.cut(block)))
     return stream.rows
 
 
@@ -174,6 +178,7 @@ def _choice(path: Path, text: str, **options: Any) -> Any:
     return choose_for_files([str(path)], query.plan(pq.read_schema(path), "spark"), 4)
 
 
+@costing(few_rows=0)
 def test_time_is_cut_for_matching_where_slices_leave_much_and_keys_do_not_share_it_out(tmp_path: Path) -> None:
     events = ev.sample("situations", 200_000, seed=1, columns=2)
     events = events.append_column("key", pa.array(np.arange(200_000) % 50))
@@ -181,28 +186,26 @@ def test_time_is_cut_for_matching_where_slices_leave_much_and_keys_do_not_share_
     path = tmp_path / "events.parquet"
     pq.write_table(events, path, row_group_size=5_000)
     found = _choice(path, PAIRS.replace("A before B", "A overlaps B"))
-    assert (found.way, found.stretches) == ("row groups", ())
+    assert (found.form, bool(found.shares), found.parts) == ("slices", True, ())
     assert "one task" in found.describe("")
     often = "DEFINE A AS a AND second(ts) % 2 = 0, B AS b PATTERN A before B WITHIN 1000 seconds"
     found = _choice(path, often)
-    assert len(found.stretches) == 3
+    assert len(found.parts) == 4
     assert "matched in 4 stretches of time" in found.describe("")
-    assert len(_choice(path, often, partition_by="hot").stretches) == 3
-    assert _choice(path, often, partition_by="key").stretches == ()
+    assert len(_choice(path, often, partition_by="hot").parts) == 4
+    assert _choice(path, often, partition_by="key").parts == ()
 
 
 @pytest.mark.spark
+@costing(few_rows=0, few_bytes=0, events_per_stretch=50)
 def test_spark_matches_stretches_of_time_and_returns_the_rows_of_this_process_in_their_order(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: Any, tmp_path: Path
 ) -> None:
     table = ev.sample("situations", 3_000, seed=1, columns=3)
     table = table.append_column("hot", pa.array((np.arange(3_000) % 10) > 0))
     table = table.append_column("x", pa.array(np.arange(3_000) % 17))
     from eventide.engines.spark.parallelism import count_buckets
 
-    for name, value in (("run.FEW_ROWS", 0), ("slices.FEW_BYTES", 0)):
-        monkeypatch.setattr(f"eventide.engines.spark.{name}", value)
-    monkeypatch.setattr("eventide.families.situations.stretches.EVENTS_PER_STRETCH", 50)
     in_order, shuffled = tmp_path / "a.parquet", tmp_path / "b.parquet"
     pq.write_table(table, in_order, row_group_size=100)
     pq.write_table(table.take(np.random.default_rng(1).permutation(3_000)), shuffled, row_group_size=100)

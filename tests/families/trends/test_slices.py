@@ -14,10 +14,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
-from eventide.engines.distribution import GROUPS, KEYS, RANGES, choose_for_files
+from eventide.engines.file_input import choose_for_files
 from eventide.families.trends.slices import Slicer, is_sliced, make_slicer, slice_tables
+from eventide.plan.choose import KEYS, SLICES, forced
 from eventide.plan.physical import Physical
 from eventide.runtime.block import MAX_US, MIN_US, from_bytes, to_bytes
+from eventide.runtime.costs import costing
 from tests.budget import ON_SPARK, QUICK, budgeted
 from tests.families.trends.cases import trend_cases
 from tests.families.trends.compare import TrendCase
@@ -41,11 +43,6 @@ def plan_case(case: TrendCase) -> Physical:
 def few(least: int) -> Any:
     """From so many events on a matrix stands for them."""
     return patch.object(Slicer, "_least", lambda self, block: least)
-
-
-def few_bytes(n: int) -> Any:
-    """From so many bytes on a DataFrame is large."""
-    return patch("eventide.engines.spark.slices.FEW_BYTES", n)
 
 
 def borders_of(case: TrendCase, drawn: list[int]) -> list[int]:
@@ -351,6 +348,11 @@ def write_files(table: pa.Table, folder: Path) -> tuple[str, str]:
 GROUPED = "PATTERN (SEQ(A+, B))+ GROUP BY g RETURN g, COUNT(*)"
 
 
+# How slices come to their tasks: as row groups that the tasks read, or exchanged by ranges of time.
+GROUPS, RANGES = "row groups", "ranges"
+
+
+@costing(few_rows=0)
 @pytest.mark.parametrize(
     ("text", "groups", "in_order", "mixed"),
     [
@@ -367,18 +369,20 @@ def test_files_are_shared_out_by_key_or_by_time(
     physical = plan_of(text)
     for path, way in zip(write_files(hot_events(4000, groups), tmp_path), (in_order, mixed), strict=True):
         choice = choose_for_files([path], physical, n_buckets=4)
-        assert choice.way == way, (path, choice)
+        assert choice.form == (KEYS if way == KEYS else SLICES), (path, choice)
+        assert (bool(choice.shares), bool(choice.ranges)) == (way == GROUPS, way == RANGES)
         if way == GROUPS:
             assert len(choice.shares) == 4
             # Neighbours share an instant, or their borders lie between two of them.
             assert all(lo == hi for ranges in choice.shared for lo, hi in ranges)
 
 
+@costing(few_rows=0)
 def test_files_without_times_in_their_footers_are_shared_out_by_key(tmp_path: Path) -> None:
     path = tmp_path / "events.parquet"
     pq.write_table(hot_events(100), path, row_group_size=10, write_statistics=False)
     choice = choose_for_files([str(path)], plan_of(GROUPED), n_buckets=4)
-    assert (choice.way, choice.reason) == (KEYS, "the files' footers do not tell the times of all row groups")
+    assert (choice.form, choice.reason) == (KEYS, "the files' footers do not tell the times of all row groups")
 
 
 def test_explain_says_how_files_are_shared_out_and_why(tmp_path: Path) -> None:
@@ -388,7 +392,7 @@ def test_explain_says_how_files_are_shared_out_and_why(tmp_path: Path) -> None:
         lines = ev.query(text, ts_unit="s", type="kind").explain(path, engine="spark").splitlines()
         return lines[lines.index("Distribution") + 1]
 
-    with patch("eventide.engines.distribution.FEW_ROWS", 0):
+    with costing(few_rows=0):
         assert "slices of time" in distribution(GROUPED, in_order)
         assert "one key has" in distribution(GROUPED, in_order)
         assert "no event is exchanged" in distribution(GROUPED, in_order)
@@ -407,7 +411,7 @@ def test_slices_on_spark_give_the_values_of_the_embedded_engine(spark: Any, tmp_
     table = hot_events(2000)
     in_order, mixed = write_files(table, tmp_path)
     on_spark = {"engine": "spark", "spark": spark}
-    with few_bytes(0), patch("eventide.engines.spark.run.FEW_ROWS", 0):
+    with costing(few_bytes=0, few_rows=0):
         for events, group, inputs, words in (
             (spark.createDataFrame(table), "", {}, "exchanged by time"),
             (in_order, "g", on_spark, "one key has"),
@@ -443,10 +447,7 @@ def test_slices_on_spark_give_the_values_of_the_oracle(spark: Any, tmp_path_fact
     query = ev.query(case.text, **case.options)
     path = tmp_path_factory.mktemp("events") / "events.parquet"
     pq.write_table(case.table(), path, row_group_size=3)
-    with (
-        patch("eventide.engines.spark.run.FEW_ROWS", 0),
-        patch("eventide.engines.distribution.hot", lambda top, n: "asked for"),
-    ):
+    with forced(SLICES):
         result = query.run(path, engine="spark", spark=spark).toArrow()
     assert "by time" in query.last_run.reason
     case.check(result)

@@ -26,13 +26,14 @@ from eventide.engines.local.absent_types import seen_bits, warn_of_absent
 from eventide.engines.local.ahead import read_ahead
 from eventide.engines.local.memory import collect
 from eventide.engines.local.plausible_times import Times, warn_of_unit
+from eventide.engines.local.slices import run_parts
 from eventide.engines.local.sources import Source, reason
-from eventide.engines.overlaps import local_parts, run_parts
 from eventide.engines.parquet import is_in_time_order, read_piece
 from eventide.engines.raw_columns import coded_for, raw_columns
 from eventide.engines.row_limit import limited
 from eventide.errors import EventideError, InputError, OutputError
 from eventide.families.registry import family_of, make_operator
+from eventide.plan.choose import parts_for_threads
 from eventide.plan.ending import with_end, with_origin
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.runtime.block import MASK, MIN_US, TS, concatenate, cut
@@ -110,7 +111,7 @@ def run_batches(
 def _runread_blocks(physical: Physical, blocks: Iterator[pa.Table], seen: Run) -> Results:
     n_threads = os.cpu_count() or 1
     for block in blocks:
-        parts = local_parts(physical.spec, block, n_threads)
+        parts = parts_for_threads(physical.spec, block, n_threads)
         if len(parts) > 1:
             yield from run_parts(physical.spec, block, parts)
         else:

@@ -9,15 +9,22 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from eventide.engines.computed import add_computed
-from eventide.engines.parquet import Piece
-from eventide.engines.spark.exchange import PLAIN, Batches, Cutter, Reading, blocks_from_dataframe, reader
+from eventide.engines.spark.exchange import (
+    PLAIN,
+    Batches,
+    Cutter,
+    Reading,
+    blocks_by_key,
+    from_dataframe,
+    reader,
+)
 from eventide.engines.spark.parallelism import count_buckets, threads_of_one_task
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.types import arrow_schema, conform, quoted, spark_schema
 from eventide.engines.spark.workers import settled
 from eventide.families.registry import make_operator
-from eventide.plan.physical import Physical
+from eventide.plan.physical import Physical, Piece
 from eventide.runtime.block import MIN_US, from_bytes
 from eventide.runtime.protocol import Results
 
@@ -93,7 +100,7 @@ def run_dataframe(df: DataFrame, physical: Physical, n_buckets: int | None = Non
     spark = df.sparkSession
     ensure_shipped(spark)
     n_buckets = n_buckets or count_buckets(spark)
-    return run(blocks_from_dataframe(df, physical, n_buckets), physical, spark, n_buckets)
+    return run(blocks_by_key(from_dataframe(df, physical), physical.intake, n_buckets), physical, spark, n_buckets)
 
 
 def project(rows: DataFrame, physical: Physical) -> DataFrame:

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
 
 from eventide.engines.database import connect
 from eventide.engines.file_versions import Version, check_versions
 from eventide.engines.intake import take_in
-from eventide.engines.parquet import Piece, read_piece, to_microseconds
+from eventide.engines.parquet import read_piece, to_microseconds
 from eventide.engines.raw_columns import duckdb_text, raw_columns
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.workers import settled
-from eventide.plan.physical import Intake, Physical
+from eventide.plan.physical import Intake, Physical, Piece
 from eventide.runtime.block import MASK, TS, cut_by, to_bytes
 
 BLOCK_SCHEMA = "bucket int, data binary"
@@ -58,8 +59,7 @@ class Cutter:
         """Block rows of raw tables."""
         for bucket, block in self.blocks(raw):
             label = bucket if self.labels is None else self.labels[bucket]
-            for piece in block_pieces(block):
-                yield block_row(label, to_bytes(piece))
+            yield from block_rows(label, block)
 
     def blocks(self, raw: Iterable[pa.Table]) -> Blocks:
         """Blocks by bucket of raw tables, cut together up to `ROWS_PER_CUT` events at a time."""
@@ -92,10 +92,16 @@ def block_row(label: int, data: bytes) -> pa.RecordBatch:
     )
 
 
+def block_rows(label: int, block: pa.Table) -> Batches:
+    """A block as batches of one row each, none of them too large."""
+    for piece in block_pieces(block):
+        yield block_row(label, to_bytes(piece))
+
+
 def block_pieces(block: pa.Table) -> Iterator[pa.Table]:
     """Slices of a block that fit into a row."""
     n_pieces = -(-block.nbytes // MAX_BLOCK_BYTES)
-    size = -(-block.num_rows // max(n_pieces, 1))
+    size = -(-block.num_rows // max(n_pieces, 1)) or 1
     for start in range(0, block.num_rows, size):
         yield block.slice(start, size)
 
@@ -119,31 +125,48 @@ def select_events(
 _WANTED = f"{MASK} <> 0 OR {TS} IS NULL"
 
 
-def blocks_from_dataframe(df: DataFrame, physical: Physical, n_buckets: int) -> DataFrame:
-    """The blocks of a batch DataFrame, by bucket of the partition columns."""
-    cutter = Cutter(physical.intake, n_buckets)
-    return select_events(df, physical).mapInArrow(settled(cutter.rows_of), BLOCK_SCHEMA)
+# What a task does with the tables of raw columns that it reads, and its number.
+Work: TypeAlias = Callable[[Iterable[pa.Table], int], Batches]
+# All tasks of an input at their work; text: the schema of what comes out.
+Events: TypeAlias = Callable[[Work, "str | StructType"], DataFrame]
 
 
-def blocks_from_paths(
-    spark: SparkSession,
-    shares: Sequence[Sequence[Piece]],
-    physical: Physical,
-    n_buckets: int,
-    how: Reading = PLAIN,
-) -> DataFrame:
-    """The blocks of Parquet files, read by the tasks themselves; Spark distributes only the numbers of the tasks.
+def from_dataframe(df: DataFrame, physical: Physical) -> Events:
+    """The events of a batch DataFrame; all its tasks have the number 0."""
+
+    def tasks(work: Work, schema: str | StructType) -> DataFrame:
+        def run(batches: Batches) -> Batches:
+            return work((pa.Table.from_batches([batch]) for batch in batches), 0)
+
+        return select_events(df, physical).mapInArrow(settled(run), schema)
+
+    return tasks
+
+
+def from_paths(
+    spark: SparkSession, shares: Sequence[Sequence[Piece]], physical: Physical, how: Reading = PLAIN
+) -> Events:
+    """The events of Parquet files, read by the tasks themselves; Spark distributes only the numbers of the tasks.
 
     Ask `can_read_directly` first. The tasks must agree on what is `coded`, as their blocks come together.
     """
-    cutter, read = Cutter(physical.intake, n_buckets), reader(physical, how)
+    read = reader(physical, how)
 
-    def make_blocks(batches: Batches) -> Batches:
-        tasks = (task for batch in batches for task in batch.column(0).to_pylist())
-        yield from cutter.rows(table for task in tasks for table in read(shares[task]))
+    def tasks(work: Work, schema: str | StructType) -> DataFrame:
+        def run(batches: Batches) -> Batches:
+            for task in (task for batch in batches for task in batch.column(0).to_pylist()):
+                yield from work(read(shares[task]), task)
 
-    # A range has one number in each of its partitions, without an exchange.
-    return spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(settled(make_blocks), BLOCK_SCHEMA)
+        # A range has one number in each of its partitions, without an exchange.
+        return spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(settled(run), schema)
+
+    return tasks
+
+
+def blocks_by_key(events: Events, intake: Intake, n_buckets: int) -> DataFrame:
+    """The blocks of events by bucket of the partition columns: what `batch.run` takes."""
+    cutter = Cutter(intake, n_buckets)
+    return events(lambda tables, _: cutter.rows(tables), BLOCK_SCHEMA)
 
 
 def reader(
@@ -161,19 +184,6 @@ def reader(
                 check_versions([(piece[0], versions[piece[0]])])
 
     return read
-
-
-def share_out_row_groups(files: Sequence[str], n_shares: int) -> tuple[list[list[Piece]], int]:
-    """Runs of row groups with about the same number of rows each, and the number of all rows, from the footers."""
-    from eventide.engines.distribution import share_out  # not for workers, which load this module
-
-    pieces: list[Piece] = []
-    rows: list[int] = []
-    for path in files:
-        footer = pq.read_metadata(path)
-        pieces.extend((path, i, i + 1) for i in range(footer.num_row_groups))
-        rows.extend(footer.row_group(i).num_rows for i in range(footer.num_row_groups))
-    return share_out(pieces, rows, n_shares), sum(rows)
 
 
 def _evaluator(physical: Physical) -> Callable[[pa.Table], pa.Table]:

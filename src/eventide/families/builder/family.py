@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from eventide.families.base import NO_SITUATIONS, Choose, Family
-from eventide.families.builder.attempts import next_rows, reach_of
+from eventide.families.builder.attempts import slicing_of
 from eventide.families.builder.operator import DetectionOperator, warm
 from eventide.families.builder.spec import DetectionSpec
 from eventide.families.registry import register
-from eventide.runtime.borders import NextRows, Reach
 from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.limit import tighter
 from eventide.runtime.protocol import Operator
+from eventide.runtime.slicing import Slicing
 
 if TYPE_CHECKING:
     from eventide.families.builder.syntax import EventPattern
@@ -81,11 +81,8 @@ class Builder(Family):
     def with_steps(self, spec: DetectionSpec, max_steps: int) -> DetectionSpec:
         return replace(spec, max_steps=tighter(spec.max_steps, max_steps))
 
-    def reach(self, spec: DetectionSpec) -> Reach | None:
-        return reach_of(spec)
-
-    def next_rows(self, spec: DetectionSpec, block: pa.Table, until_us: int) -> NextRows:
-        return next_rows(spec, block, until_us)
+    def slicing(self, spec: DetectionSpec) -> Slicing | str:
+        return slicing_of(spec)
 
 
 register(Builder())

@@ -14,7 +14,7 @@ from eventide.families.events.lower_sequence import place_tests, sequence_steps
 from eventide.families.events.pattern_lines import operator_lines, pattern_lines, program_lines
 from eventide.families.events.prepare import check_shape, lower, not_there_yet
 from eventide.families.events.sequence import SequenceSpec
-from eventide.families.time_slices import overlap_us
+from eventide.families.registry import family_of
 from eventide.families.trends.explain import trend_distribution, trend_lines, trend_operator_lines
 from eventide.families.trends.lower import split_adjacent
 from eventide.families.trends.spec import TrendSpec
@@ -177,7 +177,8 @@ def _distribution(plan: Bound, physical: Physical, engine: str, n_rows: int | No
         return "spark stream: refused, because nothing can be forgotten: add WITHIN 1 hour, or state_ttl='1 hour'"
     if chosen is not None:
         return f"{engine}{seen}: {chosen}"
-    if not plan.partition and engine != "spark stream" and overlap_us(physical.spec) is not None:
+    is_cut = getattr(family_of(physical.spec).slicing(physical.spec), "on_threads", False)
+    if not plan.partition and engine != "spark stream" and is_cut:
         where = {"local": "threads", "spark": "tasks"}[engine]
         return f"{engine}{seen}: no partition column; many events are cut by time for {where}, with a window's overlap"
     if not plan.partition:

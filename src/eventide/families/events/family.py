@@ -14,6 +14,7 @@ from eventide.families.registry import register
 from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.limit import is_exact, tighter
 from eventide.runtime.protocol import Operator
+from eventide.runtime.slicing import NEEDS_EVENTS, LookBack, Slicing
 
 if TYPE_CHECKING:
     from eventide.lang.tree import EventQuery
@@ -98,11 +99,11 @@ class Events(Family):
             raise refuse_unbounded("event", WITHIN_OR_TTL)
         return spec
 
-    def look_back_us(self, spec: EventSpec) -> int | None:
+    def slicing(self, spec: EventSpec) -> Slicing | str:
         """A limit on matches that is asked for counts those of all slices together; the default one, slice by slice."""
         if spec.window_us is None or is_exact(spec.max_matches):
-            return None
-        return spec.window_us if isinstance(spec, SequenceSpec) else spec.kept_us
+            return NEEDS_EVENTS
+        return LookBack(spec.window_us if isinstance(spec, SequenceSpec) else spec.kept_us)
 
 
 register(Events())

@@ -105,13 +105,13 @@ def _decided(spec: IntervalSpec) -> str:
 
 
 def _derived(spec: IntervalSpec, partition: Sequence[str], engine: str) -> str:
-    why_not = family_of(spec).needs_events(spec)
+    slicing = family_of(spec).slicing(spec)
     if partition:
         return f"{engine}: {'partitions on all cores' if engine == LOCAL else _by_hash(partition)}"
     if engine == STREAM:
         return f"{engine}: one task: all events belong together"
-    if why_not is not None:
-        return f"{engine}: one {'thread' if engine == LOCAL else 'task'}: {why_not}"
+    if isinstance(slicing, str):
+        return f"{engine}: one {'thread' if engine == LOCAL else 'task'}: {slicing}"
     if engine == LOCAL:
         return f"{engine}: stretches of time on all cores, cut behind events that end whatever is open"
     return (

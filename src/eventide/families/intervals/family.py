@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,7 +15,8 @@ from eventide.families.intervals.settling import why_not_settled
 from eventide.families.intervals.spec import END, RUNS, IntervalSpec
 from eventide.families.registry import register
 from eventide.runtime.computed import Compute, cannot_compute
-from eventide.runtime.protocol import Combiner, Operator
+from eventide.runtime.protocol import Operator
+from eventide.runtime.slicing import Combined, Slicing
 
 if TYPE_CHECKING:
     from eventide.families.intervals.lower import Deriving
@@ -70,11 +72,9 @@ class Intervals(Family):
     def lag(self, spec: IntervalSpec) -> tuple[str, int | None]:
         return END, lag_us(spec)
 
-    def needs_events(self, spec: IntervalSpec) -> str | None:
-        return "partitions are worked off apart" if spec.layout.partition else why_not_settled(spec)
-
-    def combiner(self, spec: IntervalSpec) -> Combiner | None:
-        return IntervalCombiner(spec) if self.needs_events(spec) is None else None
+    def slicing(self, spec: IntervalSpec) -> Slicing | str:
+        why_not = "partitions are worked off apart" if spec.layout.partition else why_not_settled(spec)
+        return Combined(partial(IntervalCombiner, spec), "put together") if why_not is None else why_not
 
 
 def lag_us(spec: IntervalSpec) -> int | None:

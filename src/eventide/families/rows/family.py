@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from eventide.families.base import NO_SITUATIONS, Choose, Family
 from eventide.families.registry import register
-from eventide.families.rows.attempts import next_rows, reach_of
+from eventide.families.rows.attempts import slicing_of
 from eventide.families.rows.operator import RowsOperator, warm
 from eventide.families.rows.spec import RowsSpec
-from eventide.runtime.borders import NextRows, Reach
 from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.limit import tighter
 from eventide.runtime.protocol import Operator
+from eventide.runtime.slicing import Slicing
 
 if TYPE_CHECKING:
     from eventide.lang.rows.tree import RowQuery
@@ -69,11 +69,8 @@ class Rows(Family):
     def with_steps(self, spec: RowsSpec, max_steps: int) -> RowsSpec:
         return replace(spec, max_steps=tighter(spec.max_steps, max_steps))
 
-    def reach(self, spec: RowsSpec) -> Reach | None:
-        return reach_of(spec)
-
-    def next_rows(self, spec: RowsSpec, block: pa.Table, until_us: int) -> NextRows | None:
-        return next_rows(spec, block, until_us)
+    def slicing(self, spec: RowsSpec) -> Slicing | str:
+        return slicing_of(spec)
 
 
 register(Rows())

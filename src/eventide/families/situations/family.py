@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
 from eventide.families.base import Choose, Family, refuse_unbounded
 from eventide.families.registry import register
-from eventide.families.situations.combine import SituationCombiner
 from eventide.families.situations.operator import SituationOperator
 from eventide.families.situations.program import Program
 from eventide.families.situations.spec import SituationSpec
-from eventide.families.situations.stretches import Stretch, count_stretches, stretches
+from eventide.families.situations.stretches import Stretches
 from eventide.families.situations.warm import warm
 from eventide.runtime.computed import Compute, cannot_compute
-from eventide.runtime.protocol import Combiner, Operator
+from eventide.runtime.protocol import Operator
+from eventide.runtime.slicing import Slicing
 
 if TYPE_CHECKING:
     from eventide.lang.tree import SituationQuery
@@ -35,7 +34,6 @@ class Situations(Family):
             "look at the situations themselves: q.situations(events), or ev.timeline(...)",
         ),
     }
-    has_stretches = True
     is_grouped = True
 
     def prepare(
@@ -88,17 +86,8 @@ class Situations(Family):
             raise refuse_unbounded("situation", "add a WITHIN clause, such as WITHIN 1 hour")
         return spec
 
-    def needs_events(self, spec: SituationSpec) -> None:
-        return None
-
-    def combiner(self, spec: SituationSpec) -> Combiner:
-        return SituationCombiner(spec)
-
-    def count_stretches(self, spec: SituationSpec, n_events: int, n_slices: int, length_us: int) -> int:
-        return count_stretches(spec, n_events, n_slices, length_us)
-
-    def stretches(self, bounds: Sequence[int]) -> Sequence[Stretch]:
-        return stretches(bounds)
+    def slicing(self, spec: SituationSpec) -> Slicing:
+        return Stretches(spec)
 
     def kept_of_hot_key(self, spec: SituationSpec) -> str:
         return "it keeps situations, never their events"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from eventide.errors import UnsupportedError
 from eventide.families.base import WITHIN_OR_TTL, Family, refuse_unbounded
 from eventide.families.registry import register
 from eventide.families.trends.operator import TrendOperator, warm
-from eventide.families.trends.slices import make_slicer, slice_tables
+from eventide.families.trends.slices import slice_tables, slicer_over
 from eventide.families.trends.spec import TrendSpec
 from eventide.runtime.computed import Compute, cannot_compute
-from eventide.runtime.protocol import Combiner, Operator
+from eventide.runtime.protocol import Operator
+from eventide.runtime.slicing import Combined, Slicing
 
 
 class Trends(Family):
@@ -45,17 +47,14 @@ class Trends(Family):
         # An error would stop the stream for good.
         return replace(spec, on_overflow=spec.on_overflow or "null")
 
-    def needs_events(self, spec: TrendSpec) -> str | None:
+    def slicing(self, spec: TrendSpec) -> Slicing | str:
         tables = slice_tables(spec)
-        return tables if isinstance(tables, str) else None
-
-    def combiner(self, spec: TrendSpec) -> Combiner | None:
-        return make_slicer(spec)
+        return tables if isinstance(tables, str) else Combined(partial(slicer_over, spec, tables), "multiplied")
 
     def kept_of_hot_key(self, spec: TrendSpec) -> str:
-        why_not = self.needs_events(spec)
-        if why_not is not None:
-            return f"it is not sliced: {why_not}"
+        slicing = self.slicing(spec)
+        if isinstance(slicing, str):
+            return f"it is not sliced: {slicing}"
         return "matrices stand for slices of its events that the watermark has passed"
 
 

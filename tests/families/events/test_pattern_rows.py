@@ -130,7 +130,7 @@ def test_a_stream_returns_the_rows_of_the_oracle(spark: Any, tmp_path_factory: A
     except ev.QueryError:
         assume(False)
     assume(case.expected())
-    check(case, run_case_as_stream(case, tmp_path_factory.mktemp("stream"), spark))  # type: ignore[arg-type]
+    check(case, run_case_as_stream(case, tmp_path_factory.mktemp("stream"), spark))
 
 
 # --- the worked examples of the semantics ---------------------------------------------------------------------

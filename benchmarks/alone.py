@@ -1,14 +1,21 @@
-"""What makes a variant work on its own: on so many cores of this process, or in one task of Spark's."""
+"""What makes a variant work on its own: on some of the cores of this process, or in one task of Spark's."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow as pa
 
+from benchmarks.registry import Benchmark, Context, Outcome, Run
+from benchmarks.session import start_session
+
+Rows = Callable[..., pa.Table]
+
 
 def use_cores(n: int) -> None:
-    """Leave this process so many cores."""
+    """Leave `n` cores to this process."""
     os.sched_setaffinity(0, set(list(os.sched_getaffinity(0))[:n]))
     os.cpu_count = lambda: n  # type: ignore[assignment]
     pa.set_cpu_count(n)
@@ -19,3 +26,31 @@ def use_one_task() -> None:
     from eventide.plan.choose import KEYS, forced
 
     forced(KEYS).__enter__()
+
+
+def compare_slices(slices: Benchmark, make: Callable[[], Rows], outcome: Callable[[pa.Table], Outcome]) -> None:
+    """Slices of time beside none, in this process and on Spark; `make` gives what finds the rows of a path."""
+
+    def on_cores(n: int | None) -> Callable[[Path, Context], Run]:
+        def setup(path: Path, context: Context) -> Run:
+            if n is not None:
+                use_cores(n)
+            run = make()
+            return lambda: outcome(run(str(path)))
+
+        return setup
+
+    def on_spark(one_task: bool) -> Callable[[Path, Context], Run]:
+        def setup(path: Path, context: Context) -> Run:
+            spark = start_session()
+            if one_task:
+                use_one_task()
+            run = make()
+            return lambda: outcome(run(str(path), engine="spark", spark=spark).toArrow())
+
+        return setup
+
+    slices.limit("one core")(on_cores(1))
+    slices.subject("all cores")(on_cores(None))
+    slices.limit("Spark in one task")(on_spark(True))
+    slices.subject("Spark by slices")(on_spark(False))

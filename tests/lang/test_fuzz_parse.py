@@ -10,6 +10,7 @@ from eventide.lang import parse, write
 from eventide.lang.keywords import CLAUSES
 from tests.budget import budgeted
 from tests.lang.corpus import INVALID, VALID
+from tests.lang.strategies import mutated
 
 WORDS = """
     ( ) [ ] { } , . ; + - * / ? : < > = ! | ' " ` -- /* */ ->
@@ -45,12 +46,16 @@ def check(text: str) -> None:
     try:
         query = parse(text)
     except QueryError as error:
-        assert error.message
-        assert "<class" not in str(error) and "sqlglot" not in error.message
-        assert 0 <= error.start <= error.end <= len(text)
-        assert error.line >= 1 and error.column >= 1
+        check_error(error, text)
     else:
         assert parse(write(query)) == query
+
+
+def check_error(error: QueryError, text: str) -> None:
+    assert error.message
+    assert "<class" not in str(error) and "sqlglot" not in error.message
+    assert 0 <= error.start <= error.end <= len(text)
+    assert error.line >= 1 and error.column >= 1
 
 
 @budgeted()
@@ -69,12 +74,8 @@ def test_token_soup(pieces: list[str], joint: str) -> None:
 
 
 @budgeted()
-@given(st.sampled_from(TEXTS), st.data())
-def test_mutated_queries(text: str, data: st.DataObject) -> None:
-    for _ in range(data.draw(st.integers(1, 3))):
-        start = data.draw(st.integers(0, len(text)))
-        end = data.draw(st.integers(start, min(len(text), start + 8)))
-        text = text[:start] + data.draw(st.sampled_from(["", *PIECES])) + text[end:]
+@given(mutated(TEXTS, PIECES))
+def test_mutated_queries(text: str) -> None:
     check(text)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import eventide as ev
 from tests.budget import budgeted
 from tests.lang.corpus import VALID, check_message, each_message, read_pairs
+from tests.lang.strategies import mutated
 from tests.plan.schema import SCHEMA
 
 INVALID = read_pairs("../plan/invalid.txt")
@@ -188,12 +189,8 @@ def only_our_errors_without_events(text: str) -> None:
 
 
 @budgeted()
-@given(st.sampled_from(TEXTS), st.data())
-def test_mutated_queries_bind_or_raise_our_errors(text: str, data: st.DataObject) -> None:
-    for _ in range(data.draw(st.integers(1, 3))):
-        start = data.draw(st.integers(0, len(text)))
-        end = data.draw(st.integers(start, min(len(text), start + 8)))
-        text = text[:start] + data.draw(st.sampled_from(["", *WORDS.split()])) + text[end:]
+@given(mutated(TEXTS, WORDS.split()))
+def test_mutated_queries_bind_or_raise_our_errors(text: str) -> None:
     only_our_errors(text)
     only_our_errors_without_events(text)
 

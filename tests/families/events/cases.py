@@ -25,29 +25,24 @@ EPOCH_US = int((EPOCH - dt.datetime(1970, 1, 1)).total_seconds()) * SECOND
 
 
 @dataclass(frozen=True)
-class Case:
+class AskedOfEvents:
     """One query in both languages, and the events."""
 
     text: str
     options: dict[str, Any]
     oracle: Query
     events: tuple[dict[str, Any], ...]  # ts in seconds after EPOCH
-    n_steps: int
-    integer_time: bool = False
-    features: tuple[str, ...] = field(default=(), compare=False)
+
+    def times(self) -> pa.Array:
+        return pa.array([EPOCH_US + event["ts"] * SECOND for event in self.events], pa.timestamp("us"))
 
     def table(self) -> pa.Table:
-        times = [event["ts"] for event in self.events]
-        if self.integer_time:
-            ts = pa.array([EPOCH_US // SECOND + t for t in times], pa.int64())
-        else:
-            ts = pa.array([EPOCH_US + t * SECOND for t in times], pa.timestamp("us"))
         columns = {name: pa.array([e[name] for e in self.events], kind) for name, kind in SCHEMA.items()}
-        return pa.table({"ts": ts, **columns})
+        return pa.table({"ts": self.times(), **columns})
 
-    def expected(self) -> Counter[tuple[Any, ...]]:
-        """Per match: ids of the bound events in order, the sum of x of the first and the last, window, detected_at."""
-        stream = [
+    def stream(self) -> list[Event]:
+        """The events of the oracle."""
+        return [
             Event(
                 EPOCH_US + event["ts"] * SECOND,
                 sequence=event["id"],
@@ -57,8 +52,25 @@ class Case:
             )
             for event in self.events
         ]
+
+
+@dataclass(frozen=True)
+class Case(AskedOfEvents):
+    """A SEQ query."""
+
+    n_steps: int
+    integer_time: bool = False
+    features: tuple[str, ...] = field(default=(), compare=False)
+
+    def times(self) -> pa.Array:
+        if not self.integer_time:
+            return super().times()
+        return pa.array([EPOCH_US // SECOND + event["ts"] for event in self.events], pa.int64())
+
+    def expected(self) -> Counter[tuple[Any, ...]]:
+        """Per match: ids of the bound events in order, the sum of x of the first and the last, window, detected_at."""
         rows: Counter[tuple[Any, ...]] = Counter()
-        for match in matches(self.oracle, stream):
+        for match in matches(self.oracle, self.stream()):
             bound = [self.events[i] for i in match.event_indices()]
             ends = bound[0]["x"], bound[-1]["x"]
             total = None if None in ends else sum(ends)

@@ -12,9 +12,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from tests.families.events.cases import EPOCH_US, SCHEMA, SECOND, events
+from tests.families.events.cases import EPOCH_US, SECOND, AskedOfEvents, events
 from tests.oracle.events import one_match
-from tests.oracle.events.event import Event
 from tests.oracle.events.matches import matches
 from tests.oracle.events.pattern import And, Not, Or, Pattern, Repeat, Seq, Type, nodes
 from tests.oracle.events.query import Adjacent, Bound, KleeneAggregate, Local, Query, null_if_null
@@ -24,32 +23,11 @@ _QUANTIFIERS = [("+", 1, None), ("*", 0, None), ("?", 0, 1), ("{2}", 2, 2), ("{1
 
 
 @dataclass(frozen=True)
-class PatternCase:
-    """One query in both languages, and the events."""
+class PatternCase(AskedOfEvents):
+    """A query for any pattern of events."""
 
-    text: str
-    options: dict[str, Any]
-    oracle: Query
-    events: tuple[dict[str, Any], ...]  # ts in seconds after EPOCH
     returned: tuple[str, ...]  # symbols whose ids are returned
     features: tuple[str, ...] = field(default=(), compare=False)
-
-    def table(self) -> pa.Table:
-        ts = pa.array([EPOCH_US + event["ts"] * SECOND for event in self.events], pa.timestamp("us"))
-        columns = {name: pa.array([e[name] for e in self.events], kind) for name, kind in SCHEMA.items()}
-        return pa.table({"ts": ts, **columns})
-
-    def stream(self) -> list[Event]:
-        return [
-            Event(
-                EPOCH_US + event["ts"] * SECOND,
-                sequence=event["id"],
-                type=event["kind"],
-                values={name: event[name] for name in SCHEMA if name != "kind"},
-                partition=(event["g"],),
-            )
-            for event in self.events
-        ]
 
     def expected(self) -> Counter[tuple[Any, ...]]:
         """Per match: the ids bound to each symbol, the window, and detected_at where no absence is waited for."""
@@ -182,12 +160,13 @@ def write(pattern: Pattern) -> str:
         case Repeat(part, minimum, maximum):
             bounds = {(low, high): text for text, low, high in _QUANTIFIERS}[(minimum, maximum)]
             return f"({write(part)}){bounds}"
-        case Seq(parts):
-            return f"SEQ({', '.join(map(write, parts))})"
-        case And(parts):
-            return f"AND({', '.join(map(write, parts))})"
-        case Or(parts):
-            return f"OR({', '.join(map(write, parts))})"
+        case Seq() | And() | Or():
+            return write_parts(pattern, write)
+
+
+def write_parts(pattern: Seq | And | Or, write: Callable[[Pattern], str]) -> str:
+    """A pattern of parts, each as `write` has it: SEQ(...), AND(...), OR(...)."""
+    return f"{type(pattern).__name__.upper()}({', '.join(map(write, pattern.parts))})"
 
 
 @dataclass

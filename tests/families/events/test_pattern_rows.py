@@ -16,6 +16,7 @@ from tests.budget import ON_SPARK, QUICK, budgeted
 from tests.families.events.cases import EPOCH_US, SECOND
 from tests.families.events.pattern_cases import ALL, PatternCase, pattern_cases
 from tests.families.events.test_same_rows import run_case_as_stream
+from tests.families.worked_examples import WORKED_EXAMPLES
 from tests.few_steps import few_steps
 from tests.micro_batches import Stream
 
@@ -129,12 +130,10 @@ def test_a_stream_returns_the_rows_of_the_oracle(spark: Any, tmp_path_factory: A
     except ev.QueryError:
         assume(False)
     assume(case.expected())
-    check(case, run_case_as_stream(case, tmp_path_factory.mktemp("stream"), spark))  # type: ignore[arg-type]
+    check(case, run_case_as_stream(case, tmp_path_factory.mktemp("stream"), spark))
 
 
 # --- the worked examples of the semantics ---------------------------------------------------------------------
-
-NEGATED = "a1 b2 c2 a3 e3 a4 c5 d6 b7 a8 b9"
 
 
 def stream(text: str) -> list[dict[str, Any]]:
@@ -145,19 +144,7 @@ def rows_of(text: str, events: str) -> list[dict[str, Any]]:
     return ev.query(text, ts="ts", ts_unit="s", type="kind").run(stream(events)).to_pylist()  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "strategy", "events", "n_matches"),
-    [
-        ("(SEQ(A+, B))+", "any", "a1 b2 a3 a4 c5 b6 a7 b8", 43),
-        ("(SEQ(A+, B))+", "next", "a1 b2 a3 a4 c5 b6 a7 b8", 8),
-        ("(SEQ(A+, B))+", "contiguous", "a1 b2 a3 a4 c5 b6 a7 b8", 2),
-        ("(SEQ(A+, B))+", "any", "a1 b2 a3 a4 b7", 11),
-        ("(SEQ(A+, NOT SEQ(C, NOT E, D), B))+", "any", NEGATED, 13),
-        ("SEQ(A+, NOT E)", "any", NEGATED, 14),
-        ("SEQ(NOT E, A+)", "any", NEGATED, 12),
-        ("SEQ(A, B, C, D)", "any", "a1 b2 a3 c3 b4 b5 d5 c7 d8", 7),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "strategy", "events", "n_matches"), WORKED_EXAMPLES)
 def test_worked_examples(pattern: str, strategy: str, events: str, n_matches: int) -> None:
     assert len(rows_of(f"PATTERN {pattern} SEMANTICS {strategy} RETURN A.id", events)) == n_matches
 

@@ -14,7 +14,7 @@ from hypothesis import assume, given
 import eventide as ev
 from tests.budget import ON_SPARK, QUICK, budgeted
 from tests.engines.streams import both_readings, collect, read_batches, write_batch
-from tests.families.events.cases import Case, cases
+from tests.families.events.cases import AskedOfEvents, Case, cases
 
 SEVERAL = [*range(5), None]
 MANY = [*range(12), None]
@@ -76,7 +76,7 @@ def test_a_stream_returns_the_oracles_rows(spark: Any, tmp_path_factory: Any, ca
     check(case, run_case_as_stream(case, tmp_path_factory.mktemp("stream"), spark))
 
 
-def run_case_as_stream(case: Case, folder: Path, spark: Any) -> pa.Table:
+def run_case_as_stream(case: AskedOfEvents, folder: Path, spark: Any) -> pa.Table:
     """The case's events as files in disorder, one a micro-batch, then one far away that decides all others."""
     table = case.table()
     far = table.slice(0, 1)

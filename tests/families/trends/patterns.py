@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from tests.families.events.pattern_cases import can_be_empty
+from tests.families.events.pattern_cases import can_be_empty, write_parts
 from tests.oracle.events.pattern import And, Not, Or, Pattern, Repeat, Seq, Type, branches, nodes
 from tests.oracle.events.template import build_template
 
@@ -37,12 +37,8 @@ def write(pattern: Pattern) -> str:
         case Repeat(part, minimum, maximum):
             inner = write(part) if isinstance(part, Type) else f"({write(part)})"
             return inner + {bounds: text for text, bounds in QUANTIFIERS.items()}[(minimum, maximum)]
-        case Seq(parts):
-            return f"SEQ({', '.join(map(write, parts))})"
-        case And(parts):
-            return f"AND({', '.join(map(write, parts))})"
-        case Or(parts):
-            return f"OR({', '.join(map(write, parts))})"
+        case Seq() | And() | Or():
+            return write_parts(pattern, write)
 
 
 @dataclass

@@ -23,6 +23,7 @@ from tests.engines.streams import both_readings
 from tests.families.events.test_same_rows import run_case_as_stream
 from tests.families.trends.cases import trend_cases
 from tests.families.trends.compare import TrendCase
+from tests.families.worked_examples import NEGATED, WORKED_EXAMPLES
 from tests.micro_batches import Arrival, arrivals
 
 SEVERAL = (1, 2, 3, None)
@@ -215,8 +216,6 @@ def test_a_stream_gives_the_values_of_the_oracle(spark: Any, tmp_path_factory: A
 
 # --- the worked examples of the semantics -----------------------------------------------------------------------
 
-NEGATED = "a1 b2 c2 a3 e3 a4 c5 d6 b7 a8 b9"
-
 
 def stream(text: str, **columns: list[Any]) -> list[dict[str, Any]]:
     """Events from the notation of the worked examples: a letter is the type, the number the time."""
@@ -234,22 +233,7 @@ def values(text: str, events: list[dict[str, Any]], **options: Any) -> list[tupl
     return sorted((tuple(row.values()) for row in rows), key=str)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "strategy", "events", "n_trends"),
-    [
-        ("(SEQ(A+, B))+", "any", "a1 b2 a3 a4 c5 b6 a7 b8", 43),
-        ("(SEQ(A+, B))+", "next", "a1 b2 a3 a4 c5 b6 a7 b8", 8),
-        ("(SEQ(A+, B))+", "contiguous", "a1 b2 a3 a4 c5 b6 a7 b8", 2),
-        ("(SEQ(A+, B))+", "any", "a1 b2 a3 a4 b7", 11),
-        ("SEQ(A, B*, C)", "contiguous", "a1 b2 a3 c4 b5 c6", 1),
-        ("SEQ(A, B*, C)", "next", "a1 b2 a3 c4 b5 c6", 2),
-        ("SEQ(A, B*, C)", "any", "a1 b2 a3 c4 b5 c6", 9),
-        ("(SEQ(A+, NOT SEQ(C, NOT E, D), B))+", "any", NEGATED, 13),
-        ("SEQ(A+, NOT E)", "any", NEGATED, 14),
-        ("SEQ(NOT E, A+)", "any", NEGATED, 12),
-        ("SEQ(A, B, C, D)", "any", "a1 b2 a3 c3 b4 b5 d5 c7 d8", 7),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "strategy", "events", "n_trends"), WORKED_EXAMPLES)
 def test_worked_examples(pattern: str, strategy: str, events: str, n_trends: int) -> None:
     assert values(f"PATTERN {pattern} SEMANTICS {strategy} RETURN COUNT(*)", stream(events)) == [(n_trends,)]
 

@@ -106,3 +106,13 @@ def intake_counters(intake: Intake) -> list[Column]:
 def unique(name: str) -> str:
     """A name for an observed metric that no other has."""
     return f"{name}_{uuid.uuid4().hex[:12]}"
+
+
+def observed(rows: DataFrame, metric: str, n_last: int = 0) -> DataFrame:
+    """The same rows; each micro-batch's progress has their number as `rows`, and the last ones, as JSON, as `last`."""
+    counters = [sf.count(sf.lit(1)).alias("rows")]
+    if n_last:
+        text = sf.to_json(sf.struct("*"), {"ignoreNullFields": "false"})
+        order = sf.col(EVENT_TIME) if EVENT_TIME in rows.columns else text
+        counters.append(sf.max_by(text, order, n_last).alias("last"))
+    return rows.observe(metric, *counters)

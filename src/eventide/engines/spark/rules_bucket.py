@@ -21,7 +21,7 @@ from eventide.engines.rules import Shared, plan_rule
 from eventide.engines.rules_run import finish_rows, rule_block
 from eventide.engines.spark.bucket import Bucket, Entry, Finish, Frames, Name, Run
 from eventide.engines.spark.counters import Counters
-from eventide.engines.spark.rules_failures import Tell
+from eventide.engines.spark.rules_source import Tell
 from eventide.engines.spark.types import arrow_schema, spark_schema
 from eventide.errors import EventideError, InputError, StateError
 from eventide.lang.deadline import PlanningTimeError

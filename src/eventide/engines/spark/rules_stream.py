@@ -20,15 +20,13 @@ from eventide.engines.rules import DETECTED_AT, MATCH_ID, Rule, Shared, plan_rul
 from eventide.engines.rules_run import check_rules, run_bounded
 from eventide.engines.spark.batch import read_blocks
 from eventide.engines.spark.bucket import make_processor
+from eventide.engines.spark.checkpoints import Made
 from eventide.engines.spark.counters import INTAKE, intake_counters, unique
 from eventide.engines.spark.exchange import BLOCK_SCHEMA, Batches, Cutter
-from eventide.engines.spark.labels import bucket_labels
 from eventide.engines.spark.latest import latest_us
-from eventide.engines.spark.made import Made
-from eventide.engines.spark.parallelism import count_buckets, is_local
+from eventide.engines.spark.parallelism import bucket_labels, count_buckets, is_local
 from eventide.engines.spark.rules_bucket import RuleBucket, RuleWork
-from eventide.engines.spark.rules_failures import failures_of
-from eventide.engines.spark.rules_source import rule_changes
+from eventide.engines.spark.rules_source import failures_of, rule_changes
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.stream import blocks_by_bucket, lateness_text, prepared, through_buckets, with_watermark
 from eventide.engines.spark.types import arrow_schema, conform, quoted, spark_schema

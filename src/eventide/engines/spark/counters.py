@@ -27,18 +27,18 @@ SOURCE = "eventide_source"
 EVENT_TIME = "detected_at"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Counters:
     """What one call for a bucket did: numbers of this call, but `open_runs` and `state_bytes` are those after it."""
 
     bucket: int
-    events: int  # that came to the bucket, late ones among them
-    late_events: int
-    matches: int
-    open_runs: int
-    state_bytes: int
-    kernel_us: int
-    total_us: int
+    events: int = 0  # that came to the bucket, late ones among them
+    late_events: int = 0
+    matches: int = 0
+    open_runs: int = 0
+    state_bytes: int = 0
+    kernel_us: int = 0
+    task_us: int = 0
     problems: int = 0  # rows that say what is wrong with the rule
     rule: str | None = None
 
@@ -59,8 +59,7 @@ class Counters:
         """
         numbers = text.split(" ", _N_NUMBERS)
         rule = numbers.pop() if len(numbers) > _N_NUMBERS else None
-        bucket, events, late, matches, runs, size, kernel_us, total_us, problems = map(int, numbers)
-        return cls(bucket, events, late, matches, runs, size, kernel_us, total_us, problems, rule)
+        return cls(*map(int, numbers), rule=rule)
 
 
 _N_NUMBERS = len(fields(Counters)) - 1

@@ -206,7 +206,7 @@ class Bucket:
 
     def _next_watermark_us(self, events: pa.Table | None) -> int:
         """What the next micro-batch's watermark will at least be: Spark rounds the newest time down to milliseconds."""
-        delay_ms = self._work.delay_ms
+        delay_ms: int | None = self._work.delay_ms
         if delay_ms is None or events is None or not events.num_rows:
             return MIN_US
         newest_us: int = pc.max(self._times_us(events)).as_py()

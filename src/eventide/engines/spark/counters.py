@@ -59,7 +59,8 @@ class Counters:
         """
         numbers = text.split(" ", _N_NUMBERS)
         rule = numbers.pop() if len(numbers) > _N_NUMBERS else None
-        return cls(*map(int, numbers), rule=rule)
+        bucket, events, late, matches, runs, size, kernel_us, task_us, problems = map(int, numbers)
+        return cls(bucket, events, late, matches, runs, size, kernel_us, task_us, problems, rule)
 
 
 _N_NUMBERS = len(fields(Counters)) - 1

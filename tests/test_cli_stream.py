@@ -178,7 +178,7 @@ def test_a_broker_that_stays_away_is_told_with_the_number_of_tries() -> None:
 
 
 def test_nothing_is_started_while_no_broker_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    from eventide.engines.spark import quiet
+    from eventide.engines.spark import session
 
     class Session:
         def stop(self) -> None:
@@ -188,8 +188,8 @@ def test_nothing_is_started_while_no_broker_answers(monkeypatch: pytest.MonkeyPa
         def show(self) -> None:
             pass
 
-    monkeypatch.setattr(quiet, "quiet_session", lambda *_, **__: Session())
-    monkeypatch.setattr(quiet, "is_alive", lambda _: True)
+    monkeypatch.setattr(session, "quiet_session", lambda *_, **__: Session())
+    monkeypatch.setattr(session, "is_alive", lambda _: True)
     with socket.create_server(("127.0.0.1", 0)) as server:
         servers = f"127.0.0.1:{server.getsockname()[1]}"
     job = Job("q", make_rows=print, ts=None, source=Topic(servers, "t"), sink=Terminal(), checkpoint=None, retries=1)

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eventide.engines.spark import interpreter
+from eventide.engines.spark import ship
 from eventide.engines.spark.errors import user_message
-from eventide.engines.spark.interpreter import use_this_python
 from eventide.engines.spark.session import check_java
+from eventide.engines.spark.ship import use_this_python
 from eventide.errors import InputError
 
 # Every way to Spark, in a process where the named modules are missing: what is said, and how it ends.
@@ -130,7 +130,7 @@ def test_where_nobody_chose_a_python_the_workers_get_this_one(monkeypatch: pytes
 def test_a_python_without_eventide_that_was_chosen_is_named_with_the_line_that_mends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    interpreter._has_package.cache_clear()
+    ship._has_package.cache_clear()
     other = executable(tmp_path / "python3", "exit 1")
     monkeypatch.setenv("PATH", str(tmp_path))
     for chosen in (other, "python3", str(tmp_path / "none")):

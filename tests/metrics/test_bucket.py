@@ -86,7 +86,7 @@ def test_a_call_tells_its_events_matches_open_runs_and_state() -> None:
     assert counters.open_runs == 2
     held = len(bucket.store.value[0]) + len(bucket.store.value[1])
     assert counters.state_bytes == held + sum(len(data) for (data,) in bucket.store.segments.values())
-    assert 0 < counters.kernel_us <= counters.total_us
+    assert 0 < counters.kernel_us <= counters.task_us
     assert counters.rule is None
 
 

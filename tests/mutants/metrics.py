@@ -64,9 +64,9 @@ METRICS = (
     ),
     Mutant(
         "metrics: state without its segments",
-        "Run.counters",
-        "len(saved.head) + sum(map(len, saved.segments.values()))",
-        "len(saved.head)",
+        "Bucket._keep",
+        "len(snapshot.head) + sum(map(len, snapshot.segments.values()))",
+        "len(snapshot.head)",
         BUCKET,
     ),
     Mutant(

@@ -86,8 +86,8 @@ RULES = (
     Mutant(
         "rules: a problem is not counted",
         "RuleBucket._switch_off",
-        "Counters(self._label, 0, 0, 0, 0, 0, 0, 0, problems=1, rule=name)",
-        "Counters(self._label, 0, 0, 0, 0, 0, 0, 0, problems=0, rule=name)",
+        "Counters(self._label, problems=1, rule=name)",
+        "Counters(self._label, problems=0, rule=name)",
         ("tests/metrics/test_rules.py",),
     ),
     Mutant(

@@ -20,7 +20,7 @@ import typer
 from eventide.cli.queries import check, diagnose, progress, run, run_sql, say, timeline
 from eventide.cli.stopping import CODES, SAID, stop_by_exception
 from eventide.cli.stream import stream
-from eventide.errors import EventideError, EventideWarning, InputError, OutputError, StreamFailedError
+from eventide.errors import EventideError, EventideWarning, InputError, OutputError, StreamFailedError, is_of_spark
 
 app = typer.Typer(
     add_completion=False,
@@ -162,7 +162,7 @@ def _message_of(error: Exception) -> str | None:
     """What to say where Spark has failed, or the command's own words are wrong."""
     if hasattr(error, "format_message"):
         return str(error.format_message())
-    if not type(error).__module__.startswith(("pyspark", "py4j")):
+    if not is_of_spark(error):
         return None
     from eventide.engines.spark.errors import user_message
 

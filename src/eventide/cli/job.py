@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eventide.api.metrics import ADDRESS
-from eventide.engines.addresses import Folder, Terminal, Topic
-from eventide.engines.brokers import check_brokers
-from eventide.errors import BrokerAwayError, EventideError, InputError, StreamFailedError
+from eventide.engines.addresses import Folder, Terminal, Topic, check_brokers
+from eventide.errors import BrokerAwayError, EventideError, InputError, StreamFailedError, is_of_spark
 
 if TYPE_CHECKING:
     from eventide.cli.live_view import View
@@ -128,8 +127,8 @@ class Signals:
 
 def run_job(job: Job, view: View, screen: Screen, signals: Signals, *, checkpoint: str) -> None:
     """Run until the input ends (`once`), a signal comes, or something fails for good."""
-    from eventide.engines.spark.quiet import Log, is_alive, quiet_session
-    from eventide.engines.spark.restarts import is_passing, pause_seconds, reason_of
+    from eventide.engines.spark.errors import is_passing, pause_seconds, reason_of
+    from eventide.engines.spark.session import Log, is_alive, quiet_session
 
     log = Log(job.log)
     view.status = "starting Spark" + (" with the Kafka connector" if job.needs_kafka else "")
@@ -180,15 +179,14 @@ def run_job(job: Job, view: View, screen: Screen, signals: Signals, *, checkpoin
 
 def failure_of(error: Exception, n_retries: int, job: Job) -> Exception:
     """What the user reads about a failure; one of this program's own stays as it is."""
-    from eventide.engines.spark.errors import user_message
-    from eventide.engines.spark.restarts import is_missing_topic, reason_of
+    from eventide.engines.spark.errors import is_missing_topic, reason_of, user_message
 
     tried = f" (tried {n_retries} times again)" if n_retries else ""
     if isinstance(error, BrokerAwayError):
         return BrokerAwayError(f"{error.message}{tried}", hint=error.hint)
     if isinstance(error, EventideError | BrokenPipeError):
         return error
-    if not type(error).__module__.startswith(("pyspark", "py4j")):
+    if not is_of_spark(error):
         return error
     ours = user_message(error)
     if ours is not None:
@@ -207,7 +205,7 @@ def _start(job: Job, spark: Any, screen: Screen, checkpoint: str, queries: list[
     """Add the running queries: that of the rows, and that of the bad records where they are wanted."""
     import eventide as ev
     from eventide.cli.live_view import ROWS_METRIC
-    from eventide.engines.spark.shown_rows import observed
+    from eventide.engines.spark.counters import observed
 
     source = _open(job, spark)
     n_last = _LAST_ROWS if screen.is_live and not isinstance(job.sink, Terminal) else 0
@@ -241,27 +239,14 @@ def _open(job: Job, spark: Any) -> Any:
 def _write(job: Job, rows: Any, screen: Screen, checkpoint: str) -> Any:
     import eventide as ev
 
+    how: dict[str, Any] = {"checkpoint": checkpoint, "trigger": job.trigger, "once": job.once}
     if isinstance(job.sink, Folder):
-        return ev.write_stream(
-            rows,
-            to=job.sink.path,
-            checkpoint=checkpoint,
-            trigger=job.trigger,
-            once=job.once,
-            format=job.sink.format or "parquet",
-        )
+        return ev.write_stream(rows, to=job.sink.path, format=job.sink.format or "parquet", **how)
     if isinstance(job.sink, Topic):
-        servers, topic = job.sink.servers, job.sink.topic
-        return ev.kafka.write(rows, servers, topic, checkpoint=checkpoint, trigger=job.trigger, once=job.once)
-    from eventide.engines.spark.checkpoints import check_checkpoint
+        return ev.kafka.write(rows, job.sink.servers, job.sink.topic, **how)
+    from eventide.engines.spark.sinks import start
 
-    check_checkpoint(rows, checkpoint)
-    writer = rows.writeStream.foreachBatch(screen.rows)
-    if job.once:
-        writer = writer.trigger(availableNow=True)
-    elif job.trigger is not None:
-        writer = writer.trigger(processingTime=job.trigger)
-    return writer.option("checkpointLocation", checkpoint).start()
+    return start(rows, lambda each: each.writeStream.foreachBatch(screen.rows), checkpoint, job.trigger, job.once)
 
 
 def _watch(queries: list[Any], view: View, screen: Screen, signals: Signals) -> None:
@@ -304,7 +289,7 @@ def _stop(query: Any) -> None:
     try:
         query.stop()
     except Exception as error:  # it has failed meanwhile, or the JVM is gone; either is told elsewhere
-        if not type(error).__module__.startswith(("pyspark", "py4j")):
+        if not is_of_spark(error):
             raise
 
 

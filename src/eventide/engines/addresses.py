@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
 from eventide.engines.table_folders import SINK, refuse_tables, table_at
-from eventide.errors import InputError, did_you_mean, hide_credentials
+from eventide.errors import BrokerAwayError, InputError, did_you_mean, hide_credentials
 
 FOLDER_FORMATS = ("parquet", "json", "csv")
 KAFKA_FORMATS = ("json", "avro", "raw")
@@ -198,3 +199,18 @@ def _format_of(name: str) -> str | None:
     path = Path(name)
     suffix = path.with_suffix("").suffix if path.suffix.lower() in _PACKED else path.suffix
     return _SUFFIXES.get(suffix.lower())
+
+
+_ANSWER_SECONDS = 5.0
+
+
+def check_brokers(servers: str) -> None:
+    """Raise unless one of the servers, as Kafka's clients take them, takes a connection."""
+    for server in servers.split(","):
+        host, _, port = server.strip().rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_SECONDS).close()
+        except (OSError, UnicodeError):  # the latter: no name of a host
+            continue
+        return
+    raise BrokerAwayError(f"no broker answers at {servers}", hint="is it running, and are host and port right?")

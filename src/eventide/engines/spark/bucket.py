@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import pandas as pd
@@ -104,42 +104,31 @@ class Entry:
 
 @dataclass(slots=True)
 class Run:
-    """One operator in one call, with its clocks."""
+    """One operator in one call: what it does, and its state when it is done."""
 
     name: Name
-    events: int = 0
-    matches: int = 0
-    late_events: int = 0
-    open_runs: int = 0
+    did: Counters
     pending_us: int | None = None
-    snapshot: Snapshot | None = None  # when it is done
-    kernel_ns: int = 0
-    started_ns: int = field(default_factory=time.perf_counter_ns)
+    snapshot: Snapshot | None = None
+    _kernel_ns: int = 0
+    _started_ns: int = field(default_factory=time.perf_counter_ns)
 
     def timed(self, results: Results) -> Results:
         """The operator's results; the time that it takes for them is counted, that of who takes them is not."""
         while True:
             started_ns = time.perf_counter_ns()
             rows = next(results, None)
-            self.kernel_ns += time.perf_counter_ns() - started_ns
+            self._kernel_ns += time.perf_counter_ns() - started_ns
             if rows is None:
                 return
-            self.matches += rows.num_rows
+            self.did.matches += rows.num_rows
             yield rows
 
-    def counters(self, bucket: int) -> Counters:
-        saved = self.snapshot
-        return Counters(
-            bucket=bucket,
-            events=self.events,
-            late_events=self.late_events,
-            matches=self.matches,
-            open_runs=self.open_runs,
-            state_bytes=0 if saved is None else len(saved.head) + sum(map(len, saved.segments.values())),
-            kernel_us=self.kernel_ns // 1000,
-            total_us=(time.perf_counter_ns() - self.started_ns) // 1000,
-            rule=self.name,
-        )
+    def counted(self) -> Counters:
+        """What it did up to now."""
+        self.did.kernel_us = self._kernel_ns // 1000
+        self.did.task_us = (time.perf_counter_ns() - self._started_ns) // 1000
+        return self.did
 
 
 class Bucket:
@@ -181,7 +170,7 @@ class Bucket:
         events = concatenate(tables) if tables else None
         next_us = max(watermark_us, self._next_watermark_us(events))
         for name in sorted(self._entries, key=str):
-            run = Run(name)
+            run = Run(name, Counters(self._label, rule=name))
             yield from self._results(run, events, watermark_us, next_us)
             if run.snapshot is not None:
                 self._keep(run, run.snapshot)
@@ -192,7 +181,7 @@ class Bucket:
     def _results(self, run: Run, events: pa.Table | None, watermark_us: int, next_us: int) -> Frames:
         """What one operator finds, as it comes: nothing but its state is held, however much that is."""
         spec, block, finish = self._plan(run.name, events)
-        run.events = 0 if block is None else block.num_rows
+        run.did.events = 0 if block is None else block.num_rows
         if block is None and not self._is_due(run.name, next_us):
             return
         operator = make_operator(spec, compute=add_computed)
@@ -203,7 +192,7 @@ class Bucket:
         results = run.timed(self._process(operator, block, watermark_us, next_us))
         for rows in finish(operator, results):
             yield self._frame(rows)
-        run.late_events, run.open_runs = operator.late_events() - late_before, operator.open_runs()
+        run.did.late_events, run.did.open_runs = operator.late_events() - late_before, operator.open_runs()
         run.pending_us, run.snapshot = operator.pending_us(), operator.snapshot()
 
     def _process(self, operator: Operator, block: pa.Table | None, watermark_us: int, next_us: int) -> Results:
@@ -217,7 +206,7 @@ class Bucket:
 
     def _next_watermark_us(self, events: pa.Table | None) -> int:
         """What the next micro-batch's watermark will at least be: Spark rounds the newest time down to milliseconds."""
-        delay_ms = self._work.delay_ms
+        delay_ms: int | None = self._work.delay_ms
         if delay_ms is None or events is None or not events.num_rows:
             return MIN_US
         newest_us: int = pc.max(self._times_us(events)).as_py()
@@ -241,7 +230,8 @@ class Bucket:
             self._segments.updateValue(self._key(name, number), (snapshot.segments[number],))
         entry.segments, entry.pending_us = sorted(snapshot.segments), run.pending_us
         self._put_head(name, snapshot.head)
-        self._counters.append(run.counters(self._label))
+        run.did.state_bytes = len(snapshot.head) + sum(map(len, snapshot.segments.values()))
+        self._counters.append(run.counted())
 
     def _set_timer(self, expired_ms: int | None) -> int | None:
         """When the bucket is to be woken; Spark is told where that has changed."""
@@ -284,8 +274,7 @@ class Bucket:
         }
         text = seal(engine).decode()
         self._head.update((text, self._operator))
-        (counters,) = self._counters
-        self._counters = [replace(counters, state_bytes=len(text) + counters.state_bytes)]
+        self._counters[0].state_bytes += len(text)
 
     def _plan(self, name: Name, events: pa.Table | None) -> tuple[Spec, pa.Table | None, Finish]:
         """What an operator is made from, its block of the events, and how its rows become those of the stream."""

@@ -6,13 +6,16 @@ Each bucket checks its own state as well, in the first micro-batch that has even
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
-from eventide.engines.spark.made import Made, operators_of
+from eventide.engines.spark.counters import OBSERVED
+from eventide.engines.spark.following import plan_text
 from eventide.engines.spark.places import list_names, read_file, write_file
-from eventide.errors import InputError
+from eventide.errors import InputError, is_of_spark
 from eventide.runtime.changes import check_same
 from eventide.runtime.sealed import open_sealed, seal
 
@@ -58,3 +61,58 @@ def check_buckets(before: int, now: int) -> None:
 
 def _plain(made: Made) -> dict[str, Any]:
     return {"query": made.query, "facts": dict(made.facts), "n_buckets": made.n_buckets}
+
+
+_NAME = re.compile(rf"{OBSERVED}_[0-9a-f]{{12}}")
+_MOST = 10_000  # operators that are remembered
+_MADE: dict[str, Made] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One operator of a stream: the query with what it depends on, and how long late events are waited for."""
+
+    query: str
+    facts: tuple[tuple[str, str], ...]
+    n_buckets: int
+    lateness: str | None  # in words; None where late events are not dropped
+
+
+def remember(name: str, made: Made) -> None:
+    """Keep what the operator with this metric is."""
+    _MADE[name] = made
+    while len(_MADE) > _MOST:
+        del _MADE[next(iter(_MADE))]
+
+
+def made_of(name: str) -> Made | None:
+    """The operator with this metric, if this program made it."""
+    return _MADE.get(name)
+
+
+def operators_of(rows: DataFrame) -> list[Made]:
+    """The operators behind the rows of a stream; none where another program made one of them."""
+    made = [made_of(name) for name in dict.fromkeys(_NAME.findall(plan_text(rows)))]
+    known = [each for each in made if each is not None]
+    return known if len(known) == len(made) else []
+
+
+def read_counters(checkpoint: str, spark: SparkSession) -> dict[str, int]:
+    """Counters summed over the buckets, as of the last committed micro-batch."""
+    try:
+        heads = spark.read.format("statestore").option("stateVarName", "head").load(checkpoint)
+        rows = heads.select("value.engine", "value.operator").collect()
+    except Exception as error:
+        if not is_of_spark(error):
+            raise
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"'{checkpoint}' is not the checkpoint of an Eventide stream: {reason}") from error
+    engines, operators = [open_sealed(row[0].encode()) for row in rows], [open_sealed(bytes(row[1])) for row in rows]
+    counters = {
+        "late_events": sum(operator["late"] for operator in operators),
+        "held_segments": sum(len(engine["segments"]) for engine in engines),
+        "buckets": len(rows),
+    }
+    if any("overflows" in operator for operator in operators):
+        counters["overflows"] = sum(operator.get("overflows", 0) for operator in operators)
+    return counters

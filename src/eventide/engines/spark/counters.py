@@ -27,18 +27,18 @@ SOURCE = "eventide_source"
 EVENT_TIME = "detected_at"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Counters:
     """What one call for a bucket did: numbers of this call, but `open_runs` and `state_bytes` are those after it."""
 
     bucket: int
-    events: int  # that came to the bucket, late ones among them
-    late_events: int
-    matches: int
-    open_runs: int
-    state_bytes: int
-    kernel_us: int
-    total_us: int
+    events: int = 0  # that came to the bucket, late ones among them
+    late_events: int = 0
+    matches: int = 0
+    open_runs: int = 0
+    state_bytes: int = 0
+    kernel_us: int = 0
+    task_us: int = 0
     problems: int = 0  # rows that say what is wrong with the rule
     rule: str | None = None
 
@@ -59,8 +59,8 @@ class Counters:
         """
         numbers = text.split(" ", _N_NUMBERS)
         rule = numbers.pop() if len(numbers) > _N_NUMBERS else None
-        bucket, events, late, matches, runs, size, kernel_us, total_us, problems = map(int, numbers)
-        return cls(bucket, events, late, matches, runs, size, kernel_us, total_us, problems, rule)
+        bucket, events, late, matches, runs, size, kernel_us, task_us, problems = map(int, numbers)
+        return cls(bucket, events, late, matches, runs, size, kernel_us, task_us, problems, rule)
 
 
 _N_NUMBERS = len(fields(Counters)) - 1
@@ -106,3 +106,13 @@ def intake_counters(intake: Intake) -> list[Column]:
 def unique(name: str) -> str:
     """A name for an observed metric that no other has."""
     return f"{name}_{uuid.uuid4().hex[:12]}"
+
+
+def observed(rows: DataFrame, metric: str, n_last: int = 0) -> DataFrame:
+    """The same rows; each micro-batch's progress has their number as `rows`, and the last ones, as JSON, as `last`."""
+    counters = [sf.count(sf.lit(1)).alias("rows")]
+    if n_last:
+        text = sf.to_json(sf.struct("*"), {"ignoreNullFields": "false"})
+        order = sf.col(EVENT_TIME) if EVENT_TIME in rows.columns else text
+        counters.append(sf.max_by(text, order, n_last).alias("last"))
+    return rows.observe(metric, *counters)

@@ -22,7 +22,7 @@ from eventide.engines.raw_columns import duckdb_text, raw_columns
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.workers import settled
 from eventide.plan.physical import Intake, Physical, Piece
-from eventide.runtime.block import MASK, TS, cut_by, to_bytes
+from eventide.runtime.block import MASK, TS, cut, to_bytes
 
 BLOCK_SCHEMA = "bucket int, data binary"
 ROWS_PER_CUT = 500_000
@@ -76,13 +76,10 @@ class Cutter:
 
     def _cut(self, blocks: list[pa.Table]) -> Blocks:
         if blocks:
-            yield from cut_by(pa.concat_tables(blocks), self._keys(), self.n_buckets)
+            yield from cut(pa.concat_tables(blocks), self.intake.layout, self.n_buckets)
 
     def _take_in(self, table: pa.Table) -> pa.Table:
         return take_in(table, self.intake)[0]
-
-    def _keys(self) -> Sequence[str]:
-        return self.intake.layout.distribution
 
 
 def block_row(label: int, data: bytes) -> pa.RecordBatch:

@@ -13,7 +13,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from eventide.engines.addresses import Folder
 from eventide.engines.names import spark_name
 from eventide.engines.spark.counters import SOURCE, unique
-from eventide.engines.spark.restarts import reason_of
+from eventide.engines.spark.errors import reason_of
 from eventide.engines.spark.sources import local_path
 from eventide.engines.spark.tables import look_remotely, read_table
 from eventide.engines.spark.types import quoted

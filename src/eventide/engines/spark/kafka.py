@@ -14,12 +14,12 @@ import pyspark
 from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
-from eventide.engines.spark.checkpoints import check_checkpoint
 from eventide.engines.spark.counters import SOURCE, unique
 from eventide.engines.spark.payloads import Payload, make_payload
 from eventide.engines.spark.ship import ensure_shipped
+from eventide.engines.spark.sinks import start
 from eventide.engines.spark.types import quoted
 from eventide.errors import InputError
 
@@ -130,19 +130,11 @@ def write_records(
     rows: DataFrame, settings: Mapping[str, str], trigger: str | None, once: bool, name: str | None
 ) -> StreamingQuery:
     """Start the query that writes the rows."""
-    check_checkpoint(rows, settings["checkpointLocation"])
 
-    def start() -> StreamingQuery:
-        writer = to_records(rows).writeStream.format("kafka").outputMode("append").options(**_WRITING, **settings)
-        if name is not None:
-            writer = writer.queryName(name)
-        if once:
-            writer = writer.trigger(availableNow=True)
-        elif trigger is not None:
-            writer = writer.trigger(processingTime=trigger)
-        return writer.start()
+    def writer_of(rows: DataFrame) -> DataStreamWriter:
+        return to_records(rows).writeStream.format("kafka").outputMode("append").options(**_WRITING, **settings)
 
-    return explained(settings, start)
+    return explained(settings, lambda: start(rows, writer_of, settings["checkpointLocation"], trigger, once, name))
 
 
 def explained(settings: Mapping[str, str], call: Callable[[], _T]) -> _T:

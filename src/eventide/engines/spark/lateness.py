@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQueryListener
 
-from eventide.engines.spark.made import made_of
+from eventide.engines.spark.checkpoints import made_of
 from eventide.engines.spark.ship import is_connect
 from eventide.engines.spark.tally import Batch
 

@@ -21,7 +21,7 @@ from eventide.engines.rules import Shared, plan_rule
 from eventide.engines.rules_run import finish_rows, rule_block
 from eventide.engines.spark.bucket import Bucket, Entry, Finish, Frames, Name, Run
 from eventide.engines.spark.counters import Counters
-from eventide.engines.spark.rules_failures import Tell
+from eventide.engines.spark.rules_source import Tell
 from eventide.engines.spark.types import arrow_schema, spark_schema
 from eventide.errors import EventideError, InputError, StateError
 from eventide.lang.deadline import PlanningTimeError
@@ -199,7 +199,7 @@ class RuleBucket(Bucket):
         if says:
             _log.warning("rule %s is switched off: %s", name, problem)
             self._problems.append(problem_row(str(name), problem, found_schema(self._shared)))
-            self._counters.append(Counters(self._label, 0, 0, 0, 0, 0, 0, 0, problems=1, rule=name))
+            self._counters.append(Counters(self._label, problems=1, rule=name))
 
     def _send(self, name: Name, text: str, problem: str) -> None:
         """Let all buckets hear of what failed here before the next micro-batch, where that is possible."""
@@ -217,7 +217,7 @@ class RuleBucket(Bucket):
             self._segments.removeKey(self._key(name, number))
         if entry is not None:
             # For the metrics: what it held is gone.
-            self._counters.append(Counters(self._label, 0, 0, 0, 0, 0, 0, 0, rule=name))
+            self._counters.append(Counters(self._label, rule=name))
 
     def _told(self) -> Frames:
         yield from map(self._frame, self._problems)
@@ -239,7 +239,7 @@ class RuleBucket(Bucket):
             self._switch_off(name, self._text, problem, says=False)
             self._entries[name].off = problem
             self._send(name, self._text, problem)
-            self._counters.append(run.counters(self._label))
+            self._counters.append(run.counted())
             yield from self._told()
 
     def _is_due(self, name: Name, next_us: int) -> bool:

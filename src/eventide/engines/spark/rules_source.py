@@ -5,15 +5,21 @@ A micro-batch that sees a change gets one row for each bucket: `(bucket, data, c
 
 from __future__ import annotations
 
+import atexit
 import json
-from collections.abc import Iterator, Sequence
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
 from eventide.engines.rule_files import make_differ, make_marker, make_reader
+from eventide.engines.spark.ship import is_connect
 
 ROW_SCHEMA = "bucket int, data binary, changes string"
 _FORMAT = "eventide_rules"
@@ -113,3 +119,39 @@ def make_source() -> type[DataSource]:
             return Reader(self.options["path"], self.options["labels"], self.options.get("failures", ""))
 
     return Source
+
+
+Tell = Callable[[list[dict[str, Any]]], None]
+
+
+def failures_of(spark: SparkSession) -> tuple[str, Tell | None]:
+    """A file of failures, and what tasks call with theirs; no file on Spark Connect, which has no accumulators."""
+    if is_connect(spark):
+        return "", None
+    folder = tempfile.mkdtemp(prefix="eventide-failures-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = os.path.join(folder, "failures")
+    open(path, "w").close()
+    tell: Tell = spark.sparkContext.accumulator([], make_param(path)).add
+    return path, tell
+
+
+def make_param(path: str) -> AccumulatorParam[Any]:
+    """How failures add up: tasks gather theirs, the driver appends them to the file. It travels by value."""
+    driver = os.getpid()
+
+    class Failures(AccumulatorParam[Any]):  # type: ignore[misc]
+        def zero(self, value: Any) -> Any:
+            return []
+
+        def addInPlace(self, value1: Any, value2: Any) -> Any:  # noqa: N802
+            import json
+            import os
+
+            if os.getpid() != driver:
+                return value1 + value2
+            with open(path, "a", encoding="utf-8") as file:
+                file.writelines(json.dumps(failure) + "\n" for failure in value2)
+            return []
+
+    return Failures()

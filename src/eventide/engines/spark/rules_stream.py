@@ -6,7 +6,7 @@ batch: events -> blocks by bucket -> a task per bucket runs every rule
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -20,21 +20,19 @@ from eventide.engines.rules import DETECTED_AT, MATCH_ID, Rule, Shared, plan_rul
 from eventide.engines.rules_run import check_rules, run_bounded
 from eventide.engines.spark.batch import read_blocks
 from eventide.engines.spark.bucket import make_processor
+from eventide.engines.spark.checkpoints import Made
 from eventide.engines.spark.counters import INTAKE, intake_counters, unique
-from eventide.engines.spark.exchange import BLOCK_SCHEMA, Batches, Cutter
-from eventide.engines.spark.labels import bucket_labels
+from eventide.engines.spark.exchange import BLOCK_SCHEMA, Batches, Blocks, Cutter
 from eventide.engines.spark.latest import latest_us
-from eventide.engines.spark.made import Made
-from eventide.engines.spark.parallelism import count_buckets, is_local
+from eventide.engines.spark.parallelism import bucket_labels, count_buckets, is_local
 from eventide.engines.spark.rules_bucket import RuleBucket, RuleWork
-from eventide.engines.spark.rules_failures import failures_of
-from eventide.engines.spark.rules_source import rule_changes
+from eventide.engines.spark.rules_source import failures_of, rule_changes
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.stream import blocks_by_bucket, lateness_text, prepared, through_buckets, with_watermark
 from eventide.engines.spark.types import arrow_schema, conform, quoted, spark_schema
 from eventide.engines.spark.workers import settled
 from eventide.families.registry import family_of
-from eventide.runtime.block import concatenate
+from eventide.runtime.block import concatenate, cut_by
 
 # What cannot change under a checkpoint; the rules themselves can.
 FIXED = ("partition_by", "ts", "ts_unit", "sequence", "type")
@@ -63,8 +61,9 @@ class EventCutter(Cutter):
         microseconds(table.column(intake.ts_column), intake)
         return table
 
-    def _keys(self) -> Sequence[str]:
-        return self.keys
+    def _cut(self, blocks: list[pa.Table]) -> Blocks:
+        if blocks:
+            yield from cut_by(pa.concat_tables(blocks), self.keys, self.n_buckets)
 
 
 def run_stream(df: DataFrame, path: str, shared: Shared, n_buckets: int | None) -> DataFrame:

@@ -39,7 +39,7 @@ from eventide.engines.spark.tables import look_remotely, read_table
 from eventide.engines.spark.types import arrow_schema, input_schema, quoted, spark_schema
 from eventide.engines.table_folders import TableFolder
 from eventide.engines.together import TYPE_COLUMN, check_together
-from eventide.errors import InputError, UnsupportedError, warn
+from eventide.errors import InputError, UnsupportedError, is_of_spark, warn
 from eventide.families.registry import family_named, family_of
 from eventide.plan.choose import KEYS, ONE_TASK, Choice, choose
 from eventide.plan.ending import with_origin
@@ -242,7 +242,7 @@ def _told(path: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not type(error).__module__.startswith(("pyspark", "py4j")):
+        if not is_of_spark(error):
             raise
         # A failure in a task comes wrapped: Spark's own words stand behind their error class.
         said = _ERROR_CLASS.search(str(error))

@@ -1,4 +1,4 @@
-"""A folder of rows and the checkpoint of the stream that writes them: whether they belong together.
+"""Streams that write: how they are started, and whether a folder of rows and a checkpoint belong together.
 
 A batch is planned in `offsets` of the checkpoint, then logged in `_spark_metadata` of the folder with its files, then
 done in `commits`. So the last done batch is in the folder's log, and the folder's last batch was planned.
@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
+from eventide.engines.spark.checkpoints import check_checkpoint
 from eventide.engines.spark.places import list_names
 from eventide.engines.spark.sources import local_path
 from eventide.errors import InputError
@@ -38,6 +41,26 @@ def check_places(spark: SparkSession, folder: str, checkpoint: str) -> None:
             "those in between would be missing for ever",
             hint="bring back the folder with its _spark_metadata, or start with a new checkpoint",
         )
+
+
+def start(
+    rows: DataFrame,
+    writer_of: Callable[[DataFrame], DataStreamWriter],
+    checkpoint: str,
+    trigger: str | None,
+    once: bool,
+    name: str | None = None,
+) -> StreamingQuery:
+    """Start the query that writes the rows, unless the checkpoint is that of another one."""
+    check_checkpoint(rows, checkpoint)
+    writer = writer_of(rows).option("checkpointLocation", checkpoint)
+    if name is not None:
+        writer = writer.queryName(name)
+    if once:
+        writer = writer.trigger(availableNow=True)
+    elif trigger is not None:
+        writer = writer.trigger(processingTime=trigger)
+    return writer.start()
 
 
 def _check_apart(folder: str, checkpoint: str) -> None:

@@ -24,7 +24,7 @@ from eventide.engines.statements import (
     told_in,
     without_subqueries,
 )
-from eventide.errors import EventideError
+from eventide.errors import EventideError, is_of_spark
 from eventide.families.registry import family_named
 from eventide.lang.doors import check_text
 from eventide.lang.positions import span_of
@@ -108,7 +108,7 @@ class _Statement(Filling):
                 plain = replace_spans(text, [edit for edit in edits if edit not in divisions] if used else [])
                 return rows.toDF(*self.spark.sql(plain, **used).columns)
         except Exception as error:
-            if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+            if not is_of_spark(error):
                 raise
             raise self._error(error, tree, filled, edits if used else divisions) from error
 

@@ -13,12 +13,12 @@ from pyspark.sql.types import StructType
 
 from eventide.engines.spark.batch import project, rows_schema
 from eventide.engines.spark.bucket import Work, make_processor
+from eventide.engines.spark.checkpoints import Made, remember
 from eventide.engines.spark.counters import EVENT_TIME, OBSERVED, unique, with_counters, without_counters
 from eventide.engines.spark.exchange import BLOCK_SCHEMA, Batches, Cutter, block_row, select_events
 from eventide.engines.spark.following import follows_operator
-from eventide.engines.spark.labels import bucket_labels
 from eventide.engines.spark.lateness import watch
-from eventide.engines.spark.made import Made, remember
+from eventide.engines.spark.parallelism import bucket_labels
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema, quoted
 from eventide.engines.spark.workers import settled

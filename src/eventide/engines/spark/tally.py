@@ -34,16 +34,8 @@ class Added:
     task_us: int = 0
     problems: int = 0
 
-    def count(self, counters: Counters) -> None:
-        """One call for a bucket."""
-        self.events += counters.events
-        self.late_events += counters.late_events
-        self.matches += counters.matches
-        self.kernel_us += counters.kernel_us
-        self.task_us += counters.total_us
-        self.problems += counters.problems
-
-    def add(self, other: Added) -> None:
+    def add(self, other: Added | Counters) -> None:
+        """More micro-batches, or one call for a bucket."""
         for each in fields(Added):
             setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
@@ -90,14 +82,14 @@ class Batch:
         return batch
 
     def _count(self, name: str, counters: Counters) -> None:
-        self.counted.count(counters)
+        self.counted.add(counters)
         if counters.rule is not None:
-            self.rules.setdefault(counters.rule, Added()).count(counters)
+            self.rules.setdefault(counters.rule, Added()).add(counters)
         # A bucket is called twice when a timer expires after its events; its calls come in order.
         self.calls[name, counters.rule, counters.bucket] = counters
         place = name, counters.bucket
         self.events_by_bucket[place] = self.events_by_bucket.get(place, 0) + counters.events
-        self.us_by_bucket[place] = self.us_by_bucket.get(place, 0) + counters.total_us
+        self.us_by_bucket[place] = self.us_by_bucket.get(place, 0) + counters.task_us
         self.late_by_operator[name] = self.late_by_operator.get(name, 0) + counters.late_events
 
     @property

@@ -257,8 +257,15 @@ EVENTS = (
         SAME_ROWS,
     ),
     Mutant(
+        "of two columns that only case tells apart, the first one is taken",
+        "plan.scope:find_column",
+        "if len(found) == 1:",
+        "if found:",
+        ("tests/plan/test_scope.py",),
+    ),
+    Mutant(
         "contiguous does not see events that no step wants",
-        "lower_sequence",
+        "of_plan",
         "plan.strategy is Strategy.CONTIGUOUS",
         "False",
         ("tests/families/events/test_same_rows.py::test_every_event_of_the_partition_counts_for_contiguity",),

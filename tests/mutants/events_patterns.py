@@ -393,8 +393,8 @@ EVENTS_PATTERNS = (
     Mutant(
         "patterns: contiguous does not see events that no step wants",
         "lower_pattern",
-        "plan.strategy is Strategy.CONTIGUOUS",
-        "False",
+        "of_plan(plan)",
+        '{**of_plan(plan), "keep_all": False}',
         RULES,
     ),
     Mutant(

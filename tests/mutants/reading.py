@@ -40,7 +40,7 @@ READING = (
     ),
     Mutant(
         "reading: a condition on two columns is evaluated by one of them",
-        "addends_of",
+        "_addends",
         "read.pop() if len(read) == 1 else None",
         "read.pop() if read else None",
         CODED,

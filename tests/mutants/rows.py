@@ -106,9 +106,9 @@ ROWS = (
     ),
     Mutant(
         "rows: rows without a time are never dropped",
-        "_Lowering.physical",
-        'drop = bool(ts[0]) and self.options.on_bad_event == "drop"',
-        "drop = False",
+        "Columns.physical",
+        'drops = bool(scope.ts) and options.on_bad_event == "drop"',
+        "drops = False",
         ("tests/families/rows/test_bad_rows.py",),
     ),
     Mutant(
@@ -331,7 +331,7 @@ ROWS = (
     Mutant(
         "rows: a constant measure of an unmatched row is not NULL",
         "_Lowering._item",
-        "duckdb = duckdb and f'CASE WHEN \"{NUMBER}\" IS NOT NULL THEN {duckdb} END'",
+        "made = replace(made, spark=spark, duckdb=duckdb)",
         "pass",
         MATCHER,
     ),

@@ -53,8 +53,8 @@ STATEMENT = (
     Mutant(
         "functions: a repeated symbol's column is an array in WHERE",
         "_check_single_values",
-        "if symbols[column.table].repeated:",
-        "if symbols[column.table].negated:",
+        "if plan.symbols[column.table].repeated:",
+        "if plan.symbols[column.table].negated:",
         FUNCTIONS,
     ),
     Mutant(

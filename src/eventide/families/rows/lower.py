@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import pyarrow as pa
 from sqlglot import exp
@@ -39,9 +38,9 @@ from eventide.plan.columns import Columns
 from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical, SqlColumn, column_as
-from eventide.plan.places import error_at, within_the_stack
+from eventide.plan.places import within_the_stack
 from eventide.plan.row_outputs import OF_ONE_ROW, Outputs
-from eventide.plan.scope import NO_TIME, Scope, find_column, is_orderable, orderable_column
+from eventide.plan.scope import NO_TIME, Fail, Scope, find_column, is_orderable, orderable_column
 from eventide.plan.time_column import time_hint, time_type_of
 from eventide.runtime.block import SEQUENCE
 from eventide.runtime.computed import Computed
@@ -100,13 +99,16 @@ class _Lowering:
             for subset in self.query.subset
         }
 
+    def _fail(self, name: Name) -> Fail:
+        return lambda message, hint: self.error(message, name.span, hint)
+
     def _find(self, name: Name) -> str:
-        return find_column(name.text, self.schema, partial(error_at, self.query, name.span))
+        return find_column(name.text, self.schema, self._fail(name))
 
     def _orderable(self, name: Name, clause: str) -> str:
         hint = "compute a column with an order before MATCH_RECOGNIZE: a field, payload.ts, or an item, tags[0]"
-        fail = partial(error_at, self.query, name.span)
-        return orderable_column(name.text, self.schema, fail, f"{clause} cannot take '{{}}': it is {{}}", hint)
+        refusal = f"{clause} cannot take '{{}}': it is {{}}"
+        return orderable_column(name.text, self.schema, self._fail(name), refusal, hint)
 
     def _resolve(self, scalar: Scalar, defines: int | None = None) -> Resolved:
         resolved = resolve(scalar, self.labels, self.unions, self.schema, self.query.text, defines=defines)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 
 import pyarrow as pa
+
+_FORCED = ExitStack()
 
 
 def use_cores(n: int) -> None:
@@ -18,4 +21,4 @@ def use_one_task() -> None:
     """Have Spark work on files by key: without keys in one task."""
     from eventide.plan.choose import KEYS, forced
 
-    forced(KEYS).__enter__()
+    _FORCED.enter_context(forced(KEYS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -52,7 +53,6 @@ class IntervalIntake:
     """How rows of two interval tables become a block: see `engines.interval_intake`."""
 
     sides: tuple[IntervalSide, ...]
-    slices_us: tuple[int, int] | None = None  # how long a slice is, and how much of the one before it holds too
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +112,13 @@ class Physical:
     stream_refusal: str | None = None  # what a stream would miss, for `explain`
     needs_end: bool = False  # the latest time of the whole input decides what is over: see `plan.ending`
     closes_at_end: bool = False  # the end of the input is the end of time
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A plan over two inputs: how each side's columns become those of one, and whose column a result column is."""
+
+    physical: Physical
+    left: tuple[SqlColumn, ...]
+    right: tuple[SqlColumn, ...]
+    origins: Mapping[str, tuple[str, str]]  # result column -> "left" or "right", and its column there

@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from eventide.engines.spark.types import input_schema
-from eventide.families.allen.instants import Clock, Names, clock_time, instant_columns
-from eventide.families.allen.lower import find_column
+from eventide.plan.holder import find_named
+from eventide.plan.instants import Clock, Names, clock_time, instant_columns
 from eventide.plan.time_column import time_type_of
 from eventide.runtime.times import UNIT_US
 
@@ -21,7 +21,7 @@ def instants_of_frame(
     """The rows of an interval DataFrame with one time. A clock is asked once, here; Spark's own for every query."""
     schema = input_schema(frame)
     columns = instant_columns(schema, names, at)
-    start = find_column("start", names[0], schema)
+    start = find_named("start", names[0], schema)
     dtype = schema.field(start).type
 
     def now() -> Column:

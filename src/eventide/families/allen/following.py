@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from eventide.families.allen.lower import INTERVAL_END, AllenPlan
+from eventide.families.allen.lower import INTERVAL_END
 from eventide.families.allen.spec import COMPOSITE_END, LAST_END, AllenSpec
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
-from eventide.plan.physical import SqlColumn
+from eventide.plan.physical import Pair, SqlColumn
 
 
-def behind(plan: AllenPlan, following: int, lag_us: int) -> AllenPlan:
+def behind(plan: Pair, following: int, lag_us: int) -> Pair:
     """The plan for sides, as bits, that come up to so long after their end; the result says when a pair was decided."""
     physical = plan.physical
     spec, schema = physical.spec, physical.output_schema

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from eventide.families.allen.lower import INTERVAL_END, INTERVAL_START, AllenPlan
+from eventide.families.allen.lower import INTERVAL_END, INTERVAL_START
 from eventide.families.allen.spec import AllenSpec
 from eventide.families.late.lower import late_events
 from eventide.families.late.operator import LateSpec
-from eventide.plan.physical import IntervalSide, Physical, SqlColumn
+from eventide.plan.physical import IntervalSide, Pair, Physical, SqlColumn
 from eventide.plan.row_columns import plain
 from eventide.runtime.block import MASK, TS
 from eventide.runtime.interval_columns import START
@@ -21,7 +21,7 @@ from eventide.runtime.interval_columns import START
 SIDE = "side"
 
 
-def late_intervals(plan: AllenPlan, schema: pa.Schema) -> Physical:
+def late_intervals(plan: Pair, schema: pa.Schema) -> Physical:
     """What would return the intervals that come too late; `schema` is that of both sides as one input."""
     related = plan.physical.spec
     both = plan.physical.intake.intervals

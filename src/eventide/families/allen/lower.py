@@ -11,23 +11,22 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from eventide.errors import InputError, UnsupportedError
+from eventide.errors import InputError
 from eventide.expressions.types import canonical, duckdb_type, kind, type_name
 from eventide.families.allen.spec import COMPOSITE_END, COMPOSITE_START, RELATION, AllenSpec
 from eventide.lang.durations import write_length
 from eventide.lang.relations import RELATIONS, names_of
 from eventide.lang.tree import Length
 from eventide.plan.facts import with_facts
-from eventide.plan.holder import column_hint
-from eventide.plan.physical import Intake, IntervalIntake, IntervalSide, Physical, SqlColumn
+from eventide.plan.holder import find_named
+from eventide.plan.physical import Intake, IntervalIntake, IntervalSide, Pair, Physical, SqlColumn
 from eventide.plan.references import is_orderable
 from eventide.plan.row_columns import plain
 from eventide.plan.time_column import time_type_of
-from eventide.runtime.block import MASK, MAX_US, TS, Layout
+from eventide.runtime.block import MASK, TS, Layout
 from eventide.runtime.interval_columns import LEFT, RIGHT, START
 
 INTERVAL_START, INTERVAL_END = "interval_start", "interval_end"
-WINDOWS_PER_SLICE = 8  # an interval in an eighth of the slices' time goes into two of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +53,7 @@ class AllenOptions:
         return " ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class AllenPlan:
-    """The plan, how each side's columns become the input's, and which column of a side a result column is."""
-
-    physical: Physical
-    left: tuple[SqlColumn, ...]
-    right: tuple[SqlColumn, ...]
-    origins: Mapping[str, tuple[str, str]]  # result column -> "left" or "right", and its column there
-
-
-def prepare_allen(left: pa.Schema, right: pa.Schema, options: AllenOptions) -> AllenPlan:
+def prepare_allen(left: pa.Schema, right: pa.Schema, options: AllenOptions) -> Pair:
     """The plan over the schemas of both sides."""
     made = _Lowering(left, right, options).plan()
     # In the order of the schemas: the block's columns follow it.
@@ -72,46 +61,6 @@ def prepare_allen(left: pa.Schema, right: pa.Schema, options: AllenOptions) -> A
         (f"{side}.{field.name}", field.type) for side, schema in (("left", left), ("right", right)) for field in schema
     ]
     return replace(made, physical=with_facts(made.physical, columns, {"ts_unit": options.ts_unit}))
-
-
-def in_slices(plan: AllenPlan) -> AllenPlan:
-    """The plan with slices of time as one more partition column, where there is none and a window bounds pairs."""
-    physical = plan.physical
-    spec, intake = physical.spec, physical.intake
-    assert isinstance(spec, AllenSpec)
-    assert intake.intervals is not None
-    if spec.window_us is None or spec.window_us * WINDOWS_PER_SLICE > MAX_US or spec.layout.n_partition:
-        return plan
-    layout = replace(spec.layout, n_partition=1)
-    slices = spec.window_us * WINDOWS_PER_SLICE, spec.window_us
-    schema = physical.output_schema
-    assert schema is not None
-    sliced = replace(
-        physical,
-        spec=replace(spec, layout=layout),
-        intake=replace(intake, layout=layout, intervals=replace(intake.intervals, slices_us=slices)),
-        output_schema=pa.schema([pa.field(layout.partition[0], pa.int64()), *schema]),
-    )
-    return replace(plan, physical=sliced)
-
-
-def check_stream(options: AllenOptions) -> None:
-    """Refuse what no stream could answer."""
-    if options.window_us is None:
-        raise UnsupportedError(
-            "a stream cannot relate intervals without within: every interval stays relevant for ever",
-            hint='add within="1 hour"',
-        )
-
-
-def find_column(option: str, name: str, schema: pa.Schema, side: str | None = None) -> str:
-    """The schema's spelling of a column."""
-    known = {column.lower(): column for column in schema.names}
-    if name.lower() not in known:
-        where = f" in {side}" if side else ""
-        raise InputError(f"{option}: there is no column '{name}'{where}", hint=column_hint(name, schema))
-    column: str = known[name.lower()]
-    return column
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +98,7 @@ class _Lowering:
             for names in zip(*(side.partition for side in self.sides), strict=True)
         ]
 
-    def plan(self) -> AllenPlan:
+    def plan(self) -> Pair:
         left, right = self.sides
         n_left = len(left.returned)
         layout = Layout(len(left.partition), n_values=1, n_returned=n_left + len(right.returned))
@@ -188,7 +137,7 @@ class _Lowering:
             allowed_lateness_us=self.options.allowed_lateness,
             output_schema=self._schema(shown, blocks),
         )
-        return AllenPlan(physical, selected[0], selected[1], origins)
+        return Pair(physical, selected[0], selected[1], origins)
 
     def _common(self, what: str, columns: list[tuple[_Side, str]]) -> pa.DataType:
         """The one type that columns have, of which NULLs alone have any."""
@@ -263,8 +212,8 @@ class _Lowering:
 
 
 def _side(name: str, schema: pa.Schema, bit: int, times: tuple[str, str], partition_by: tuple[str, ...]) -> _Side:
-    start, end = (find_column(f"the times of {name}", time, schema) for time in times)
-    partition = tuple(dict.fromkeys(find_column("partition_by", column, schema, name) for column in partition_by))
+    start, end = (find_named(f"the times of {name}", time, schema) for time in times)
+    partition = tuple(dict.fromkeys(find_named("partition_by", column, schema, name) for column in partition_by))
     for column in partition:
         dtype = schema.field(column).type
         if not is_orderable(dtype):

@@ -1,4 +1,4 @@
-"""Two interval tables in this process, as one input."""
+"""Two tables in this process, as one input."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import pyarrow as pa
 
 from eventide.engines.database import connect
 from eventide.engines.local.sources import Source, attach
-from eventide.families.allen.lower import AllenPlan
-from eventide.plan.physical import Physical, SqlColumn
+from eventide.plan.physical import Pair, Physical, SqlColumn
 
-Plan = Callable[[pa.Schema, pa.Schema], AllenPlan]
+Plan = Callable[[pa.Schema, pa.Schema], Pair]
 
 
 def open_pair(left: Any, right: Any, plan: Plan) -> tuple[Source, Physical]:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.errors import EventideError, InputError
-from eventide.families.allen.lower import find_column
+from eventide.plan.holder import find_named
 from eventide.plan.time_column import time_type_of
 
 Clock: TypeAlias = datetime | int
@@ -21,7 +21,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def instant_columns(schema: pa.Schema, names: Names, at: str) -> list[tuple[str, str | None]]:
     """The result's columns and what they are taken from, None for the clock; the instant stands where the start did."""
-    start, end = (find_column(option, name, schema) for option, name in zip(("start", "end"), names[:2], strict=True))
+    start, end = (find_named(option, name, schema) for option, name in zip(("start", "end"), names[:2], strict=True))
     ts = names[2]
     taken = {"earliest": start, "latest": end, "now": None}[at]
     kept = [name for name in schema.names if name not in (start, end)]

@@ -16,15 +16,13 @@ from eventide.engines.spark.stream import TIME, WATERMARK_KEY, timestamp_text
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.types import input_schema
 from eventide.errors import InputError
-from eventide.families.allen.following import behind
-from eventide.families.allen.late import late_intervals
-from eventide.families.allen.lower import AllenPlan, in_slices
-from eventide.plan.physical import IntervalSide, Physical, SqlColumn
+from eventide.families.registry import family_of
+from eventide.plan.physical import IntervalSide, Pair, Physical, SqlColumn
 from eventide.plan.row_columns import plain
 from eventide.runtime.block import TS
 from eventide.runtime.interval_columns import LEFT
 
-Plan = Callable[[pa.Schema, pa.Schema], AllenPlan]
+Plan = Callable[[pa.Schema, pa.Schema], Pair]
 
 
 def relate_frames(left: DataFrame, right: DataFrame, plan: Plan) -> Run:
@@ -38,20 +36,19 @@ def late_frames(left: DataFrame, right: DataFrame, plan: Plan) -> DataFrame:
     both, made = _as_one(left, right, plan)
 
     def late(schema: pa.Schema) -> Physical:
-        return late_intervals(made, pa.schema([field for field in schema if field.name != TIME]))
+        given = pa.schema([field for field in schema if field.name != TIME])
+        return family_of(made.physical.spec).late_of(made, given)
 
     return run_frame(both, late).rows
 
 
-def _as_one(left: DataFrame, right: DataFrame, plan: Plan) -> tuple[DataFrame, AllenPlan]:
+def _as_one(left: DataFrame, right: DataFrame, plan: Plan) -> tuple[DataFrame, Pair]:
     """Both sides as the plan's input."""
     if left.isStreaming != right.isStreaming:
         which = "left" if left.isStreaming else "right"
         raise InputError(f"only {which} is a stream", hint="pass two streams, or two batch DataFrames")
     with planning_for(left.sparkSession):
         made = plan(input_schema(left), input_schema(right))
-    if not left.isStreaming:
-        made = in_slices(made)
     frames = [_select(left, made.left), _select(right, made.right)]
     if left.isStreaming:
         intake = made.physical.intake.intervals
@@ -61,7 +58,8 @@ def _as_one(left: DataFrame, right: DataFrame, plan: Plan) -> tuple[DataFrame, A
         frames = [arrival.frame for arrival in arrivals]
         following = sum(side.bit for side, arrival in zip(intake.sides, arrivals, strict=True) if arrival.follows)
         if following:
-            made = behind(made, following, max(arrival.lag_us for arrival in arrivals))
+            lag_us = max(arrival.lag_us for arrival in arrivals)
+            made = family_of(made.physical.spec).behind(made, following, lag_us)
             frames = [_with_time(arrival) for arrival in arrivals]
     return frames[0].unionAll(frames[1]), made
 
@@ -89,7 +87,7 @@ def _with_time(arrival: _Arrival) -> DataFrame:
     return arrival.frame.withColumn(TIME, sf.col(arrival.carrier))
 
 
-def _arrival(frame: DataFrame, origin: DataFrame, side: IntervalSide, made: AllenPlan) -> _Arrival:
+def _arrival(frame: DataFrame, origin: DataFrame, side: IntervalSide, made: Pair) -> _Arrival:
     """Each side has a watermark of its own: the slower of two streams decides how far time is."""
     physical = made.physical
     carriers = [field.name for field in origin.schema.fields if WATERMARK_KEY in (field.metadata or {})]

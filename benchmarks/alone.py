@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from benchmarks.registry import Benchmark, Context, Outcome, Run
 from benchmarks.session import start_session
 
 Rows = Callable[..., pa.Table]
+_FORCED = ExitStack()
 
 
 def use_cores(n: int) -> None:
@@ -25,7 +27,7 @@ def use_one_task() -> None:
     """Have Spark work on files by key: without keys in one task."""
     from eventide.plan.choose import KEYS, forced
 
-    forced(KEYS).__enter__()
+    _FORCED.enter_context(forced(KEYS))
 
 
 def compare_slices(slices: Benchmark, make: Callable[[], Rows], outcome: Callable[[pa.Table], Outcome]) -> None:

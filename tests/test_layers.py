@@ -31,7 +31,7 @@ _LAYERS = {
     "show": {"show", "engines", "lang", "runtime", "errors"},
 }
 # What everybody may import of `families`; what lies in the folder of one family is its own.
-_FRONT = {"base", "registry", "time_slices"}
+_FRONT = {"base", "registry"}
 # Of another family: the program of event patterns, which trends are made of, and what plans and texts share.
 _NEIGHBOURS = {
     "allen": {"late.lower", "late.operator"},
@@ -39,17 +39,8 @@ _NEIGHBOURS = {
     "intervals": {"allen.spec"},
     "trends": {"events.closing", "events.lower", "events.program"},
 }
-# Files beside the families that know one: a diagnosis looks into a pattern, two tables become one input, a statement
-# explains its clauses.
-_INSIDERS = {
-    "engines/local/allen.py",
-    "engines/local/instants.py",
-    "engines/local/listing.py",
-    "engines/spark/allen.py",
-    "engines/spark/instants.py",
-    "engines/statements.py",
-    "plan/one_match.py",
-}
+# Files beside the families that know one: a diagnosis looks into a pattern, a statement explains its clauses.
+_INSIDERS = {"engines/statements.py", "plan/one_match.py"}
 _INSIDE = ("api/", "engines/local/diagnosis/")
 _EVERYTHING = {"__init__", "__main__", "api", "cli"}
 _OF_SPARK = {"pyspark", "pandas", "polars", "py4j"}

@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 import eventide as ev
-from eventide.families.builder.lower import check_stream, prepare_detection
+from eventide.families.builder.lower import prepare_detection
 from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_intervals
+from eventide.families.registry import family_of
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from tests.engines.plans import SECOND_US, make_events
@@ -95,7 +96,7 @@ def _detected(name: str, output: str) -> Family:
     def plan(schema: pa.Schema) -> Physical:
         options = Options(partition_by=("user",), ts="ts", skip="past_last", select=tuple(select.items()))
         made = prepare_detection(pattern.tree, schema, options)
-        check_stream(made)
+        family_of(made.spec).on_stream(made.spec)
         return made
 
     columns = ("match_id", "user", "match_start", "match_end", "n", "last")

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from eventide.api.query import Inputs, Query
-from eventide.engines.local.allen import open_inputs
 from eventide.engines.local.instants import instants_of_table
+from eventide.engines.local.pairs import open_inputs
 from eventide.engines.local.sources import Source, is_local, open_source, plain_frame
 from eventide.errors import EventideError, InputError
-from eventide.families.allen.instants import Clock
-from eventide.families.allen.lower import INTERVAL_END, INTERVAL_START, Relating, check_stream, prepare_allen
+from eventide.families.allen.lower import INTERVAL_END, INTERVAL_START, Relating, prepare_allen
 from eventide.families.allen.relations import parse_relations
 from eventide.families.intervals.explain import explain_allen
 from eventide.families.intervals.lower import about
@@ -29,6 +29,7 @@ from eventide.plan.arguments import (
     session_for_path,
     wrong_argument,
 )
+from eventide.plan.instants import Clock
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 
@@ -109,8 +110,11 @@ class Pairs(Query):
                 hint = f"pass {which}.toArrow(), or {other} as a DataFrame"
                 raise InputError(f"{which} is a Spark DataFrame and {other} is not", hint=hint)
 
-    def _pair(self, one: pa.Schema, other: pa.Schema) -> Physical:
-        return prepare_allen(one, other, self.tree, self.options)
+    def _pair(self, one: pa.Schema, other: pa.Schema, *, on_stream: bool = False) -> Physical:
+        made = prepare_allen(one, other, self.tree, self.options)
+        if on_stream:
+            self._family.on_stream(made.spec)
+        return made
 
     def _explained_pair(self, inputs: Inputs, on_spark: bool, spark: Any) -> str:
         if not on_spark:
@@ -118,9 +122,10 @@ class Pairs(Query):
             return explain_allen(str(self), self._pair(*schemas), "local")
         from eventide.engines.spark.types import input_schema
 
-        frames = self._frames(inputs, spark)
-        made = self._pair(*map(input_schema, frames))
-        return explain_allen(str(self), made, "spark stream" if frames[0].isStreaming else "spark")
+        left, right = self._frames(inputs, spark)
+        on_stream = left.isStreaming
+        made = self._pair(input_schema(left), input_schema(right), on_stream=on_stream and right.isStreaming)
+        return explain_allen(str(self), made, "spark stream" if on_stream else "spark")
 
     def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
         if events is None and not inputs:
@@ -146,21 +151,19 @@ class Pairs(Query):
                 raise not_for_spark(side)
             else:
                 frames.append(side)
-        if all(frame.isStreaming for frame in frames):
-            check_stream(self.tree)
         return frames
 
     def _run_on_spark(self, events: Any, inputs: Inputs, spark: Any) -> Any:
-        from eventide.engines.spark.allen import relate_frames
+        from eventide.engines.spark.pairs import relate_frames
 
         left, right = self._frames(inputs, spark)
-        return relate_frames(left, right, self._pair)
+        return relate_frames(left, right, partial(self._pair, on_stream=left.isStreaming))
 
     def _late_on_spark(self, events: Any, inputs: Inputs) -> Any:
-        from eventide.engines.spark.allen import late_frames
+        from eventide.engines.spark.pairs import late_frames
 
         left, right = self._frames(inputs, None)
-        return late_frames(left, right, self._pair)
+        return late_frames(left, right, partial(self._pair, on_stream=True))
 
 
 def _name(argument: str, given: object) -> str:

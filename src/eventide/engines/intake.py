@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.engines.interval_intake import check_intervals, in_slices
+from eventide.engines.interval_intake import check_intervals
 from eventide.engines.likely_unit import hint_of_unit
 from eventide.errors import InputError
 from eventide.plan.physical import Intake
@@ -38,7 +38,6 @@ def take_in(raw: pa.Table, intake: Intake) -> tuple[pa.Table, int]:
     block = raw.set_column(raw.schema.get_field_index(TS), TS, microseconds(ts, intake))
     if intake.intervals is not None:
         block = block.set_column(block.schema.get_field_index(START), START, microseconds(block.column(START), intake))
-        block = in_slices(block, intake.intervals)
     return block, n_bad
 
 

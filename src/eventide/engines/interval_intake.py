@@ -1,4 +1,4 @@
-"""What a block of intervals needs besides what events do: ends that fit their starts, and slices of time."""
+"""What a block of intervals needs besides what events do: ends that fit their starts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import pyarrow.compute as pc
 from eventide.errors import InputError
 from eventide.plan.physical import Intake, IntervalIntake
 from eventide.runtime.block import MASK, TS
-from eventide.runtime.interval_columns import CARRIED, START
+from eventide.runtime.interval_columns import START
 
 _HINT = 'correct it, or pass on_bad_event="drop" to drop and count such rows'
-_SLICE = "p0"
 
 
 def check_intervals(raw: pa.Table, intake: Intake, intervals: IntervalIntake) -> tuple[pa.Table, int]:
@@ -52,21 +51,3 @@ def _show(value: object) -> str:
     # Times as they are read, not as Python writes them.
     text = "NULL" if value is None else str(value) if hasattr(value, "isoformat") else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def in_slices(block: pa.Table, intervals: IntervalIntake) -> pa.Table:
-    """Each interval in the slice of its end, and once more in the next one where a later end may still be near."""
-    if intervals.slices_us is None:
-        return block
-    length_us, overlap_us = intervals.slices_us
-    ends = block.column(TS).to_numpy()
-    slices = ends // length_us
-    own = block.add_column(0, _SLICE, pa.array(slices))
-    again = own.filter(pa.array(ends - slices * length_us >= length_us - overlap_us))
-    again = _with(again, _SLICE, pc.add(again.column(_SLICE), 1))
-    again = _with(again, MASK, pc.bit_wise_or(again.column(MASK), pa.scalar(CARRIED, pa.int64())))
-    return pa.concat_tables([own, again])
-
-
-def _with(block: pa.Table, name: str, column: pa.ChunkedArray) -> pa.Table:
-    return block.set_column(block.schema.get_field_index(name), block.schema.field(name), column)

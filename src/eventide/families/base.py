@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Choose: TypeAlias = "Callable[[Physical], str | None]"
 
+LISTED = ("symbol", "start", "end")  # what is told of a situation, beside its partition
 NO_SITUATIONS = {
     "situations": ("only a query that relates situations has any", "PATTERN A overlaps B"),
 }
@@ -121,6 +122,20 @@ class Family:
 
         None where rows come when their time has come.
         """
+
+    def listed(self, spec: Any, block: pa.Table) -> pa.Table:
+        """The situations of a block: partition columns and `LISTED`."""
+        raise NotImplementedError
+
+    # --- two inputs as one
+
+    def behind(self, pair: Physical, following: int, lag_us: int) -> Physical:
+        """The plan for sides, as bits, that come up to so long after their end."""
+        raise NotImplementedError
+
+    def late_of(self, pair: Physical, schema: pa.Schema) -> Physical:
+        """What returns the rows that come too late; `schema` is that of both inputs as one."""
+        raise NotImplementedError
 
     # --- slices of time
 

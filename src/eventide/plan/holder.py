@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from eventide.errors import EventideError, did_you_mean
+from eventide.errors import EventideError, InputError, did_you_mean
 
 _INPUT = b"eventide.input"  # in a schema's metadata
 
@@ -38,6 +38,16 @@ def column_hint(name: str, schema: pa.Schema) -> str | None:
     if holder == "pandas" and index is not None and name.lower() in index.lower().split("\n"):
         return _left_out(name)
     return did_you_mean(name, schema.names)
+
+
+def find_named(option: str, name: str, schema: pa.Schema, side: str | None = None) -> str:
+    """The schema's spelling of a column that an option names; `side` is the one of two inputs that has it."""
+    known = {column.lower(): column for column in schema.names}
+    if name.lower() not in known:
+        where = f" in {side}" if side else ""
+        raise InputError(f"{option}: there is no column '{name}'{where}", hint=column_hint(name, schema))
+    column: str = known[name.lower()]
+    return column
 
 
 def guess_time(schema: pa.Schema, hint: str = "pass ts='column'") -> str:

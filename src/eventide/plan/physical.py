@@ -62,7 +62,6 @@ class IntervalIntake:
     """How rows of two interval tables become a block: see `engines.interval_intake`."""
 
     sides: tuple[IntervalSide, ...]
-    slices_us: tuple[int, int] | None = None  # how long a slice is, and how much of the one before it holds too
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,14 @@ import pyarrow as pa
 from eventide.engines.intake import take_in
 from eventide.engines.local.sources import attach
 from eventide.families.allen.following import behind
-from eventide.families.allen.lower import Relating, in_slices, prepare_allen
+from eventide.families.allen.lower import Relating, prepare_allen
 from eventide.families.allen.relations import parse_relations
-from eventide.families.registry import make_operator
+from eventide.families.registry import family_of, make_operator
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.runtime.block import MAX_US, MIN_US
 from eventide.runtime.protocol import Operator, Snapshot
+from eventide.runtime.slicing import LookBack
 from tests.families.allen.cases import Case
 
 SECOND_US = 1_000_000
@@ -77,10 +78,9 @@ def block_of(case: Case, plan: Physical) -> pa.Table:
     return take_in(raw, plan.intake)[0]
 
 
-def play(case: Case, borders: list[int], disorder: Any, *, sliced: bool = False) -> list[dict[str, Any]]:
+def play(case: Case, borders: list[int], disorder: Any) -> list[dict[str, Any]]:
     """All intervals by their end, a little out of order, cut at `borders`; the watermark follows."""
     plan = plan_of(case)
-    plan = in_slices(plan) if sliced else plan
     block, stream = block_of(case, plan), Stream(plan)
     ends = block.column("ts").to_pylist()
     order = sorted(range(len(ends)), key=lambda i: ends[i] + (disorder.random() * SECOND_US * 2 if disorder else 0))
@@ -89,6 +89,16 @@ def play(case: Case, borders: list[int], disorder: Any, *, sliced: bool = False)
         newest_us = max((ends[i] for i in order[:stop]), default=MIN_US + MAX_US // 2)
         rows += stream.step(block.take(pa.array(order[start:stop], pa.int64())), newest_us - 2 * SECOND_US - 1)
     return rows + stream.finish()
+
+
+def play_parts(case: Case, cuts: list[int]) -> list[dict[str, Any]]:
+    """All intervals in parts of time, cut at some seconds and related apart."""
+    plan = plan_of(case)
+    block, stream, spec = block_of(case, plan), Stream(plan), plan.spec
+    slicing = family_of(spec).slicing(spec)
+    assert isinstance(slicing, LookBack)
+    parts = slicing.parts([cut * SECOND_US for cut in sorted(set(cuts))])
+    return [row for part in parts for row in stream._rows(part.run(make_operator(spec), part.cut(block)))]
 
 
 def play_derived(case: Case, borders: list[int], disorder: Any, lag: int, following: int) -> list[dict[str, Any]]:

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eventide as ev
-from eventide.families.allen.lower import Relating, in_slices, prepare_allen
+from eventide.families.allen.lower import Relating, prepare_allen
+from eventide.families.registry import family_of
 from eventide.lang.relations import RELATIONS, inverse, mask_of, names_of
 from eventide.plan.options import Options
 from eventide.runtime.kernels.relations import relation as bit_of
 from tests.budget import QUICK, budgeted
 from tests.families.allen.cases import Case, cases, found
-from tests.families.allen.micro_batches import play
+from tests.families.allen.micro_batches import play, play_parts
 from tests.oracle.allen import relation
 
 
@@ -77,15 +78,15 @@ def test_exactly_one_relation_holds_and_its_inverse_the_other_way_round(s: int, 
 
 
 @budgeted(**QUICK)
-@given(case=cases(bounded=True, most=12), within=st.integers(1, 3))
-def test_slices_of_time_find_every_pair_once(case: Case, within: int) -> None:
+@given(case=cases(bounded=True, most=12), within=st.integers(1, 3), cuts=st.lists(st.integers(0, 16), max_size=4))
+def test_slices_of_time_find_every_pair_once(case: Case, within: int, cuts: list[int]) -> None:
     case = Case(case.left, case.right, case.relations, within, False, case.points)
-    assert found(play(case, [], None, sliced=True)) == case.expected()
+    assert found(play_parts(case, cuts)) == case.expected()
 
 
 @pytest.mark.parametrize("name", ["before", "after"])
 def test_a_pair_across_the_border_of_slices_is_found(name: str) -> None:
-    """A slice is sixteen seconds long, and holds the last two of the one before it."""
+    """A slice that begins at second sixteen looks back on the two before it."""
     early, late = (14, 14), (15, 16)
     left, right = (early, late) if name == "before" else (late, early)
     case = Case(
@@ -95,14 +96,12 @@ def test_a_pair_across_the_border_of_slices_is_found(name: str) -> None:
         2,
         False,
     )
-    assert len(play(case, [], None, sliced=True)) == 1
+    assert len(play_parts(case, [16])) == 1
 
 
-def test_only_bounded_pairs_without_partitions_are_sliced() -> None:
+def test_only_bounded_pairs_are_sliced() -> None:
     left, right = (table.schema for table in Case((), (), (), 3, False).tables())
     times = {"left_times": ("from", "to"), "right_times": ("since", "until")}
-    for window, partition, n_columns in ((None, (), 0), (5, ("key",), 1), (5, (), 1)):
-        plan = prepare_allen(left, right, Relating(1, window, partition, **times), Options(ts_unit="s"))
-        sliced = in_slices(plan)
-        assert sliced.intake.layout.n_partition == n_columns
-        assert (sliced == plan) == (window is None or bool(partition))
+    for window in (None, 5):
+        spec = prepare_allen(left, right, Relating(1, window, (), **times), Options(ts_unit="s")).spec
+        assert isinstance(family_of(spec).slicing(spec), str) == (window is None)

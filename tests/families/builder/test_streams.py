@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import eventide as ev
 from eventide.api.detect import _skip
 from eventide.errors import UnsupportedError
-from eventide.families.builder.lower import check_stream, prepare_detection
+from eventide.families.builder.lower import prepare_detection
+from eventide.families.registry import family_of
 from eventide.plan.ending import with_end
 from eventide.plan.options import Options
 from tests.budget import QUICK, budgeted
@@ -24,7 +25,7 @@ def open_stream(pattern: ev.Pattern, end_us: int = 2**62, skip: Any = "no_skip",
     kind, step = _skip(skip)
     given = Options(partition_by=("key",), ts="ts", ts_unit="s", sequence="seq", skip=kind, skip_to=step, **options)
     physical = prepare_detection(pattern.tree, SCHEMA, given)
-    check_stream(physical)
+    family_of(physical.spec).on_stream(physical.spec)
     return Stream(with_end(physical, end_us))
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from eventide.engines.lengths import as_type
 from eventide.engines.local.sources import open_source, reason
 from eventide.errors import InputError
-from eventide.families.allen.instants import Clock, Names, clock_time, instant_columns
+from eventide.plan.instants import Clock, Names, clock_time, instant_columns
 from eventide.plan.scope import argument_column
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from eventide.engines.spark.types import input_schema
-from eventide.families.allen.instants import Clock, Names, clock_time, instant_columns
+from eventide.plan.instants import Clock, Names, clock_time, instant_columns
 from eventide.plan.scope import argument_column
 from eventide.plan.time_column import time_type_of
 from eventide.runtime.times import UNIT_US

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import pyarrow as pa
+
+from eventide.errors import UnsupportedError
 from eventide.families.allen.operator import AllenOperator, warm
 from eventide.families.allen.spec import AllenSpec
 from eventide.families.base import NO_SITUATIONS, Family
 from eventide.families.registry import register
 from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.protocol import Operator
+from eventide.runtime.slicing import LookBack, Slicing
 
 if TYPE_CHECKING:
     from eventide.families.allen.lower import Relating
+    from eventide.plan.physical import Physical
 
 
 class Allen(Family):
@@ -41,6 +46,31 @@ class Allen(Family):
 
     def warm(self, spec: AllenSpec) -> None:
         warm(spec)
+
+    def on_stream(self, spec: AllenSpec) -> AllenSpec:
+        if spec.window_us is None:
+            raise UnsupportedError(
+                "a stream cannot relate intervals without within: every interval stays relevant for ever",
+                hint='add within="1 hour"',
+            )
+        return spec
+
+    def behind(self, pair: Physical, following: int, lag_us: int) -> Physical:
+        from eventide.families.allen.following import behind
+
+        return behind(pair, following, lag_us)
+
+    def late_of(self, pair: Physical, schema: pa.Schema) -> Physical:
+        from eventide.families.allen.late import late_intervals
+
+        return late_intervals(pair, schema)
+
+    def slicing(self, spec: AllenSpec) -> Slicing | str:
+        """An interval comes with its end: a pair is of the part in which its later end lies."""
+        if spec.window_us is None:
+            return "without within, any two intervals may be related"
+        # The operator shares left intervals out among threads itself.
+        return LookBack(spec.window_us, on_threads=False)
 
 
 register(Allen())

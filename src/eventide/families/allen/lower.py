@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from eventide.errors import InputError, UnsupportedError
+from eventide.errors import InputError
 from eventide.expressions.types import canonical, duckdb_type, kind, type_name
 from eventide.families.allen.spec import COMPOSITE_END, COMPOSITE_START, RELATION, AllenSpec
 from eventide.lang.durations import write_length
@@ -22,12 +22,11 @@ from eventide.plan.options import Options
 from eventide.plan.physical import Input, Intake, IntervalIntake, IntervalSide, Physical, SqlColumn, column_as
 from eventide.plan.scope import argument_column
 from eventide.plan.time_column import time_type_of
-from eventide.runtime.block import MASK, MAX_US, TS, Layout
+from eventide.runtime.block import MASK, TS, Layout
 from eventide.runtime.interval_columns import LEFT, RIGHT, START
 
 INTERVAL_START, INTERVAL_END = "interval_start", "interval_end"
 _NO_OPTIONS = Options()
-WINDOWS_PER_SLICE = 8  # an interval in an eighth of the slices' time goes into two of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,34 +58,6 @@ def prepare_allen(left: pa.Schema, right: pa.Schema, relating: Relating, options
         (f"{side}.{field.name}", field.type) for side, schema in (("left", left), ("right", right)) for field in schema
     ]
     return with_facts(made, columns, {"ts_unit": options.ts_unit})
-
-
-def in_slices(physical: Physical) -> Physical:
-    """The plan with slices of time as one more partition column, where there is none and a window bounds pairs."""
-    spec, intake = physical.spec, physical.intake
-    assert isinstance(spec, AllenSpec)
-    assert intake.intervals is not None
-    if spec.window_us is None or spec.window_us * WINDOWS_PER_SLICE > MAX_US or spec.layout.n_partition:
-        return physical
-    layout = replace(spec.layout, n_partition=1)
-    slices = spec.window_us * WINDOWS_PER_SLICE, spec.window_us
-    schema = physical.output_schema
-    assert schema is not None
-    return replace(
-        physical,
-        spec=replace(spec, layout=layout),
-        intake=replace(intake, layout=layout, intervals=replace(intake.intervals, slices_us=slices)),
-        output_schema=pa.schema([pa.field(layout.partition[0], pa.int64()), *schema]),
-    )
-
-
-def check_stream(relating: Relating) -> None:
-    """Refuse what no stream could answer."""
-    if relating.window_us is None:
-        raise UnsupportedError(
-            "a stream cannot relate intervals without within: every interval stays relevant for ever",
-            hint='add within="1 hour"',
-        )
 
 
 @dataclass(frozen=True, slots=True)

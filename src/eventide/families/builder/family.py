@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from eventide.errors import UnsupportedError
 from eventide.families.base import NO_SITUATIONS, Choose, Family
 from eventide.families.builder.attempts import slicing_of
 from eventide.families.builder.operator import DetectionOperator, warm
@@ -39,11 +40,11 @@ class Builder(Family):
         engine: str = "local",
         on_stream: bool = False,
     ) -> Physical:
-        from eventide.families.builder.lower import check_stream, prepare_detection
+        from eventide.families.builder.lower import prepare_detection
 
         made = prepare_detection(tree, schema, options, engine=engine)
         if on_stream:
-            check_stream(made)
+            self.on_stream(made.spec)
         return made
 
     def explain(
@@ -80,6 +81,14 @@ class Builder(Family):
 
     def with_steps(self, spec: DetectionSpec, max_steps: int) -> DetectionSpec:
         return replace(spec, max_steps=tighter(spec.max_steps, max_steps))
+
+    def on_stream(self, spec: Any) -> Any:
+        if not spec.is_timed:
+            raise UnsupportedError(
+                "a stream cannot run this pattern: a partial match may wait for ever, so every event stays",
+                hint="add .within('1 hour') to the pattern; or pass state_ttl='1 day': no match is longer then",
+            )
+        return spec
 
     def slicing(self, spec: DetectionSpec) -> Slicing | str:
         return slicing_of(spec)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import EventideError, QueryError, UnsupportedError, did_you_mean
+from eventide.errors import EventideError, QueryError, did_you_mean
 from eventide.expressions.known_functions import for_engine
 from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import Types
@@ -51,17 +51,6 @@ def bounded(pattern: EventPattern, options: Options) -> EventPattern:
     if options.state_ttl is None:
         return pattern
     return replace(pattern, window_us=min(options.state_ttl, pattern.window_us or options.state_ttl))
-
-
-def check_stream(physical: Physical) -> None:
-    """Refuse what no stream could answer, with what would make it possible."""
-    spec = physical.spec
-    assert isinstance(spec, DetectionSpec)
-    if not spec.is_timed:
-        raise UnsupportedError(
-            "a stream cannot run this pattern: a partial match may wait for ever, so every event stays",
-            hint="add .within('1 hour') to the pattern; or pass state_ttl='1 day': no match is longer then",
-        )
 
 
 class _Lowering:

@@ -62,7 +62,7 @@ def explain_allen(query: str, physical: Physical | None, engine: str) -> str:
     elif engine == STREAM:
         where = _by_hash(partition) or "one task: all intervals belong together"
     else:
-        sliced = "slices of time of eight windows, each with the last window of the one before"
+        sliced = "many intervals are cut by time for tasks, each with a window of the slice before; few: one task"
         alone = "one task: there is neither a partition nor a within"
         where = _by_hash(partition) or (alone if window is None else sliced)
     return _text([spec.query], operator, [f"{engine}: {where}"], physical)

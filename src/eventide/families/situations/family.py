@@ -86,6 +86,11 @@ class Situations(Family):
             raise refuse_unbounded("situation", "add a WITHIN clause, such as WITHIN 1 hour")
         return spec
 
+    def listed(self, spec: SituationSpec, block: pa.Table) -> pa.Table:
+        from eventide.families.situations.listing import situations_of
+
+        return situations_of(block, spec)
+
     def slicing(self, spec: SituationSpec) -> Slicing:
         return Stretches(spec)
 

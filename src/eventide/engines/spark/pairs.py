@@ -16,9 +16,7 @@ from eventide.engines.spark.stream import TIME, WATERMARK_KEY, timestamp_text
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.types import input_schema
 from eventide.errors import InputError
-from eventide.families.allen.following import behind
-from eventide.families.allen.late import late_intervals
-from eventide.families.allen.lower import in_slices
+from eventide.families.registry import family_of
 from eventide.plan.physical import IntervalSide, Physical, SqlColumn, column_as
 from eventide.runtime.block import TS
 
@@ -36,7 +34,8 @@ def late_frames(left: DataFrame, right: DataFrame, plan: Plan) -> DataFrame:
     both, made = _as_one(left, right, plan)
 
     def late(schema: pa.Schema) -> Physical:
-        return late_intervals(made, pa.schema([field for field in schema if field.name != TIME]))
+        given = pa.schema([field for field in schema if field.name != TIME])
+        return family_of(made.spec).late_of(made, given)
 
     return run_frame(both, late).rows
 
@@ -48,8 +47,6 @@ def _as_one(left: DataFrame, right: DataFrame, plan: Plan) -> tuple[DataFrame, P
         raise InputError(f"only {which} is a stream", hint="pass two streams, or two batch DataFrames")
     with planning_for(left.sparkSession):
         made = plan(input_schema(left), input_schema(right))
-    if not left.isStreaming:
-        made = in_slices(made)
     frames = [_select(frame, given.select) for frame, given in zip((left, right), made.inputs, strict=True)]
     if left.isStreaming:
         intake = made.intake.intervals
@@ -59,7 +56,8 @@ def _as_one(left: DataFrame, right: DataFrame, plan: Plan) -> tuple[DataFrame, P
         frames = [arrival.frame for arrival in arrivals]
         following = sum(side.bit for side, arrival in zip(intake.sides, arrivals, strict=True) if arrival.follows)
         if following:
-            made = behind(made, following, max(arrival.lag_us for arrival in arrivals))
+            lag_us = max(arrival.lag_us for arrival in arrivals)
+            made = family_of(made.spec).behind(made, following, lag_us)
             frames = [_with_time(arrival) for arrival in arrivals]
     return frames[0].unionAll(frames[1]), made
 

@@ -9,13 +9,14 @@ from sqlglot import exp
 
 from eventide.errors import EventideError, InputError, QueryError, UnsupportedError, did_you_mean
 from eventide.expressions.known_functions import for_engine
+from eventide.expressions.relate import Relation
 from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import Types
 from eventide.expressions.typed import Source
 from eventide.expressions.types import type_name
 from eventide.expressions.write_sql import FROM_RESULT, write_spark, write_typed
 from eventide.families.builder.automaton import compile_pattern, pattern_conditions
-from eventide.families.builder.conditions import Names, Test, TestCode, about_step, refuse_rows, split_condition
+from eventide.families.builder.conditions import Names, StepRelations, about_step, refuse_rows, split_step
 from eventide.families.builder.spec import (
     LAST_STEP,
     MATCH_END,
@@ -142,18 +143,18 @@ class _Lowering:
 
     # --- conditions -----------------------------------------------------------------------------------------
 
-    def _conditions(self) -> tuple[list[list[EventValue]], list[int], list[Test]]:
+    def _conditions(self) -> tuple[list[list[EventValue]], list[int], list[Relation]]:
         """What events alone decide, by bit; the bit of each condition, -1: none; and the tests on earlier events."""
         alone: list[list[EventValue]] = []
         bits: list[int] = []
-        tests: list[Test] = []
+        tests: list[Relation] = []
         for number, (step, name, text) in enumerate(pattern_conditions(self.pattern)):
             try:
                 # In a part of a pattern a step may stand twice, and its events be there.
                 later = not_before(self.pattern.steps, step) if self.whole else ()
                 names = replace(self.names, later=later, own=step.name or None)
-                local, others = split_condition(number, text, names, self.schema)
-                TestCode(others, len(self.names.steps), self.schema, self.types).write([""] * 64)
+                local, others = split_step(number, text, names, self.schema)
+                StepRelations(others, self.schema, self.types).write([""] * 64, len(self.names.steps))
                 bits.append(len(alone) // BITS_PER_MASK * 64 + len(alone) % BITS_PER_MASK if local else -1)
                 alone += [local] if local else []
                 tests += others
@@ -170,7 +171,7 @@ class _Lowering:
         known = [name for name in self.schema.names if name in names and name not in self.columns.partition]
         return tuple(self.columns.of_column(name) for name in known if is_orderable(self.schema.field(name).type))
 
-    def _identity(self, alone: list[EventValue], code: TestCode, end_column: str) -> tuple[str, ...]:
+    def _identity(self, alone: list[EventValue], code: StepRelations, end_column: str) -> tuple[str, ...]:
         """Columns that tell events apart in match_id, whatever is selected: what conditions read, and the sequence.
 
         Without a sequence every column does. By name: an id must not depend on the order of the columns.
@@ -189,7 +190,7 @@ class _Lowering:
     def physical(self) -> Physical:
         options = self.options
         alone, bits, tests = self._conditions()
-        code = TestCode(tests, len(self.names.steps), self.schema, self.types)
+        code = StepRelations(tests, self.schema, self.types)
         value_columns = [self.columns.of_value(value) for value in code.values]
         order = [RowOrder(TS, False, True)] if self.time is not None else []
         end_column = ""
@@ -203,7 +204,9 @@ class _Lowering:
         decided = [value for values in alone for value in values]
         ties = self._tie_columns(decided)
         identity = self._identity(decided, code, end_column)
-        holds, carry, encodings, sizes = code.write(value_columns) if tests else (None, None, (), (0, 0, 0, 0))
+        holds, carry, encodings, sizes = (
+            code.write(value_columns, len(self.names.steps)) if tests else (None, None, (), (0, 0, 0, 0))
+        )
         masks = self.columns.masks(alone)
         tested = {test.number for test in tests}
         layout = self.columns.layout(len(masks))

@@ -6,13 +6,14 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.expressions.folds import COUNTS, Fold
 from eventide.expressions.navigation.leaves import FoldLeaf, Leaf, ValueLeaf, leaf_type
 from eventide.expressions.relate import event_value
 from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import bind
 from eventide.expressions.typed import Source
 from eventide.expressions.write_sql import write_spark, write_typed
-from eventide.families.intervals.code import COUNTS, Fold, IntervalCode
+from eventide.families.intervals.code import IntervalRelations
 from eventide.families.intervals.expressions import PREV, parse_expression, resolve_part
 from eventide.families.intervals.spec import EXTREME, FIRST, LAST, Folded, Taken
 from eventide.lang.nodes import copied
@@ -24,7 +25,7 @@ from eventide.plan.row_columns import RowColumns
 class Values:
     """The operator's output columns that the values read, each once, and the values over them."""
 
-    def __init__(self, columns: RowColumns, code: IntervalCode) -> None:
+    def __init__(self, columns: RowColumns, code: IntervalRelations) -> None:
         self._columns = columns
         self._code = code
         self.taken: dict[Taken, pa.DataType] = {}
@@ -78,7 +79,7 @@ class Values:
             value = event_value(leaf.tree, self._columns.schema, Source(source.text, leaf.span))
             return self._take(value, FIRST if leaf.slot.from_first else LAST)
         assert isinstance(leaf, FoldLeaf)
-        fold = self._code.fold(leaf, source, in_condition=False)
+        fold = self._code.fold_value(leaf, source)
         if fold.extreme >= 0:
             assert fold.value is not None
             return self._take(self._code.values[fold.value], EXTREME, fold.extreme)
@@ -101,11 +102,11 @@ class Values:
         value = None if fold.value is None else self._code.values[fold.value].dtype
         dtype = leaf_type(leaf, value)
         assert dtype is not None
-        count = -1 if fold.array == COUNTS else fold.number
+        count, at = (-1, fold.number) if fold.array == COUNTS else (fold.number, fold.place)
         for known in self.folded:
-            if (known.array, known.place) == (fold.array, fold.place):
+            if (known.array, known.place) == (fold.array, at):
                 return known.name
-        made = Folded(f"f{len(self.folded)}", fold.array, fold.place, dtype, count)
+        made = Folded(f"f{len(self.folded)}", fold.array, at, dtype, count)
         self.folded[made] = dtype
         return made.name
 

@@ -19,13 +19,14 @@ from eventide.expressions.navigation.leaves import (
     columns_read,
 )
 from eventide.expressions.navigation.resolve import resolve
-from eventide.expressions.relate import Code, Condition, ConditionCode, conjuncts, event_value, is_local, plain_tree
-from eventide.expressions.split import EventValue
+from eventide.expressions.relate import Relation, Relations, split_condition
+from eventide.expressions.split import EventValue, check_boolean
 from eventide.expressions.typecheck import Types
 from eventide.expressions.typed import Source
-from eventide.expressions.types import MONTHS, column_type, kind, type_name
+from eventide.expressions.types import MONTHS, column_type, type_name
 from eventide.expressions.write_sql import FROM_RESULT, write_spark, write_typed
 from eventide.families.rows.compile import compile_pattern
+from eventide.families.rows.conditions import Code, is_near, write_conditions
 from eventide.families.rows.program import LABEL, Program
 from eventide.families.rows.spec import Interpreted, RowsSpec
 from eventide.families.rows.streams import check_stream, reach, reads_number
@@ -126,45 +127,37 @@ class _Lowering:
 
     # --- DEFINE ---------------------------------------------------------------------------------------------
 
-    def _split(self, definition: LabelDefinition) -> tuple[list[EventValue], list[Condition]]:
-        label = self.labels.index(definition.label.text)
-        alone: list[EventValue] = []
-        others: list[Condition] = []
-        whole = definition.condition
+    def _split(self, definition: LabelDefinition) -> tuple[list[EventValue], list[Relation]]:
+        label, whole = self.labels.index(definition.label.text), definition.condition
         source = Source(self.query.text, whole.span)
-        for tree in conjuncts(whole.tree):
-            resolved = self._resolve(Scalar(tree, whole.text, whole.span), label)
-            if not is_local(resolved):
-                others.append(Condition(label, resolved, source))
-                continue
-            value = event_value(plain_tree(resolved), self.schema, source)
-            if value.dtype is not None and kind(value.dtype) not in ("boolean", "null"):
-                message = f"a condition must be a boolean, but this is {type_name(value.dtype)}"
-                raise source.error(message, value.typed.span, "compare it with something")
-            alone.append(value)
-        return alone, others
+        alone, others = split_condition(whole, source, lambda part: self._resolve(part, label), self.schema)
+        return alone, [Relation(label, resolved, source) for resolved in others]
 
-    def _sort_out(self, conditions: list[Condition]) -> tuple[list[Condition], list[Interpreted]]:
+    def _relations(self, conditions: list[Relation]) -> Relations:
+        relations = Relations(self.schema, self.types)
+        for condition in conditions:
+            relations.relate(condition)
+        return relations
+
+    def _sort_out(self, conditions: list[Relation]) -> tuple[list[Relation], list[Interpreted]]:
         """Conditions that the matcher's code can hold, and those that DuckDB must evaluate, row by row."""
         compiled, interpreted = [], []
         for condition in conditions:
             try:
-                alone = ConditionCode([condition], len(self.labels), self.schema, self.types)
-                alone.write([""] * len(alone.values))
+                alone = self._relations([condition])
+                write_conditions(alone, [""] * len(alone.values), len(self.labels))
                 compiled.append(condition)
             except QueryError:
                 interpreted.append(self._interpret(condition))
         return compiled, interpreted
 
-    def _interpret(self, condition: Condition) -> Interpreted:
+    def _interpret(self, condition: Relation) -> Interpreted:
         outputs = Outputs(self.columns, self.query.text)
         tree = outputs.over(condition.resolved)
         typed = outputs.bind(tree, condition.source.span)
-        if typed.dtype is not None and kind(typed.dtype) not in ("boolean", "null"):
-            message = f"a condition must be a boolean, but this is {type_name(typed.dtype)}"
-            raise condition.source.error(message, typed.span, "compare it with something")
+        check_boolean(typed, condition.source)
         return Interpreted(
-            condition.label,
+            condition.number,
             tuple(outputs.picked),
             tuple(outputs.folded),
             tuple(outputs.listed),
@@ -181,7 +174,7 @@ class _Lowering:
             raise self.error(message, query.pattern.span, "leave out one of them")
         local: list[list[EventValue]] = []
         bits = [-1] * len(self.labels)
-        conditions: list[Condition] = []
+        conditions: list[Relation] = []
         for definition in query.define:
             alone, others = self._split(definition)
             conditions += others
@@ -189,8 +182,8 @@ class _Lowering:
                 bits[self.labels.index(definition.label.text)] = len(local)
                 local.append(alone)
         compiled, interpreted = self._sort_out(conditions)
-        code = ConditionCode(compiled, len(self.labels), self.schema, self.types)
-        value_columns = [self.columns.of_value(value) for value in code.values]
+        relations = self._relations(compiled)
+        value_columns = [self.columns.of_value(value) for value in relations.values]
         order = self._order()
         time_type, ts = self._time(on_stream=self.on_stream)
         measures = [self.outputs.over(self._resolve(measure.value)) for measure in query.measures]
@@ -200,16 +193,16 @@ class _Lowering:
         if hashed is not None and query.order_by:
             # Asked last, so that the request changes no match.
             ties = tuple(dict.fromkeys([*ties, *hashed[len(self.partition) :]]))
-        written = code.write(value_columns) if compiled else Code()
+        written = write_conditions(relations, value_columns, len(self.labels)) if compiled else Code()
         masks = self.columns.masks(local)
         # 62 bits to a mask.
         spread = tuple(bit if bit < 0 else bit // 62 * 64 + bit % 62 for bit in bits)
-        tested = [code.has_folds] * len(self.labels)
+        tested = [bool(relations.folds.made)] * len(self.labels)
         on_path, on_start = [False] * len(self.labels), False
         for condition in conditions:
-            tested[condition.label] |= not condition.is_near or condition not in compiled
+            tested[condition.number] |= not is_near(condition) or condition not in compiled
             path, start = _dependence(condition.resolved.leaves)
-            on_path[condition.label] |= path
+            on_path[condition.number] |= path
             on_start |= start
         unordered = bool(order) and order[0].column == SEQUENCE
         layout = replace(self.columns.layout(len(masks)), has_sequence=unordered)

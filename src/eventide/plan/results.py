@@ -12,7 +12,7 @@ from eventide.errors import QueryError
 from eventide.expressions.readings import readings
 from eventide.expressions.typecheck import bind, columns_of
 from eventide.expressions.typed import Source, Typed
-from eventide.expressions.write_sql import FROM_RESULT, write_spark, write_typed
+from eventide.expressions.write_sql import FROM_RESULT, Names, write_spark, write_typed
 from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import Columns
 from eventide.plan.physical import SqlColumn
@@ -50,9 +50,9 @@ def project_item(item: Item, tree: exp.Expr, schema: pa.Schema, plan: Bound, col
     assert isinstance(tree, exp.Expression)
     if isinstance(tree, exp.Column):
         return SqlColumn(item.name, f"`{tree.name}`", f'"{tree.name}"', origin=item.tree.name)
-    text, span = plan.query.text, item.span
-    typed = bind(tree, columns_of(schema, text, span), text, span)
-    return _computed(item, typed, write_spark(tree), plan, columns)
+    source = Source(plan.query.text, item.span)
+    typed = bind(tree, columns_of(schema, source.text, source.span), source.text, source.span)
+    return computed_column(item.name, tree, typed, source, columns.engine)
 
 
 def project_columns(item: Item, name: Callable[[exp.Column], str], plan: Bound, columns: Columns) -> SqlColumn:
@@ -63,7 +63,8 @@ def project_columns(item: Item, name: Callable[[exp.Column], str], plan: Bound, 
     typed = plan.types.of(item.tree)
     assert typed is not None
     names = {id(plan.types.of(node)): name(node) for node in readings(item.tree) if isinstance(node, exp.Column)}
-    return _computed(item, _renamed(typed, names), write_spark(item.tree, name), plan, columns)
+    source = Source(plan.query.text, item.span)
+    return computed_column(item.name, item.tree, _renamed(typed, names), source, columns.engine, name)
 
 
 def _renamed(typed: Typed, names: dict[int, str]) -> Typed:
@@ -74,11 +75,14 @@ def _renamed(typed: Typed, names: dict[int, str]) -> Typed:
     return replace(typed, args=tuple(_renamed(arg, names) for arg in typed.args))
 
 
-def _computed(item: Item, typed: Typed, spark: str, plan: Bound, columns: Columns) -> SqlColumn:
+def computed_column(
+    name: str, tree: exp.Expr, typed: Typed, source: Source, engine: str, names: Names | None = None
+) -> SqlColumn:
+    """A result column that is computed from the operator's; off the allow-list it is an error locally."""
+    duckdb: str | None = None
     try:
-        duckdb = write_typed(typed, Source(plan.query.text, item.span), FROM_RESULT)
+        duckdb = write_typed(typed, source, FROM_RESULT)
     except QueryError:
-        if columns.engine == "local":
+        if engine == "local":
             raise
-        return SqlColumn(item.name, spark, None)
-    return SqlColumn(item.name, spark, duckdb, dtype=typed.dtype)
+    return SqlColumn(name, write_spark(tree, names), duckdb, dtype=typed.dtype)

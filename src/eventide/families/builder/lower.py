@@ -14,7 +14,6 @@ from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import Types
 from eventide.expressions.typed import Source
 from eventide.expressions.types import type_name
-from eventide.expressions.write_sql import FROM_RESULT, write_spark, write_typed
 from eventide.families.builder.automaton import compile_pattern, pattern_conditions
 from eventide.families.builder.conditions import Names, StepRelations, about_step, refuse_rows, split_step
 from eventide.families.builder.spec import (
@@ -197,7 +196,7 @@ class _Lowering:
         if options.sequence is not None:
             end_column = self.columns.of_column(_orderable("sequence", options.sequence, self.schema))
             order.append(RowOrder(end_column, False, True))
-        outputs = Outputs(self.columns, "")
+        outputs = Outputs(self.columns)
         measures = [self._measure(name, text, outputs) for name, text in options.select]
         names = () if options.select else options.shown or self.schema.names
         shown = tuple((self.columns.of_column(name), name) for name in names)
@@ -273,21 +272,10 @@ class _Lowering:
         try:
             scalar, resolved = self.names.read(text, self.schema, "the measure")
             refuse_rows(scalar.tree, text, scalar, final=True)
-            tree = outputs.over(resolved)
-            typed = outputs.bind(tree, scalar.span)
-            if isinstance(tree, exp.Column):
-                return SqlColumn(name, f"`{tree.name}`", f'"{tree.name}"', dtype=typed.value[1])
-            try:
-                duckdb = write_typed(typed, Source(text, scalar.span), FROM_RESULT)
-            except QueryError:
-                if self.columns.engine == "local":
-                    raise
-                duckdb = None
-            return SqlColumn(name, write_spark(tree), duckdb, dtype=typed.dtype)
+            source = Source(text, scalar.span)
+            return outputs.column(name, outputs.over(resolved, source), source)
         except QueryError as error:
-            # Outputs does not know the text of each measure.
-            shown = QueryError(error.message, text, error.start, error.end, hint=error.hint)
-            raise about_step(shown, f"select '{name}'") from None
+            raise about_step(error, f"select '{name}'") from None
 
     def _ends_type(self) -> pa.DataType:
         if self.time is not None:
@@ -311,7 +299,7 @@ class _Lowering:
             event = pa.struct([pa.field(name, self._plain_type(name)) for _, name in shown])
             fields += [pa.field(f"s{i}", pa.list_(event)) for i in range(len(self.names.steps))]
             return pa.schema(fields)
-        return pa.schema([*fields, *outputs.fields()])
+        return pa.schema([*fields, *outputs.returned()])
 
     def _project(self, measures: list[SqlColumn]) -> tuple[SqlColumn, ...]:
         """match_id, partition columns, the match's ends, the steps or the measures, and what tells timeouts."""

@@ -23,8 +23,8 @@ from eventide.expressions.relate import Relation, Relations, split_condition
 from eventide.expressions.split import EventValue, check_boolean
 from eventide.expressions.typecheck import Types
 from eventide.expressions.typed import Source
-from eventide.expressions.types import MONTHS, column_type, type_name
-from eventide.expressions.write_sql import FROM_RESULT, write_spark, write_typed
+from eventide.expressions.types import column_type, type_name
+from eventide.expressions.write_sql import write_typed
 from eventide.families.rows.compile import compile_pattern
 from eventide.families.rows.conditions import Code, is_near, write_conditions
 from eventide.families.rows.program import LABEL, Program
@@ -88,7 +88,7 @@ class _Lowering:
         self.unions = self._unions()
         self.partition = tuple(dict.fromkeys(self._orderable(name, "PARTITION BY") for name in query.partition_by))
         self.columns = RowColumns(self.partition, schema, engine)
-        self.outputs = Outputs(self.columns, query.text)
+        self.outputs = Outputs(self.columns)
 
     def error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
         return QueryError(message, self.query.text, span.start, span.end, hint=hint)
@@ -152,9 +152,9 @@ class _Lowering:
         return compiled, interpreted
 
     def _interpret(self, condition: Relation) -> Interpreted:
-        outputs = Outputs(self.columns, self.query.text)
-        tree = outputs.over(condition.resolved)
-        typed = outputs.bind(tree, condition.source.span)
+        outputs = Outputs(self.columns)
+        tree = outputs.over(condition.resolved, condition.source)
+        typed = outputs.bind(tree, condition.source)
         check_boolean(typed, condition.source)
         return Interpreted(
             condition.number,
@@ -186,7 +186,9 @@ class _Lowering:
         value_columns = [self.columns.of_value(value) for value in relations.values]
         order = self._order()
         time_type, ts = self._time(on_stream=self.on_stream)
-        measures = [self.outputs.over(self._resolve(measure.value)) for measure in query.measures]
+        measures = [
+            self.outputs.over(self._resolve(measure.value), self._source(measure)) for measure in query.measures
+        ]
         shown = self._shown()
         ties = self._tie_columns()
         hashed = self._hashed() if self.options.match_id else None
@@ -342,7 +344,7 @@ class _Lowering:
         fields = [pa.field(f"p{i}", self._plain_type(name)) for i, name in enumerate(self.partition)]
         fields += [pa.field(block, self._plain_type(name)) for block, name in shown]
         ids = [pa.field(MATCH_ID, pa.string())] if self.options.match_id else []
-        return pa.schema([*fields, *self.outputs.fields(), *ids])
+        return pa.schema([*fields, *self.outputs.returned(), *ids])
 
     def _plain_type(self, name: str) -> pa.DataType:
         return self.schema.field(name).type
@@ -364,29 +366,20 @@ class _Lowering:
         self._check_names(made)
         return tuple(made)
 
+    def _source(self, measure: Measure) -> Source:
+        return Source(self.query.text, measure.value.span)
+
     def _item(self, measure: Measure, tree: exp.Expression) -> SqlColumn:
-        name, span = measure.alias.text, measure.value.span
-        typed = self.outputs.bind(tree, span)
-        dtype = typed.dtype
-        if isinstance(tree, exp.Column) and typed.value[1] != MONTHS:
-            dtype = typed.value[1]
-        spark: str = f"`{tree.name}`" if isinstance(tree, exp.Column) else write_spark(tree)
-        duckdb: str | None = f'"{tree.name}"'
-        if not isinstance(tree, exp.Column):
-            try:
-                duckdb = write_typed(typed, Source(self.query.text, span), FROM_RESULT)
-            except QueryError:
-                if self.columns.engine == "local":
-                    raise
-                duckdb = None
+        made = self.outputs.column(measure.alias.text, tree, self._source(measure))
         if self.query.rows is Rows.ALL_WITH_UNMATCHED:
             # All measures of a row that is in no match are NULL, also a constant.
-            spark = f"CASE WHEN `{NUMBER}` IS NOT NULL THEN {spark} END"
-            duckdb = duckdb and f'CASE WHEN "{NUMBER}" IS NOT NULL THEN {duckdb} END'
-        if dtype == pa.null() and measure.value.tree.find(exp.Column) is None:
+            spark = f"CASE WHEN `{NUMBER}` IS NOT NULL THEN {made.spark} END"
+            duckdb = made.duckdb and f'CASE WHEN "{NUMBER}" IS NOT NULL THEN {made.duckdb} END'
+            made = replace(made, spark=spark, duckdb=duckdb)
+        if made.dtype == pa.null() and measure.value.tree.find(exp.Column) is None:
             hint = "name its type: CAST(NULL AS STRING)"
-            raise self.error(f"the measure '{name}' is always NULL, and has no type", span, hint)
-        return SqlColumn(name, spark, duckdb, dtype=dtype)
+            raise self.error(f"the measure '{made.name}' is always NULL, and has no type", measure.value.span, hint)
+        return made
 
     def _check_names(self, items: list[SqlColumn]) -> None:
         seen: set[str] = set()

@@ -15,12 +15,12 @@ import pytest
 
 from eventide.expressions.functions import FUNCTIONS, MOST_ULPS
 from eventide.expressions.regular import as_re2
-from eventide.expressions.split import split
 from eventide.expressions.typecheck import bind, columns_of
 from eventide.expressions.types import DURATION, canonical
 from eventide.expressions.write_sql import write_duckdb, write_spark
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tree import Span
+from tests.plan.expressions.split_text import split_text
 
 pytestmark = pytest.mark.spark
 
@@ -261,7 +261,7 @@ INEXACT = {text for name, texts in calls().items() if not FUNCTIONS[name].exact 
 
 def texts_of(expression: str) -> tuple[str, str, pa.DataType]:
     if "payload." in expression:
-        (local,) = split([parse_scalar(expression)], ["event"], SCHEMA, expression).locals
+        (local,) = split_text([expression], ["event"], SCHEMA).locals
         return local.value.spark, local.value.duckdb, local.value.dtype
     tree, span = parse_scalar(expression).tree, Span(0, len(expression))
     columns = columns_of(SCHEMA, expression)

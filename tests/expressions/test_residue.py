@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from eventide.errors import QueryError
 from eventide.expressions.residue import HEADER, Residue, compile_tests, write_tests
-from eventide.expressions.split import Split, split
+from eventide.expressions.split import Split
 from eventide.expressions.typecheck import columns_of
 from eventide.expressions.write_sql import write_duckdb
 from eventide.lang.scalars import parse_scalar
@@ -28,6 +28,7 @@ from eventide.lang.tree import Span
 from eventide.runtime.encode import encode_columns
 from eventide.runtime.generated import load_module
 from tests.budget import budgeted
+from tests.plan.expressions.split_text import split_text
 
 VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
     "n": (pa.int32(), [None, 0, 1, -1, 7, -40]),
@@ -73,7 +74,7 @@ def computed(done: Split, events: pa.Table) -> pa.Table:
 
 
 def compiled(text: str, symbols: tuple[str, ...] = ("A", "B")) -> tuple[Split, Residue]:
-    done = split([parse_scalar(text)], symbols, SCHEMA, text)
+    done = split_text([text], symbols, SCHEMA)
     return done, write_tests(done.tests, done.values, [f"v{i}" for i in range(len(done.values))])
 
 
@@ -232,7 +233,7 @@ def test_a_narrow_integer_overflows_at_its_own_width() -> None:
 def test_decimals_far_apart_compare_without_overflow() -> None:
     schema = pa.schema([("p", pa.decimal128(18, 0)), ("q", pa.decimal128(18, 16))])
     text = "A.p > B.q"
-    done = split([parse_scalar(text)], ["A", "B"], schema, text)
+    done = split_text([text], ["A", "B"], schema)
     residue = write_tests(done.tests, done.values, ["p", "q"])
     table = pa.table(
         {"p": [Decimal(10**17), Decimal(-(10**17))], "q": [Decimal("99.5"), Decimal("-99.5")]}, schema=schema
@@ -244,7 +245,7 @@ def test_decimals_far_apart_compare_without_overflow() -> None:
 
 def test_holds_makes_each_test_when_its_last_slot_is_bound() -> None:
     text = "A.n < B.n"
-    done = split([parse_scalar(text)], ["A", "B"], SCHEMA, text)
+    done = split_text([text], ["A", "B"], SCHEMA)
     for backward, step in ((False, 2), (True, 0)):
         source, encodings = compile_tests([(done.tests[0], (0, 2))], done.values, ["n"], 3, backward=backward)
         assert source is not None

@@ -67,15 +67,14 @@ class Common:
     recursive: bool = False
 
 
-def common_tables(text: str, place: int) -> list[Common]:
+def common_tables(tokens: Sequence[Token], place: int) -> list[Common]:
     """The entries of all WITHs around a place that end before it, the outermost first.
 
-    >>> [entry.name for entry in common_tables("WITH a AS (SELECT 1), b AS (SELECT 2) SELECT * FROM b", 25)]
+    >>> [entry.name for entry in common_tables(tokenize("WITH a AS (SELECT 1), b AS (SELECT 2) SELECT * FROM b"), 25)]
     ['a']
-    >>> [entry.name for entry in common_tables("SELECT * FROM (WITH a AS (SELECT 1) SELECT * FROM a)", 50)]
+    >>> [entry.name for entry in common_tables(tokenize("SELECT * FROM (WITH a AS (SELECT 1) SELECT * FROM a)"), 50)]
     ['a']
     """
-    tokens = tokenize(text, any_character=True)
     found: list[Common] = []
     for at, token in enumerate(tokens):
         if token.start >= place:
@@ -155,7 +154,7 @@ class Filling:
 
     def after_with(self, query: Filled, recognition: Recognition) -> Filled:
         """A query with the WITH entries in front that a recognition sees."""
-        common = common_tables(self.statement.text, recognition.span.start)
+        common = common_tables(self.statement.tokens, recognition.span.start)
         if not common:
             return query
         filled = Filled("WITH RECURSIVE " if any(entry.recursive for entry in common) else "WITH ")

@@ -141,7 +141,7 @@ def bind(tree: exp.Expression, resolve: Resolve, text: str, default_span: Span, 
 def bind_nexts(tree: exp.Expr, resolve: Resolve, text: str, default_span: Span, types: Types) -> None:
     """Type each `NEXT(s).c` of a tree as `s.c`, so that `bind` finds it typed."""
     for node in readings(tree):
-        if is_next(node):
+        if is_next(node) and types.of(node) is None:
             span = span_of(node, default_span)
             column = exp.Column(this=exp.Identifier(this=node.expression.name, quoted=True))
             column.meta.update(start=span.start, end=span.end - 1)

@@ -12,7 +12,7 @@ from eventide.errors import EventideError, QueryError
 from eventide.expressions.readings import readings
 from eventide.expressions.typecheck import bind, columns_of
 from eventide.expressions.typed import Source, Typed
-from eventide.expressions.write_sql import FROM_RESULT, write_spark, write_typed
+from eventide.expressions.write_sql import FROM_RESULT, Names, write_spark, write_typed
 from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import Columns
 from eventide.plan.physical import SqlColumn, column_as
@@ -62,8 +62,8 @@ def project_item(item: Item, tree: exp.Expr, schema: pa.Schema, plan: Bound, col
     if isinstance(tree, exp.Column):
         return column_as(item.name, tree.name, origin=item.tree.name)
     source = Source(plan.query.text, item.span)
-    typed = bind(tree, columns_of(schema, source.text, item.span), source.text, item.span)
-    return computed(item.name, typed, write_spark(tree), source, columns.engine)
+    typed = bind(tree, columns_of(schema, source.text, source.span), source.text, source.span)
+    return computed_column(item.name, tree, typed, source, columns.engine)
 
 
 def project_columns(item: Item, name: Callable[[exp.Column], str], plan: Bound, columns: Columns) -> SqlColumn:
@@ -74,7 +74,7 @@ def project_columns(item: Item, name: Callable[[exp.Column], str], plan: Bound, 
     assert typed is not None
     names = {id(plan.types.of(node)): name(node) for node in readings(item.tree) if isinstance(node, exp.Column)}
     source = Source(plan.query.text, item.span)
-    return computed(item.name, _renamed(typed, names), write_spark(item.tree, name), source, columns.engine)
+    return computed_column(item.name, item.tree, _renamed(typed, names), source, columns.engine, name)
 
 
 def _renamed(typed: Typed, names: dict[int, str]) -> Typed:
@@ -85,12 +85,14 @@ def _renamed(typed: Typed, names: dict[int, str]) -> Typed:
     return replace(typed, args=tuple(_renamed(arg, names) for arg in typed.args))
 
 
-def computed(name: str, typed: Typed, spark: str, source: Source, engine: str, instead: str = FROM_RESULT) -> SqlColumn:
-    """A column that is computed of the operator's; off the allow-list only Spark can."""
+def computed_column(
+    name: str, tree: exp.Expr, typed: Typed, source: Source, engine: str, names: Names | None = None
+) -> SqlColumn:
+    """A result column that is computed from the operator's; off the allow-list it is an error locally."""
+    duckdb: str | None = None
     try:
-        duckdb = write_typed(typed, source, instead)
+        duckdb = write_typed(typed, source, FROM_RESULT)
     except QueryError:
         if engine == "local":
             raise
-        return SqlColumn(name, spark, None, dtype=typed.dtype)
-    return SqlColumn(name, spark, duckdb, dtype=typed.dtype)
+    return SqlColumn(name, write_spark(tree, names), duckdb, dtype=typed.dtype)

@@ -108,7 +108,7 @@ class _Statement(Filling):
     def _source(self, recognition: Recognition, name: str) -> Source:
         """What a relation holds; a table that was passed is read as it is, only the columns that are needed."""
         relation = self.relation(recognition)
-        hidden = {entry.name.lower() for entry in common_tables(self.statement.text, recognition.span.start)}
+        hidden = {entry.name.lower() for entry in common_tables(self.statement.tokens, recognition.span.start)}
         passed = {known.lower(): known for known in self.attached if known.lower() not in hidden}.get(
             relation.text.strip().strip("`").lower()
         )

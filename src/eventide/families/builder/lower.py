@@ -9,11 +9,12 @@ from sqlglot import exp
 
 from eventide.errors import EventideError, QueryError, did_you_mean
 from eventide.expressions.known_functions import for_engine
+from eventide.expressions.relate import Relation
 from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import Types
 from eventide.expressions.typed import Source
 from eventide.families.builder.automaton import compile_pattern, pattern_conditions
-from eventide.families.builder.conditions import Names, Test, TestCode, about_step, refuse_rows, split_condition
+from eventide.families.builder.conditions import Names, StepRelations, about_step, refuse_rows, split_step
 from eventide.families.builder.spec import (
     LAST_STEP,
     MATCH_END,
@@ -71,18 +72,18 @@ class _Lowering:
 
     # --- conditions -----------------------------------------------------------------------------------------
 
-    def _conditions(self) -> tuple[list[list[EventValue]], list[int], list[Test]]:
+    def _conditions(self) -> tuple[list[list[EventValue]], list[int], list[Relation]]:
         """What events alone decide, by bit; the bit of each condition, -1: none; and the tests on earlier events."""
         alone: list[list[EventValue]] = []
         bits: list[int] = []
-        tests: list[Test] = []
+        tests: list[Relation] = []
         for number, (step, name, text) in enumerate(pattern_conditions(self.pattern)):
             try:
                 # In a part of a pattern a step may stand twice, and its events be there.
                 later = not_before(self.pattern.steps, step) if self.whole else ()
                 names = replace(self.names, later=later, own=step.name or None)
-                local, others = split_condition(number, text, names, self.schema)
-                TestCode(others, len(self.names.steps), self.schema, self.types).write([""] * 64)
+                local, others = split_step(number, text, names, self.schema)
+                StepRelations(others, self.schema, self.types).write([""] * 64, len(self.names.steps))
                 bits.append(len(alone) // MAX_STEPS * 64 + len(alone) % MAX_STEPS if local else -1)
                 alone += [local] if local else []
                 tests += others
@@ -92,7 +93,7 @@ class _Lowering:
                 raise about_step(error, _place(step.shown, name)) from None
         return alone, bits, tests
 
-    def _identity(self, alone: list[EventValue], code: TestCode, end_column: str) -> tuple[str, ...]:
+    def _identity(self, alone: list[EventValue], code: StepRelations, end_column: str) -> tuple[str, ...]:
         """Columns that tell events apart in match_id, whatever is selected: what conditions read, and the sequence.
 
         Without a sequence every column does. By name: an id must not depend on the order of the columns.
@@ -110,21 +111,23 @@ class _Lowering:
     def physical(self) -> Physical:
         options = self.options
         alone, bits, tests = self._conditions()
-        code = TestCode(tests, len(self.names.steps), self.schema, self.types)
+        code = StepRelations(tests, self.schema, self.types)
         value_columns = [self.columns.of_value(value) for value in code.values]
         order = [RowOrder(TS, False, True)] if self.scope.ts else []
         end_column = ""
         if self.scope.sequence is not None:
             end_column = self.columns.of_column(self.scope.sequence)
             order.append(RowOrder(end_column, False, True))
-        outputs = Outputs(self.columns, "")
+        outputs = Outputs(self.columns)
         measures = [self._measure(name, text, outputs) for name, text in options.select]
         names = () if options.select else options.shown or self.schema.names
         shown = tuple((self.columns.of_column(name), name) for name in names)
         decided = [value for values in alone for value in values]
         ties = self.columns.ties(self.columns.read_by(decided))
         identity = self._identity(decided, code, end_column)
-        holds, carry, encodings, sizes = code.write(value_columns) if tests else (None, None, (), (0, 0, 0, 0))
+        holds, carry, encodings, sizes = (
+            code.write(value_columns, len(self.names.steps)) if tests else (None, None, (), (0, 0, 0, 0))
+        )
         masks = self.columns.masks(alone)
         tested = {test.number for test in tests}
         layout = self.columns.layout(len(masks))
@@ -187,11 +190,10 @@ class _Lowering:
         try:
             scalar, resolved = self.names.read(text, self.schema, "the measure")
             refuse_rows(scalar.tree, text, scalar, final=True)
-            return outputs.column(name, outputs.over(resolved), Source(text, scalar.span))
+            source = Source(text, scalar.span)
+            return outputs.column(name, outputs.over(resolved, source), source)
         except QueryError as error:
-            # Outputs does not know the text of each measure.
-            shown = QueryError(error.message, text, error.start, error.end, hint=error.hint)
-            raise about_step(shown, f"select '{name}'") from None
+            raise about_step(error, f"select '{name}'") from None
 
     def _output_schema(self, outputs: Outputs, shown: tuple[tuple[str, str], ...]) -> pa.Schema:
         type_of, scope = self.scope.type_of_column, self.scope
@@ -208,7 +210,7 @@ class _Lowering:
             event = pa.struct([pa.field(name, type_of(name)) for _, name in shown])
             fields += [pa.field(f"s{i}", pa.list_(event)) for i in range(len(self.names.steps))]
             return pa.schema(fields)
-        return pa.schema([*fields, *outputs.fields()])
+        return pa.schema([*fields, *outputs.returned()])
 
     def _project(self, measures: list[SqlColumn]) -> tuple[SqlColumn, ...]:
         """match_id, partition columns, the match's ends, the steps or the measures, and what tells timeouts."""

@@ -13,6 +13,7 @@ import sqlglot
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.expressions.folds import SQUARES
 from eventide.expressions.navigation.aggregates import known_aggregate
 from eventide.expressions.navigation.calls import Call, read_call
 from eventide.expressions.navigation.leaves import AggregateLeaf, FoldLeaf, Leaf, Resolved, Slot, ValueLeaf
@@ -26,8 +27,6 @@ from eventide.plan.holder import column_hint
 
 PREV = Slot(shift=-1)
 FIRST = Slot(from_first=True)
-# The sum of squared distances from the mean, of which variances are made.
-SQUARES = "SQUARES"
 
 _REFUSED = {
     "NEXT": "an interval is derived event by event: look back, with prev(x)",

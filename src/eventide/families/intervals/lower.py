@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from eventide.errors import EventideError, QueryError
 from eventide.expressions.known_functions import for_engine
-from eventide.expressions.navigation.leaves import Resolved, ValueLeaf
-from eventide.expressions.relate import conjuncts, event_value, is_local, plain_tree
+from eventide.expressions.navigation.leaves import ValueLeaf
+from eventide.expressions.relate import Relation, conjuncts, event_value, is_local, plain_tree, split_condition
 from eventide.expressions.split import EventValue
 from eventide.expressions.typed import Source
 from eventide.expressions.types import is_number, type_name
-from eventide.families.intervals.code import IntervalCode, Relation
+from eventide.families.intervals.code import IntervalRelations
 from eventide.families.intervals.expressions import parse_expression, resolve_part
 from eventide.families.intervals.spec import COUNT, DETECTED_AT, END, RUNS, SPANS, START, IntervalSpec
 from eventide.families.intervals.values import Values
@@ -112,11 +112,6 @@ def _check_frame(name: str, text: str, schema: pa.Schema) -> None:
                 )
 
 
-def applies_to_first(resolved: Resolved) -> bool:
-    """Whether the first event of a run decides a conjunct: one about the run's aggregates alone, or about the event."""
-    return is_local(resolved) or not any(isinstance(leaf, ValueLeaf) for leaf in resolved.leaves)
-
-
 class _Lowering:
     def __init__(self, deriving: Deriving, schema: pa.Schema, options: Options, engine: str, detects: bool) -> None:
         self.deriving = deriving
@@ -125,7 +120,7 @@ class _Lowering:
         self.options = options
         self.scope = scope_of_arguments(schema, options)
         self.columns = Columns(self.scope, engine)
-        self.code = IntervalCode(schema)
+        self.code = IntervalRelations(schema)
         self.values = Values(self.columns, self.code)
         self._alone: list[EventValue] = []  # what events alone decide
 
@@ -135,18 +130,13 @@ class _Lowering:
         """What an event alone decides of a condition, and the conjuncts that relate it to its interval."""
         scalar = parse_expression(text, f"the {what}", _CONDITION)
         source = Source(text, scalar.span)
-        alone, relations = [], []
-        for tree in conjuncts(scalar.tree):
-            resolved = resolve_part(tree, scalar, self.schema, text)
-            if not is_local(resolved):
-                relations.append(Relation(resolved, source, applies_to_first(resolved)))
-                continue
-            value = event_value(plain_tree(resolved), self.schema, source)
-            source.need_boolean(value.typed)
+        alone, others = split_condition(
+            scalar, source, lambda part: resolve_part(part.tree, scalar, self.schema, text), self.schema
+        )
+        for value in alone:
             self.columns.column("", value)
-            alone.append(value)
         self._alone += alone
-        return alone, relations
+        return alone, [Relation(0, resolved, source) for resolved in others]
 
     def _conditions(self) -> list[list[EventValue]]:
         """What events alone decide, by bit of the mask; what relates events goes into the code."""
@@ -181,7 +171,7 @@ class _Lowering:
         column = "`" + argument_column("type", name, self.schema, ordered=True).replace("`", "``") + "`"
         text = f"{column} <=> first({column})"
         scalar = parse_expression(text, "the type", text)
-        return Relation(resolve_part(scalar.tree, scalar, self.schema, text), Source(text, scalar.span), False)
+        return Relation(0, resolve_part(scalar.tree, scalar, self.schema, text), Source(text, scalar.span))
 
     # --- the whole ------------------------------------------------------------------------------------------
 

@@ -19,13 +19,14 @@ from eventide.expressions.navigation.leaves import (
     columns_read,
 )
 from eventide.expressions.navigation.resolve import resolve
-from eventide.expressions.relate import Code, Condition, ConditionCode, conjuncts, event_value, is_local, plain_tree
+from eventide.expressions.relate import Relation, Relations, split_condition
 from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import Types
 from eventide.expressions.typed import Source
 from eventide.expressions.types import column_type, type_name
 from eventide.expressions.write_sql import write_typed
 from eventide.families.rows.compile import compile_pattern
+from eventide.families.rows.conditions import Code, is_near, write_conditions
 from eventide.families.rows.program import LABEL, Program
 from eventide.families.rows.spec import Interpreted, RowsSpec
 from eventide.families.rows.streams import check_stream, reach, reads_number
@@ -85,7 +86,7 @@ class _Lowering:
         self.unions = self._unions()
         self.partition = tuple(dict.fromkeys(self._orderable(name, "PARTITION BY") for name in query.partition_by))
         self.columns = Columns(Scope(options, schema, "", NO_TIME, None, self.partition), engine)
-        self.outputs = Outputs(self.columns, query.text)
+        self.outputs = Outputs(self.columns)
 
     def error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
         return QueryError(message, self.query.text, span.start, span.end, hint=hint)
@@ -117,41 +118,37 @@ class _Lowering:
 
     # --- DEFINE ---------------------------------------------------------------------------------------------
 
-    def _split(self, definition: LabelDefinition) -> tuple[list[EventValue], list[Condition]]:
-        label = self.labels.index(definition.label.text)
-        alone: list[EventValue] = []
-        others: list[Condition] = []
-        whole = definition.condition
+    def _split(self, definition: LabelDefinition) -> tuple[list[EventValue], list[Relation]]:
+        label, whole = self.labels.index(definition.label.text), definition.condition
         source = Source(self.query.text, whole.span)
-        for tree in conjuncts(whole.tree):
-            resolved = self._resolve(Scalar(tree, whole.text, whole.span), label)
-            if not is_local(resolved):
-                others.append(Condition(label, resolved, source))
-                continue
-            value = event_value(plain_tree(resolved), self.schema, source)
-            source.need_boolean(value.typed)
-            alone.append(value)
-        return alone, others
+        alone, others = split_condition(whole, source, lambda part: self._resolve(part, label), self.schema)
+        return alone, [Relation(label, resolved, source) for resolved in others]
 
-    def _sort_out(self, conditions: list[Condition]) -> tuple[list[Condition], list[Interpreted]]:
+    def _relations(self, conditions: list[Relation]) -> Relations:
+        relations = Relations(self.schema, self.types)
+        for condition in conditions:
+            relations.relate(condition)
+        return relations
+
+    def _sort_out(self, conditions: list[Relation]) -> tuple[list[Relation], list[Interpreted]]:
         """Conditions that the matcher's code can hold, and those that DuckDB must evaluate, row by row."""
         compiled, interpreted = [], []
         for condition in conditions:
             try:
-                alone = ConditionCode([condition], len(self.labels), self.schema, self.types)
-                alone.write([""] * len(alone.values))
+                alone = self._relations([condition])
+                write_conditions(alone, [""] * len(alone.values), len(self.labels))
                 compiled.append(condition)
             except QueryError:
                 interpreted.append(self._interpret(condition))
         return compiled, interpreted
 
-    def _interpret(self, condition: Condition) -> Interpreted:
-        outputs = Outputs(self.columns, self.query.text)
-        tree = outputs.over(condition.resolved)
-        typed = outputs.bind(tree, condition.source.span)
+    def _interpret(self, condition: Relation) -> Interpreted:
+        outputs = Outputs(self.columns)
+        tree = outputs.over(condition.resolved, condition.source)
+        typed = outputs.bind(tree, condition.source)
         condition.source.need_boolean(typed)
         return Interpreted(
-            condition.label,
+            condition.number,
             tuple(outputs.picked),
             tuple(outputs.folded),
             tuple(outputs.listed),
@@ -168,7 +165,7 @@ class _Lowering:
             raise self.error(message, query.pattern.span, "leave out one of them")
         local: list[list[EventValue]] = []
         bits = [-1] * len(self.labels)
-        conditions: list[Condition] = []
+        conditions: list[Relation] = []
         for definition in query.define:
             alone, others = self._split(definition)
             conditions += others
@@ -176,27 +173,29 @@ class _Lowering:
                 bits[self.labels.index(definition.label.text)] = len(local)
                 local.append(alone)
         compiled, interpreted = self._sort_out(conditions)
-        code = ConditionCode(compiled, len(self.labels), self.schema, self.types)
-        value_columns = [self.columns.of_value(value) for value in code.values]
+        relations = self._relations(compiled)
+        value_columns = [self.columns.of_value(value) for value in relations.values]
         order = self._order()
         ts, time_type = self._time(on_stream=self.on_stream)
-        measures = [self.outputs.over(self._resolve(measure.value)) for measure in query.measures]
+        measures = [
+            self.outputs.over(self._resolve(measure.value), self._source(measure)) for measure in query.measures
+        ]
         shown = self._shown()
         ties = self._tie_columns()
         hashed = self._hashed() if self.options.match_id else None
         if hashed is not None and query.order_by:
             # Asked last, so that the request changes no match.
             ties = tuple(dict.fromkeys([*ties, *hashed[len(self.partition) :]]))
-        written = code.write(value_columns) if compiled else Code()
+        written = write_conditions(relations, value_columns, len(self.labels)) if compiled else Code()
         masks = self.columns.masks(local)
         # 62 bits to a mask.
         spread = tuple(bit if bit < 0 else bit // 62 * 64 + bit % 62 for bit in bits)
-        tested = [code.has_folds] * len(self.labels)
+        tested = [bool(relations.folds.made)] * len(self.labels)
         on_path, on_start = [False] * len(self.labels), False
         for condition in conditions:
-            tested[condition.label] |= not condition.is_near or condition not in compiled
+            tested[condition.number] |= not is_near(condition) or condition not in compiled
             path, start = _dependence(condition.resolved.leaves)
-            on_path[condition.label] |= path
+            on_path[condition.number] |= path
             on_start |= start
         if order and order[0].column == SEQUENCE:
             self.columns.sequence = SqlColumn(SEQUENCE, "monotonically_increasing_id()", None)
@@ -330,7 +329,7 @@ class _Lowering:
     def _output_schema(self, shown: list[tuple[str, str]]) -> pa.Schema:
         own = [pa.field(block, self.schema.field(name).type) for block, name in shown]
         ids = [pa.field(MATCH_ID, pa.string())] if self.options.match_id else []
-        return pa.schema([*self.columns.scope.partition_fields(), *own, *self.outputs.fields(), *ids])
+        return pa.schema([*self.columns.scope.partition_fields(), *own, *self.outputs.returned(), *ids])
 
     def _project(self, measures: list[exp.Expression]) -> tuple[SqlColumn, ...]:
         """PARTITION BY columns, then measures; for ALL ROWS the ORDER BY columns before them and the others after."""
@@ -349,9 +348,11 @@ class _Lowering:
         self._check_names(made)
         return tuple(made)
 
+    def _source(self, measure: Measure) -> Source:
+        return Source(self.query.text, measure.value.span)
+
     def _item(self, measure: Measure, tree: exp.Expression) -> SqlColumn:
-        name, span = measure.alias.text, measure.value.span
-        made = self.outputs.column(name, tree, Source(self.query.text, span))
+        made = self.outputs.column(measure.alias.text, tree, self._source(measure))
         if self.query.rows is Rows.ALL_WITH_UNMATCHED:
             # All measures of a row that is in no match are NULL, also a constant.
             spark = f"CASE WHEN `{NUMBER}` IS NOT NULL THEN {made.spark} END"
@@ -359,7 +360,7 @@ class _Lowering:
             made = replace(made, spark=spark, duckdb=duckdb)
         if made.dtype == pa.null() and measure.value.tree.find(exp.Column) is None:
             hint = "name its type: CAST(NULL AS STRING)"
-            raise self.error(f"the measure '{name}' is always NULL, and has no type", span, hint)
+            raise self.error(f"the measure '{made.name}' is always NULL, and has no type", measure.value.span, hint)
         return made
 
     def _check_names(self, items: list[SqlColumn]) -> None:

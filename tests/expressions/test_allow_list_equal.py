@@ -20,7 +20,7 @@ from eventide.expressions.types import DURATION, canonical
 from eventide.expressions.write_sql import write_duckdb, write_spark
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tree import Span
-from tests.plan.expressions.split_text import split_text
+from tests.expressions.split_text import split_text
 
 pytestmark = pytest.mark.spark
 

@@ -28,7 +28,7 @@ from eventide.lang.tree import Span
 from eventide.runtime.encode import encode_columns
 from eventide.runtime.generated import load_module
 from tests.budget import budgeted
-from tests.plan.expressions.split_text import split_text
+from tests.expressions.split_text import split_text
 
 VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
     "n": (pa.int32(), [None, 0, 1, -1, 7, -40]),

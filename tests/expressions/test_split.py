@@ -7,7 +7,7 @@ import pytest
 
 from eventide.errors import QueryError
 from eventide.expressions.split import Slot, Split
-from tests.plan.expressions.split_text import split_text
+from tests.expressions.split_text import split_text
 
 SCHEMA = pa.schema(
     [

@@ -66,10 +66,10 @@ def stream(
     once: Annotated[bool, typer.Option("--once", help="Process what is there, and stop.")] = False,
     starting: Annotated[str, typer.Option(help="Where a new stream begins in Kafka: earliest or latest.")] = "earliest",
     batch_events: Annotated[
-        int | None, typer.Option(min=1, metavar="<int>", help="At most so many records of Kafka in a batch.")
+        int | None, typer.Option(min=1, metavar="<int>", help="The most records of Kafka in one batch.")
     ] = 1_000_000,
     batch_files: Annotated[
-        int | None, typer.Option(min=1, metavar="<int>", help="At most so many files in a batch.")
+        int | None, typer.Option(min=1, metavar="<int>", help="The most files in one batch.")
     ] = None,
     retries: Annotated[
         int, typer.Option(min=0, metavar="<int>", help="How often in a row to try again when a broker is away.")
@@ -162,7 +162,7 @@ def run_with_view(job: Job, *, as_json: bool, every: float) -> None:
         print("what is wrong with bad records: the same command with --bad FOLDER writes them there", file=sys.stderr)
     if job.checkpoint is not None and not job.once:
         place = hide_credentials(job.checkpoint)
-        print(f"the same command goes on from here; its place is kept in {place}", file=sys.stderr)
+        print(f"the same command continues from here; the stream's place is kept in {place}", file=sys.stderr)
 
 
 def rows_of(text: Text, given: dict[str, Any], table: str, *, with_ids: bool) -> tuple[Any, str | None]:

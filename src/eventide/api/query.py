@@ -231,7 +231,7 @@ class Query:
     def situations(self, events: Any) -> pa.Table:
         """The situations that a situation query derives: partition columns, `symbol`, `start`, `end`.
 
-        A situation that goes on has the end NULL; it is listed once it has lasted as long as FOR says. If a partition
+        An ongoing situation has the end NULL; it is listed once it has lasted as long as FOR says. If a partition
         column is called `symbol`, `start` or `end`, the column of the listing begins with `situation_`. A Spark
         DataFrame is collected.
 

@@ -26,7 +26,7 @@ def write_stream(
 ) -> Any:
     """Write a streaming DataFrame to files in a folder, each row once, and return the running StreamingQuery.
 
-    A restart with the same `to` and `checkpoint` goes on where the last run stopped, also after a kill. Both folders
+    A restart with the same `to` and `checkpoint` continues where the last run stopped, also after a kill. Both folders
     are checked before the start. It is an error if one of them was deleted and the other one kept, because Spark would
     leave out the rows of some batches without a word. A checkpoint of another query is an error, too. `trigger` is how
     often a micro-batch begins, such as "5 seconds"; without it, one follows the other. `once=True` reads what is there

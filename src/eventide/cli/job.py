@@ -57,10 +57,10 @@ class Pace:
     once: Annotated[bool, typer.Option("--once", help="Process what is there, and stop.")] = False
     starting: Annotated[str, typer.Option(help="Where a new stream begins in Kafka: earliest or latest.")] = "earliest"
     batch_events: Annotated[
-        int | None, typer.Option(min=1, metavar="<int>", help="At most so many records of Kafka in a batch.")
+        int | None, typer.Option(min=1, metavar="<int>", help="The most records of Kafka in one batch.")
     ] = 1_000_000
     batch_files: Annotated[
-        int | None, typer.Option(min=1, metavar="<int>", help="At most so many files in a batch.")
+        int | None, typer.Option(min=1, metavar="<int>", help="The most files in one batch.")
     ] = None
     retries: Annotated[
         int, typer.Option(min=0, metavar="<int>", help="How often in a row to try again when a broker is away.")

@@ -114,7 +114,7 @@ def run_with_view(job: Job, *, as_json: bool, every: float) -> None:
         print("what is wrong with bad records: the same command with --bad FOLDER writes them there", file=sys.stderr)
     if job.checkpoint is not None and not job.once:
         place = hide_credentials(job.checkpoint)
-        print(f"the same command goes on from here; its place is kept in {place}", file=sys.stderr)
+        print(f"the same command continues from here; the stream's place is kept in {place}", file=sys.stderr)
 
 
 def rows_of(text: Text, given: dict[str, Any], table: str, *, with_ids: bool) -> tuple[Any, str | None]:

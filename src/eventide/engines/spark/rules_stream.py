@@ -6,7 +6,6 @@ batch: events -> blocks by bucket -> a task per bucket runs every rule
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -66,9 +65,10 @@ class EventCutter(Cutter):
             yield from cut_by(pa.concat_tables(blocks), self.keys, self.n_buckets)
 
 
-def run_stream(df: DataFrame, path: str, shared: Shared, n_buckets: int | None) -> DataFrame:
-    """What the rules at a path find in a stream, for as long as it runs."""
+def run_stream(df: DataFrame, path: str, rules: Rules, shared: Shared, n_buckets: int | None) -> DataFrame:
+    """What the rules at a path find in a stream, for as long as it runs; `rules` are those that are there now."""
     spark = df.sparkSession
+    _warm(rules, shared, spark)
     n_buckets = prepared(spark, n_buckets if shared.partition_by else 1)
     labels = bucket_labels(n_buckets)
     if shared.base.intake.drop_bad_events:
@@ -104,7 +104,7 @@ def run_batch(df: DataFrame, rules: Rules, shared: Shared, n_buckets: int | None
             for rows in run_bounded(concatenate(tables), runnable, shared, end_us):
                 yield conform(rows, target)
 
-    wrong = check_rules(rules, shared)
+    wrong = _warm(rules, shared, spark)
     runnable = {name: written for name, written in rules.items() if name not in wrong}
     needs_end = any(plan_rule(written, shared).physical.needs_end for written in runnable.values())
     end_us = latest_us(df, shared.base.intake) if needs_end else None
@@ -116,11 +116,13 @@ def run_batch(df: DataFrame, rules: Rules, shared: Shared, n_buckets: int | None
     return found.unionByName(spark.createDataFrame(pa.Table.from_batches(problems)))
 
 
-def warm_rules(rules: Mapping[str, Rule], spark: SparkSession) -> None:
-    """Compile once where the tasks share this machine's cache."""
-    if is_local(spark):
-        for rule in rules.values():
-            family_of(rule.physical.spec).warm(rule.physical.spec)
+def _warm(rules: Rules, shared: Shared, spark: SparkSession) -> dict[str, str]:
+    """What is wrong with which rule; the others are compiled once where the tasks share this machine's cache."""
+    wrong = check_rules(rules, shared)
+    for written in (written for name, written in rules.items() if name not in wrong and is_local(spark)):
+        spec = plan_rule(written, shared).physical.spec
+        family_of(spec).warm(spec)
+    return wrong
 
 
 def typed_frame(found: DataFrame, name: str, rule: Rule) -> DataFrame:

@@ -156,7 +156,7 @@ class RuleSet:
     def _read(self) -> Rules:
         """The rules as of now."""
         if self._table is not None:
-            from eventide.engines.spark.rules_mirror import read_table
+            from eventide.engines.spark.rules_source import read_table
 
             return read_table(self._spark, self._table)
         assert self._folder is not None
@@ -171,7 +171,7 @@ class RuleSet:
             assert self._folder is not None
             return self._folder
         if self._mirror is None:
-            from eventide.engines.spark.rules_mirror import Mirror
+            from eventide.engines.spark.rules_source import Mirror
 
             self._mirror = Mirror(self._spark, self._table, self._poll_seconds)
         else:

@@ -28,10 +28,11 @@ from eventide.engines.spark.rules_bucket import RuleBucket, RuleWork
 from eventide.engines.spark.rules_source import failures_of, rule_changes
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.stream import blocks_by_bucket, lateness_text, prepared, through_buckets, with_watermark
-from eventide.engines.spark.types import arrow_schema, conform, quoted, spark_schema
+from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.engines.spark.workers import settled
 from eventide.families.registry import family_of
 from eventide.runtime.block import concatenate, cut_by
+from eventide.runtime.quoting import backticked
 
 # What cannot change under a checkpoint; the rules themselves can.
 FIXED = ("partition_by", "ts", "ts_unit", "sequence", "type")
@@ -74,7 +75,7 @@ def run_stream(df: DataFrame, path: str, rules: Rules, shared: Shared, n_buckets
     if shared.base.intake.drop_bad_events:
         df = df.observe(unique(INTAKE), *intake_counters(shared.base.intake))
     stream, _, delay_ms = with_watermark(df, shared.base)
-    events = stream.select(*map(quoted, df.columns))
+    events = stream.select(*map(backticked, df.columns))
     failures, tell = failures_of(spark)
     rows = (
         blocks_by_bucket(events, EventCutter.of(shared, n_buckets, labels))

@@ -21,6 +21,8 @@ from eventide.errors import InputError
 
 QUERIES_KEPT = 100  # that have ended
 _LISTENING: list[Listener] = []
+_WATCHED: weakref.WeakSet[SparkSession] = weakref.WeakSet()
+_log = logging.getLogger("eventide.streams")
 
 
 class Listener(StreamingQueryListener):  # type: ignore[misc]
@@ -124,10 +126,6 @@ def numbers_of(query: Any) -> dict[str, Any]:
         tally.add(progress)
     counted = [listener.counted(tally.query_id) for listener in _LISTENING]
     return max([(tally.n_batches, tally.numbers()), *counted], key=lambda each: each[0])[1]
-
-
-_WATCHED: weakref.WeakSet[SparkSession] = weakref.WeakSet()
-_log = logging.getLogger("eventide.streams")
 
 
 def watch(spark: SparkSession) -> None:

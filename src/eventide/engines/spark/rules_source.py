@@ -1,6 +1,12 @@
 """The rules as a streaming source: the offset is the whole set, so the checkpoint's log of offsets replays changes.
 
 A micro-batch that sees a change gets one row for each bucket: `(bucket, data, changes)`, with the changes as JSON.
+
+There is a way back from tasks, so that a rule that fails in one bucket is switched off in all of them. A task adds what
+failed to an accumulator. Spark brings it to the driver before the micro-batch ends, which writes it to a file that the
+source reads before the next one begins: so it becomes part of the offset, and is replayed with it.
+
+A table of rules is mirrored to a file that the source reads; a thread of the driver looks for changes.
 """
 
 from __future__ import annotations
@@ -27,7 +33,10 @@ from eventide.engines.spark.ship import is_connect
 from eventide.errors import InputError, UnsupportedError
 
 ROW_SCHEMA = "bucket int, data binary, changes string"
+Tell = Callable[[list[dict[str, Any]]], None]
 _FORMAT = "eventide_rules"
+_LOOK_SECONDS = 0.5  # between two looks whether a query reads
+_log = logging.getLogger("eventide.rules")
 
 
 def rule_changes(spark: SparkSession, path: str, labels: Sequence[int], failures: str = "") -> DataFrame:
@@ -126,9 +135,6 @@ def make_source() -> type[DataSource]:
     return Source
 
 
-Tell = Callable[[list[dict[str, Any]]], None]
-
-
 def failures_of(spark: SparkSession) -> tuple[str, Tell | None]:
     """A file of failures, and what tasks call with theirs; no file on Spark Connect, which has no accumulators."""
     if is_connect(spark):
@@ -160,10 +166,6 @@ def make_param(path: str) -> AccumulatorParam[Any]:
             return []
 
     return Failures()
-
-
-_LOOK_SECONDS = 0.5  # between two looks whether a query reads
-_log = logging.getLogger("eventide.rules")
 
 
 def read_table(spark: SparkSession, table: str) -> Rules:

@@ -42,6 +42,20 @@ RULES = (
         BUCKET,
     ),
     Mutant(
+        "rules: segments of all rules lie under one name",
+        "RuleBucket._key",
+        "return name, number",
+        'return "", number',
+        RANDOM,
+    ),
+    Mutant(
+        "rules: a rule is kept under the text of the one before it",
+        "RuleBucket._plan",
+        "self._text, self._operator = self._kept(name)",
+        "self._operator = self._kept(name)[1]\nself._text = self._text or self._kept(name)[0]",
+        RANDOM,
+    ),
+    Mutant(
         "rules: every bucket reports a text that does not parse",
         "RuleBucket._refuse",
         "self._label == FIRST and not is_slow",

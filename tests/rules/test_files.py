@@ -135,8 +135,7 @@ def test_a_run_with_an_end_takes_the_rules_as_they_are_at_its_start(tmp_path: Pa
 
 def test_a_file_of_rules_is_read_while_a_living_process_has_signed(tmp_path: Path) -> None:
     pytest.importorskip("pyspark")
-    from eventide.engines.spark.rules_mirror import is_read
-    from eventide.engines.spark.rules_source import make_source
+    from eventide.engines.spark.rules_source import is_read, make_source
 
     path = tmp_path / "rules.json"
     path.write_text("{}")

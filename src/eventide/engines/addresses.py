@@ -14,6 +14,7 @@ from eventide.errors import BrokerAwayError, InputError, did_you_mean, hide_cred
 FOLDER_FORMATS = ("parquet", "json", "csv")
 KAFKA_FORMATS = ("json", "avro", "raw")
 _SUFFIXES = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv"}
+_ANSWER_SECONDS = 5.0  # of a broker
 _PACKED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _BROKER = re.compile(r"(?:[^\s:/@\[\]]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})")
@@ -201,11 +202,11 @@ def _format_of(name: str) -> str | None:
     return _SUFFIXES.get(suffix.lower())
 
 
-_ANSWER_SECONDS = 5.0
-
-
 def check_brokers(servers: str) -> None:
-    """Raise unless one of the servers, as Kafka's clients take them, takes a connection."""
+    """Raise unless one of the servers, as Kafka's clients take them, takes a connection.
+
+    Spark's connector would try for many minutes and say nothing.
+    """
     for server in servers.split(","):
         host, _, port = server.strip().rpartition(":")
         try:

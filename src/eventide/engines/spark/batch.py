@@ -21,12 +21,13 @@ from eventide.engines.spark.exchange import (
 from eventide.engines.spark.parallelism import count_buckets, threads_of_one_task
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.time_zone import in_utc
-from eventide.engines.spark.types import arrow_schema, conform, quoted, spark_schema
+from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.engines.spark.workers import settled
 from eventide.families.registry import make_operator
 from eventide.plan.physical import Physical, Piece
 from eventide.runtime.block import MIN_US, from_bytes
 from eventide.runtime.protocol import Results
+from eventide.runtime.quoting import backticked
 
 
 def run(blocks: DataFrame, physical: Physical, spark: SparkSession, n_buckets: int | None = None) -> DataFrame:
@@ -106,7 +107,7 @@ def run_dataframe(df: DataFrame, physical: Physical, n_buckets: int | None = Non
 def project(rows: DataFrame, physical: Physical) -> DataFrame:
     """The user's columns over the operator's rows."""
     # Texts go to the JVM in one call, columns in several each.
-    texts = [f"({column.spark}) AS {quoted(column.name)}" for column in physical.project]
+    texts = [f"({column.spark}) AS {backticked(column.name)}" for column in physical.project]
     with in_utc(rows.sparkSession, texts):
         return rows.selectExpr(*texts)
 

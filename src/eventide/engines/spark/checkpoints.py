@@ -2,6 +2,9 @@
 
 Each bucket checks its own state as well, in the first micro-batch that has events. For a stream that is started by
 `writeStream` alone that is all, for nothing of ours runs there before.
+
+An operator's observed metric has a name that no other has, and the plan of a stream names it, whatever was done to the
+rows since; so the name leads from a DataFrame, or from a progress report, to the query behind it.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ from eventide.runtime.changes import check_same
 from eventide.runtime.sealed import open_sealed, seal
 
 _FILE = "eventide-query"
+_NAME = re.compile(rf"{OBSERVED}_[0-9a-f]{{12}}")
+_MOST = 10_000  # operators that are remembered
+_MADE: dict[str, Made] = {}
 
 
 def check_checkpoint(rows: DataFrame, checkpoint: str) -> None:
@@ -61,11 +67,6 @@ def check_buckets(before: int, now: int) -> None:
 
 def _plain(made: Made) -> dict[str, Any]:
     return {"query": made.query, "facts": dict(made.facts), "n_buckets": made.n_buckets}
-
-
-_NAME = re.compile(rf"{OBSERVED}_[0-9a-f]{{12}}")
-_MOST = 10_000  # operators that are remembered
-_MADE: dict[str, Made] = {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructType
 
-from eventide.engines.spark.types import quoted
 from eventide.plan.physical import Intake
 from eventide.runtime.interval_columns import START
+from eventide.runtime.quoting import backticked
 
 COUNTERS = "__eventide_counters"
 # Names of observed metrics. Plans are put together, and Spark wants a name once in a plan: see `unique`.
@@ -98,7 +98,7 @@ def without_counters(rows: DataFrame, name: str) -> DataFrame:
 
 def intake_counters(intake: Intake) -> list[Column]:
     """How many rows come, and how many are no events: they have no time, or are intervals that end too early."""
-    end = sf.col(quoted(intake.ts_column))
+    end = sf.col(backticked(intake.ts_column))
     is_bad = end.isNull() if intake.intervals is None else ~sf.coalesce(sf.col(START) <= end, sf.lit(False))
     return [sf.count(sf.lit(1)).alias("events"), sf.count_if(is_bad).alias("dropped_events")]
 

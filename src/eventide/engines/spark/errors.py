@@ -15,6 +15,23 @@ _MISSING = re.compile(
 )
 # What Spark puts after a Python traceback: its own error state, the JVM's stack, its log of the stream.
 _AFTER = re.compile(r"^(?: ?SQLSTATE: |\s+at [\w.$]+|JVM stacktrace|=== Streaming Query ===|$)", re.MULTILINE)
+# A broker that is away, a connection that broke. A missing topic or a wrong password stays what it is.
+_PASSING = re.compile(
+    r"org\.apache\.kafka\.common\.errors\."
+    r"(?:\w*Timeout|Disconnect|Network|BrokerNotAvailable|LeaderNotAvailable|NotLeader\w*|NotEnoughReplicas\w*"
+    r"|Coordinator\w+|Retriable|RetriableCommitFailed)Exception"
+    r"|java\.net\.(?:Connect|SocketTimeout|Socket|NoRouteToHost|UnknownHost)Exception"
+    r"|java\.util\.concurrent\.TimeoutException"
+    r"|Connection refused|No route to host|Temporary failure in name resolution"
+    r"|Failed to construct kafka consumer|Failed to create new KafkaAdminClient|No resolvable bootstrap urls"
+)
+_NO_TOPIC = "This server does not host this topic-partition"
+_FAILED = re.compile(r"^\[STREAM_FAILED\] Query .*? terminated with exception: ", re.DOTALL)
+_CLASS = re.compile(r"^(?:\[[A-Z_.]+\] |(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): )+")
+_TAIL = re.compile(
+    r"\s*(?:SQLSTATE: \w+|=== Streaming Query ===|JVM stacktrace:|Driver stacktrace:|\n\s+at ).*", re.DOTALL
+)
+_PYTHON = re.compile(r"^\w[\w.]*(?:Error|Exception|Interrupt)?: .*$", re.MULTILINE)
 
 
 def user_message(exception: BaseException) -> str | None:
@@ -38,25 +55,6 @@ def user_message(exception: BaseException) -> str | None:
     message = str(exception)[found[-1].end() :]
     end = _AFTER.search(message)
     return (message if end is None else message[: end.start()]).strip()
-
-
-# A broker that is away, a connection that broke. A missing topic or a wrong password stays what it is.
-_PASSING = re.compile(
-    r"org\.apache\.kafka\.common\.errors\."
-    r"(?:\w*Timeout|Disconnect|Network|BrokerNotAvailable|LeaderNotAvailable|NotLeader\w*|NotEnoughReplicas\w*"
-    r"|Coordinator\w+|Retriable|RetriableCommitFailed)Exception"
-    r"|java\.net\.(?:Connect|SocketTimeout|Socket|NoRouteToHost|UnknownHost)Exception"
-    r"|java\.util\.concurrent\.TimeoutException"
-    r"|Connection refused|No route to host|Temporary failure in name resolution"
-    r"|Failed to construct kafka consumer|Failed to create new KafkaAdminClient|No resolvable bootstrap urls"
-)
-_NO_TOPIC = "This server does not host this topic-partition"
-_FAILED = re.compile(r"^\[STREAM_FAILED\] Query .*? terminated with exception: ", re.DOTALL)
-_CLASS = re.compile(r"^(?:\[[A-Z_.]+\] |(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): )+")
-_TAIL = re.compile(
-    r"\s*(?:SQLSTATE: \w+|=== Streaming Query ===|JVM stacktrace:|Driver stacktrace:|\n\s+at ).*", re.DOTALL
-)
-_PYTHON = re.compile(r"^\w[\w.]*(?:Error|Exception|Interrupt)?: .*$", re.MULTILINE)
 
 
 def is_passing(error: BaseException) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 
 import pyarrow as pa
@@ -17,7 +17,8 @@ from eventide.engines.folder_columns import FILE
 from eventide.engines.local.sources import read_text, source_schema
 from eventide.engines.local.text_files import TextFiles
 from eventide.engines.names import Named, absolute, spark_name
-from eventide.engines.spark.types import quoted, spark_schema
+from eventide.engines.spark.types import spark_schema
+from eventide.runtime.quoting import backticked
 
 _REST = "__eventide_rest"  # what a line has behind the last column
 
@@ -37,28 +38,18 @@ def read_text_files(spark: SparkSession, suffix: str, named: Named) -> DataFrame
     connection = connect()
     found = read_text(connection, named.path, suffix, named.files)
     types = spark_schema(_with_instants(source_schema(connection, found.sql(), None)))
+    folders = _folder_types(named)
     frames = []
     for group in found.groups:
         fields = [
             StructField(name, types[name].dataType if name in found.nested else StringType()) for name in group.names
         ]
         frame = _read_group(_reader(spark, named), group, StructType(fields), found.has_breaks)
-        names = {name: name if name in group.names else None for name in found.types}
-        frames.append(_selected(frame, named, names, group.names, types))
-    return _together(frames)
-
-
-def _selected(
-    frame: DataFrame, named: Named, names: Mapping[str, str | None], own: Sequence[str], types: StructType
-) -> DataFrame:
-    """The columns, each with its name in the files, in their types; and those of folders, which go before them."""
-    folders, known = _folder_types(named), {name.lower() for name in own}
-    columns = [_column(name, folders.get(wanted.lower(), types[wanted])) for wanted, name in names.items()]
-    added = [sf.col(quoted(name)) for name in frame.columns if name.lower() not in known]
-    return frame.select(*columns, *added)
-
-
-def _together(frames: Sequence[DataFrame]) -> DataFrame:
+        columns = [
+            _column(name if name in group.names else None, folders.get(name.lower(), types[name]))
+            for name in found.types
+        ]
+        frames.append(frame.select(*columns, *_added(frame, group.names)))
     return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
 
 
@@ -73,6 +64,12 @@ def _reader(spark: SparkSession, named: Named) -> DataFrameReader:
     """One that takes columns from the names of folders below the path, and of no others."""
     is_folder = len(named.roots) == 1 and os.path.isdir(named.roots[0])
     return spark.read.option("basePath", address(named.roots[0])) if is_folder else spark.read
+
+
+def _added(frame: DataFrame, own: Sequence[str]) -> list[Column]:
+    """The columns that come from the names of folders alone."""
+    names = {name.lower() for name in own}
+    return [sf.col(backticked(name)) for name in frame.columns if name.lower() not in names]
 
 
 def _with_instants(schema: pa.Schema) -> pa.Schema:
@@ -106,15 +103,15 @@ def _as_embedded(frame: DataFrame, names: Sequence[str], quote: str) -> DataFram
     frame = frame.where(sf.col(_REST).isNull() | refused.cast("boolean"))
     if len(names) == 1:
         # A line of nothing but blanks is no row.
-        frame = frame.where(sf.trim(sf.col(quoted(names[0]))) != "")
+        frame = frame.where(sf.trim(sf.col(backticked(names[0]))) != "")
 
     def checked(name: str) -> Column:
-        text = sf.col(quoted(name))
+        text = sf.col(backticked(name))
         is_quoted = text.startswith(" ") & sf.ltrim(text).startswith(quote)
         return sf.when(is_quoted, refused).otherwise(text).alias(name)
 
     own = {name: checked(name) for name in names}
-    return frame.select(*(own.get(name, sf.col(quoted(name))) for name in frame.columns if name != _REST))
+    return frame.select(*(own.get(name, sf.col(backticked(name))) for name in frame.columns if name != _REST))
 
 
 def _is_array(file: str) -> bool:
@@ -132,15 +129,19 @@ def read_parquet_files(spark: SparkSession, named: Named) -> DataFrame | None:
     if len(groups) == 1:
         return None
     common = common_schema(groups)
+    types, folders = spark_schema(common), _folder_types(named)
     frames = []
     for group in groups:
         frame = _reader(spark, named).parquet(*whole_names(group.files))
-        names = {wanted.name: own and own.name for own, wanted in columns_in(group, common)}
-        frames.append(_selected(frame, named, names, group.schema.names, spark_schema(common)))
-    return _together(frames)
+        columns = [
+            _column(own and own.name, folders.get(wanted.name.lower(), types[wanted.name]))
+            for own, wanted in columns_in(group, common)
+        ]
+        frames.append(frame.select(*columns, *_added(frame, group.schema.names)))
+    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
 
 
 def _column(name: str | None, wanted: StructField) -> Column:
     if name is None or wanted.dataType == NullType():
         return sf.lit(None).alias(wanted.name)
-    return sf.col(quoted(name)).cast(wanted.dataType).alias(wanted.name)
+    return sf.col(backticked(name)).cast(wanted.dataType).alias(wanted.name)

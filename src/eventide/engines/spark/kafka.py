@@ -20,8 +20,8 @@ from eventide.engines.spark.counters import SOURCE, unique
 from eventide.engines.spark.payloads import Payload, make_payload
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.sinks import start
-from eventide.engines.spark.types import quoted
 from eventide.errors import InputError
+from eventide.runtime.quoting import backticked
 
 REASON = "__eventide_reason"
 MATCH_ID = "match_id"
@@ -105,7 +105,7 @@ def _events(raw: DataFrame, payload: Payload, metadata: bool) -> DataFrame:
         (sf.count(sf.lit(1)) - sf.count(REASON)).alias("events"),
         sf.count(REASON).alias("bad_records"),
     )
-    good = parsed.filter(sf.col(REASON).isNull()).select(*(quoted(name) for name in names))
+    good = parsed.filter(sf.col(REASON).isNull()).select(*(backticked(name) for name in names))
     return good.withColumnsRenamed({f"__eventide_{name}": name for name in METADATA}) if metadata else good
 
 
@@ -121,7 +121,7 @@ def _bad(raw: DataFrame, payload: Payload) -> DataFrame:
 
 def to_records(rows: DataFrame) -> DataFrame:
     """`key` and `value` as text."""
-    value = sf.to_json(sf.struct(*(quoted(name) for name in rows.columns)), _TEXT)
+    value = sf.to_json(sf.struct(*(backticked(name) for name in rows.columns)), _TEXT)
     key = sf.col(MATCH_ID) if MATCH_ID in rows.columns else sf.lit(None)
     return rows.select(key.cast("string").alias("key"), value.alias("value"))
 

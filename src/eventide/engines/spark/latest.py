@@ -11,7 +11,6 @@ from pyspark.sql import functions as sf
 
 from eventide.engines.intake import microseconds
 from eventide.engines.parquet import latest_times
-from eventide.engines.spark.types import quoted
 from eventide.errors import InputError
 from eventide.plan.ending import with_end
 from eventide.plan.physical import Intake, Physical
@@ -37,7 +36,8 @@ def until_latest_in_files(physical: Physical, files: Sequence[str], read: Callab
 
 def latest_us(frame: DataFrame, intake: Intake) -> int | None:
     """The latest time of all rows in microseconds; None where no row has one."""
-    latest = frame.select(sf.max(quoted(intake.ts_column)).alias("ts")).toArrow().column(0)
+    name = "`" + intake.ts_column.replace("`", "``") + "`"
+    latest = frame.select(sf.max(sf.col(name)).alias("ts")).toArrow().column(0)
     end_us: int | None = microseconds(latest, intake)[0].as_py()
     return end_us
 

@@ -8,6 +8,9 @@ import re
 from pyspark.sql import SparkSession
 
 BUCKETS_PER_CORE = 2
+# Of Murmur3.
+_SEED = 42
+_MASK = 0xFFFFFFFF
 
 
 def count_buckets(spark: SparkSession) -> int:
@@ -43,10 +46,6 @@ def _cores(spark: SparkSession) -> int | None:
     return int(instances) * int(cores) if instances and cores else None
 
 
-_SEED = 42
-_MASK = 0xFFFFFFFF
-
-
 def murmur3(value: int) -> int:
     """Spark's `hash` of one int: Murmur3, 32 bits, signed.
 
@@ -66,7 +65,7 @@ def murmur3(value: int) -> int:
 
 
 def bucket_labels(n_buckets: int) -> tuple[int, ...]:
-    """For each bucket i the smallest label that Spark sends to partition i of `n_buckets`.
+    """For each bucket i the smallest label that Spark's hash sends to partition i of `n_buckets`.
 
     They also cover any number of partitions that divides `n_buckets`. Label 0 is always among them.
 

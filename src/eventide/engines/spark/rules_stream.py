@@ -6,7 +6,6 @@ batch: events -> blocks by bucket -> a task per bucket runs every rule
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -29,10 +28,11 @@ from eventide.engines.spark.rules_bucket import RuleBucket, RuleWork
 from eventide.engines.spark.rules_source import failures_of, rule_changes
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.stream import blocks_by_bucket, lateness_text, prepared, through_buckets, with_watermark
-from eventide.engines.spark.types import arrow_schema, conform, quoted, spark_schema
+from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.engines.spark.workers import settled
 from eventide.families.registry import family_of
 from eventide.runtime.block import concatenate, cut_by
+from eventide.runtime.quoting import backticked
 
 # What cannot change under a checkpoint; the rules themselves can.
 FIXED = ("partition_by", "ts", "ts_unit", "sequence", "type")
@@ -66,15 +66,16 @@ class EventCutter(Cutter):
             yield from cut_by(pa.concat_tables(blocks), self.keys, self.n_buckets)
 
 
-def run_stream(df: DataFrame, path: str, shared: Shared, n_buckets: int | None) -> DataFrame:
-    """What the rules at a path find in a stream, for as long as it runs."""
+def run_stream(df: DataFrame, path: str, rules: Rules, shared: Shared, n_buckets: int | None) -> DataFrame:
+    """What the rules at a path find in a stream, for as long as it runs; `rules` are those that are there now."""
     spark = df.sparkSession
+    _warm(rules, shared, spark)
     n_buckets = prepared(spark, n_buckets if shared.partition_by else 1)
     labels = bucket_labels(n_buckets)
     if shared.base.intake.drop_bad_events:
         df = df.observe(unique(INTAKE), *intake_counters(shared.base.intake))
     stream, _, delay_ms = with_watermark(df, shared.base)
-    events = stream.select(*map(quoted, df.columns))
+    events = stream.select(*map(backticked, df.columns))
     failures, tell = failures_of(spark)
     rows = (
         blocks_by_bucket(events, EventCutter.of(shared, n_buckets, labels))
@@ -104,7 +105,7 @@ def run_batch(df: DataFrame, rules: Rules, shared: Shared, n_buckets: int | None
             for rows in run_bounded(concatenate(tables), runnable, shared, end_us):
                 yield conform(rows, target)
 
-    wrong = check_rules(rules, shared)
+    wrong = _warm(rules, shared, spark)
     runnable = {name: written for name, written in rules.items() if name not in wrong}
     needs_end = any(plan_rule(written, shared).physical.needs_end for written in runnable.values())
     end_us = latest_us(df, shared.base.intake) if needs_end else None
@@ -116,11 +117,13 @@ def run_batch(df: DataFrame, rules: Rules, shared: Shared, n_buckets: int | None
     return found.unionByName(spark.createDataFrame(pa.Table.from_batches(problems)))
 
 
-def warm_rules(rules: Mapping[str, Rule], spark: SparkSession) -> None:
-    """Compile once where the tasks share this machine's cache."""
-    if is_local(spark):
-        for rule in rules.values():
-            family_of(rule.physical.spec).warm(rule.physical.spec)
+def _warm(rules: Rules, shared: Shared, spark: SparkSession) -> dict[str, str]:
+    """What is wrong with which rule; the others are compiled once where the tasks share this machine's cache."""
+    wrong = check_rules(rules, shared)
+    for written in (written for name, written in rules.items() if name not in wrong and is_local(spark)):
+        spec = plan_rule(written, shared).physical.spec
+        family_of(spec).warm(spec)
+    return wrong
 
 
 def typed_frame(found: DataFrame, name: str, rule: Rule) -> DataFrame:

@@ -36,7 +36,7 @@ from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.slices import run_slices
 from eventide.engines.spark.sources import can_read_directly, find
 from eventide.engines.spark.tables import look_remotely, read_table
-from eventide.engines.spark.types import arrow_schema, input_schema, quoted, spark_schema
+from eventide.engines.spark.types import arrow_schema, input_schema, spark_schema
 from eventide.engines.table_folders import TableFolder
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError, UnsupportedError, is_of_spark, warn
@@ -45,6 +45,7 @@ from eventide.plan.choose import KEYS, ONE_TASK, Choice, choose
 from eventide.plan.ending import with_origin
 from eventide.plan.physical import Physical
 from eventide.runtime.protocol import Spec
+from eventide.runtime.quoting import backticked
 from eventide.runtime.times import UNIT_US
 
 Plan = Callable[[pa.Schema], Physical]
@@ -264,7 +265,7 @@ def _aligned(frame: DataFrame, physical: Physical) -> Physical:
             "origin='first' needs the first event, and on a stream an earlier one may still come",
             hint="give origin as a time, or leave it out",
         )
-    first = frame.select(sf.min(quoted(physical.intake.ts_column)).alias("first")).toArrow().column(0)
+    first = frame.select(sf.min(backticked(physical.intake.ts_column)).alias("first")).toArrow().column(0)
     if first.null_count:
         return with_origin(physical, 0)
     unit = physical.intake.time_type.unit

@@ -23,6 +23,11 @@ from eventide.engines.spark.kafka import coordinates
 from eventide.errors import EventideError, InputError, is_of_spark
 
 NEEDS_JAVA = "it needs Java 17 or newer: install it, and set JAVA_HOME where it is not on PATH"
+_KEPT_LINES = 400
+_PACKAGES = "spark.jars.packages"
+_JARS = ("spark.jars", _PACKAGES)
+_CONNECTOR = "spark-sql-kafka"
+_UNRESOLVED = re.compile(r"unresolved dependency|UNRESOLVED DEPENDENCIES|module not found", re.IGNORECASE)
 
 
 def session(name: str, settings: Mapping[str, str] | None = None, log: int | None = None) -> SparkSession:
@@ -72,13 +77,6 @@ def _settings(name: str) -> dict[str, str]:
         # A failed task is logged with the stacks of Python and of the JVM, and then raised: the error says it all.
         "spark.log.level": "OFF",
     }
-
-
-_KEPT_LINES = 400
-_PACKAGES = "spark.jars.packages"
-_JARS = ("spark.jars", _PACKAGES)
-_CONNECTOR = "spark-sql-kafka"
-_UNRESOLVED = re.compile(r"unresolved dependency|UNRESOLVED DEPENDENCIES|module not found", re.IGNORECASE)
 
 
 class Log:

@@ -28,6 +28,11 @@ from eventide.engines.spark.parallelism import is_local
 from eventide.errors import InputError
 
 _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
+_log = logging.getLogger("eventide.spark")
+_CHOSEN = "PYSPARK_PYTHON"
+# What PySpark takes where nobody chooses: the first one on PATH, which is another where an environment is not active.
+_FIRST_ON_PATH = "python3"
+_FINDS_US = "import importlib.util, sys; sys.exit(importlib.util.find_spec('eventide') is None)"
 
 
 def ensure_shipped(spark: SparkSession) -> None:
@@ -75,13 +80,6 @@ def _byte_code(name: str, source: bytes) -> bytes:
     code = compile(source, name, "exec", dont_inherit=True)
     unchecked = (1).to_bytes(4, "little")
     return importlib.util.MAGIC_NUMBER + unchecked + importlib.util.source_hash(source) + marshal.dumps(code)
-
-
-_log = logging.getLogger("eventide.spark")
-_CHOSEN = "PYSPARK_PYTHON"
-# What PySpark takes where nobody chooses: the first one on PATH, which is another where an environment is not active.
-_FIRST_ON_PATH = "python3"
-_FINDS_US = "import importlib.util, sys; sys.exit(importlib.util.find_spec('eventide') is None)"
 
 
 def use_this_python(spark: SparkSession) -> None:

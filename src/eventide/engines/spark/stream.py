@@ -17,10 +17,10 @@ from eventide.engines.spark.checkpoints import Made, remember
 from eventide.engines.spark.counters import EVENT_TIME, OBSERVED, unique, with_counters, without_counters
 from eventide.engines.spark.exchange import BLOCK_SCHEMA, Batches, Cutter, block_row, select_events
 from eventide.engines.spark.following import follows_operator
-from eventide.engines.spark.lateness import watch
+from eventide.engines.spark.listener import watch
 from eventide.engines.spark.parallelism import bucket_labels
 from eventide.engines.spark.ship import ensure_shipped
-from eventide.engines.spark.types import arrow_schema, quoted
+from eventide.engines.spark.types import arrow_schema
 from eventide.engines.spark.workers import settled
 from eventide.errors import InputError
 from eventide.families.registry import family_of
@@ -29,6 +29,7 @@ from eventide.lang.tree import Length
 from eventide.plan.physical import Physical
 from eventide.plan.streams import for_stream
 from eventide.runtime.block import TS
+from eventide.runtime.quoting import backticked
 from eventide.runtime.times import UNIT_US
 
 TIME = "__eventide_time"
@@ -63,7 +64,7 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
     # Catalyst moves a filter below the watermark unless it reads the watermark's column, and then events that
     # no step wants would not advance the watermark. The comparison is never true, and never folded away.
     keep = f"{TIME} < TIMESTAMP '0001-01-01'"
-    events = select_events(stream, physical, extra={TIME: quoted(time_column)}, keep=keep).drop(TIME)
+    events = select_events(stream, physical, extra={TIME: backticked(time_column)}, keep=keep).drop(TIME)
     blocks = blocks_by_bucket(events, Cutter(physical.intake, n_buckets, bucket_labels(n_buckets)))
     target = arrow_schema(schema)
     work = Work(physical.spec, n_buckets, target, delay_ms, tuple(physical.computed), follows_operator(df))

@@ -32,15 +32,6 @@ def arrow_schema(spark: StructType) -> pa.Schema:
     return to_arrow_schema(spark, timezone="UTC", prefers_large_types=False)
 
 
-def quoted(name: str) -> str:
-    """A column's name in an expression of Spark.
-
-    >>> quoted("a`b")
-    '`a``b`'
-    """
-    return "`" + name.replace("`", "``") + "`"
-
-
 def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch with exactly the columns and types of the schema; nothing is copied where they agree."""
     if batch.schema.equals(schema):

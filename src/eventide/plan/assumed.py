@@ -12,7 +12,7 @@ from eventide.expressions.typecheck import Resolve, bind, columns_of
 from eventide.lang.tree import EventQuery, Span
 from eventide.plan.bound import Bound
 from eventide.plan.options import Options
-from eventide.plan.symbols import walk_steps
+from eventide.plan.references import walk_steps
 
 _ASSUMED = {"eventide": "assumed"}
 

@@ -22,13 +22,15 @@ from eventide.plan.options import Options
 from eventide.plan.places import error_at
 from eventide.plan.references import (
     aggregated_symbols,
+    collect_symbols,
     hold_counted_symbols,
+    name_apart,
     qualify,
     references,
+    walk_steps,
     which_event,
 )
 from eventide.plan.scope import option_column, scope_of_query
-from eventide.plan.symbols import collect_symbols, name_apart, walk_steps
 
 
 def bind(query: EventQuery, options: Options, schema: pa.Schema) -> Bound:

@@ -27,12 +27,12 @@ from eventide.plan.places import error_at
 from eventide.plan.references import (
     aggregated_symbols,
     hold_counted_symbols,
+    name_apart,
     qualify,
     references,
     which_event,
 )
 from eventide.plan.scope import is_orderable
-from eventide.plan.symbols import name_apart
 
 AGGREGATES = (exp.Count, exp.Sum, exp.Min, exp.Max, exp.Avg)
 

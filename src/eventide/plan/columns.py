@@ -16,7 +16,7 @@ from eventide.errors import QueryError
 from eventide.expressions.readings import readings
 from eventide.expressions.split import EventValue, Split, split
 from eventide.expressions.types import type_name
-from eventide.lang.tree import Scalar, Step
+from eventide.lang.tree import Scalar, Step, Strategy
 from eventide.plan.bound import Bound
 from eventide.plan.physical import Addend, Intake, Physical, SqlColumn, column_as
 from eventide.plan.places import option_error
@@ -205,6 +205,16 @@ def columns_of_plan(plan: Bound, engine: str) -> Columns:
     counts_events = plan.query.window is not None and plan.query.window.length.in_events
     ordered = plan.options.match_id or plan.options.ties == "sequence" or counts_events
     return Columns(plan, engine, in_sequence=ordered)
+
+
+def of_plan(plan: Bound) -> dict[str, Any]:
+    """What a plan over events has besides its columns, its operator and its result."""
+    return {
+        "text": plan.query.text,
+        "reads": read_columns(plan),
+        "keep_all": plan.strategy is Strategy.CONTIGUOUS,
+        "align_to_first": plan.options.origin == "first",
+    }
 
 
 def conditions_of(plan: Bound, steps: Sequence[Step], parts: Split) -> list[list[EventValue]]:

@@ -11,10 +11,9 @@ import pyarrow as pa
 from eventide.errors import EventideError, InputError
 from eventide.expressions.types import type_name
 from eventide.lang.tree import EventQuery
-from eventide.plan.holder import column_hint, guess_time
 from eventide.plan.options import Options
 from eventide.plan.places import error_at, option_error
-from eventide.plan.time_column import time_type_of
+from eventide.plan.time_column import column_hint, guess_time, time_type_of
 from eventide.runtime.times import TimeType
 
 Fail = Callable[[str, str | None], EventideError]  # message and hint to an error that knows its place

@@ -28,7 +28,7 @@ from eventide.engines.names import Named, look_up
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError
 from eventide.expressions.types import canonical
-from eventide.plan.holder import held_by
+from eventide.plan.time_column import held_by
 
 PARQUET = (".parquet",)
 CSV = (".csv", ".tsv")

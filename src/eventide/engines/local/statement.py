@@ -33,11 +33,11 @@ from eventide.engines.statements import (
 from eventide.expressions.types import DURATION, column_type
 from eventide.families.registry import family_named
 from eventide.lang.rows.tree import Recognition, Statement
-from eventide.plan.holder import held_by
 from eventide.plan.options import Options
 from eventide.plan.places import within_the_stack
 from eventide.plan.statements.queries import write_statement
 from eventide.plan.statements.tables import Table, Written
+from eventide.plan.time_column import held_by
 
 
 def run_statement(

@@ -60,7 +60,7 @@ class Events(Family):
 
     def input_types(self, tree: EventQuery) -> tuple[str, ...]:
         """Those without a definition."""
-        from eventide.plan.symbols import walk_steps
+        from eventide.plan.references import walk_steps
 
         defined = {definition.name.text for definition in tree.define}
         types = dict.fromkeys(step.type for step, _, _ in walk_steps(tree.pattern))

@@ -12,19 +12,19 @@ from eventide.expressions.split import EventValue, Split, Test, split
 from eventide.families.events.automaton import MAX_POSITIONS, Links, TooLargeError, compile_pattern, symbols_in
 from eventide.families.events.closing import ClosingTest, bind_closing, is_closing
 from eventide.families.events.lengths import most_events
-from eventide.families.events.lower_sequence import of_events, of_plan, told_apart
+from eventide.families.events.lower_sequence import APART, of_events, told_apart
 from eventide.families.events.program import PatternProgram
 from eventide.families.events.spec import PatternSpec, Returned
 from eventide.families.events.tests import write_pattern_tests
 from eventide.lang.nodes import every_node
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step
 from eventide.plan.bound import Bound, Item
-from eventide.plan.columns import MAX_STEPS, Columns, check_ties, columns_of_plan, conditions_of
+from eventide.plan.columns import MAX_STEPS, Columns, check_ties, columns_of_plan, conditions_of, of_plan
 from eventide.plan.one_match import ENDS, MATCH_END, MATCH_START, is_array
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.places import error_at
+from eventide.plan.references import never_adjacent, sides_of, walk_steps
 from eventide.plan.results import added_columns, added_fields, project_columns, project_item, renamed
-from eventide.plan.symbols import walk_steps
 from eventide.plan.windows import check_windows, time_unit_us
 from eventide.runtime.block import TS
 
@@ -157,16 +157,8 @@ def _check_adjacent(plan: Bound, tests: tuple[Test, ...], program: PatternProgra
         for right in names[edge.target]
     }
     for test in tests:
-        if not any(slot.is_next for slot in test.slots):
-            continue
-        (left,) = (slot.symbol for slot in test.slots if not slot.is_next)
-        (right,) = (slot.symbol for slot in test.slots if slot.is_next)
-        if (left, right) not in pairs:
-            hint = "leave out NEXT to relate events that do not stand side by side"
-            if (right, left) in pairs:
-                hint = f"'{right}' comes first: write {right}.column and NEXT({left}).column"
-            message = f"'{left}' is never directly followed by '{right}' in this pattern"
-            raise error_at(plan.query, test.source.span, message, hint)
+        if any(slot.is_next for slot in test.slots) and sides_of(test) not in pairs:
+            raise never_adjacent(plan, test, pairs, APART)
 
 
 def _names(program: PatternProgram) -> list[set[str]]:

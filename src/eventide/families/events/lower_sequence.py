@@ -14,13 +14,16 @@ from eventide.expressions.split import Split, Test, split
 from eventide.families.events.sequence import Returned, SequenceSpec
 from eventide.lang.tree import Pattern, Seq, Step, Strategy
 from eventide.plan.bound import Bound
-from eventide.plan.columns import MAX_STEPS, Columns, check_ties, columns_of_plan, conditions_of, read_columns
-from eventide.plan.meaning import meaning
+from eventide.plan.columns import MAX_STEPS, Columns, check_ties, columns_of_plan, conditions_of, of_plan, read_columns
+from eventide.plan.facts import meaning
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.places import error_at
+from eventide.plan.references import never_adjacent, sides_of
 from eventide.plan.results import added_columns, added_fields, project_columns
 from eventide.plan.windows import check_windows, slide_of
 from eventide.runtime.block import SEQUENCE, TS
+
+APART = "leave out NEXT to relate events that do not stand side by side"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +59,13 @@ def place_tests(plan: Bound, steps: tuple[Step, ...], parts: Split) -> tuple[Pla
 
 def _adjacent_pairs(test: Test, steps: tuple[Step, ...], plan: Bound) -> list[int]:
     """The steps that are directly followed by one that the test relates them to."""
-    (left,) = (slot.symbol for slot in test.slots if not slot.is_next)
-    (right,) = (slot.symbol for slot in test.slots if slot.is_next)
+    left, right = sides_of(test)
     names = [step.symbol for step in steps]
     follows = list(pairwise(names))
     pairs = [i for i, pair in enumerate(follows) if pair == (left, right)]
     if not pairs:
-        hint = "leave out NEXT to relate events that do not stand side by side"
-        if left == right:
-            hint = f"'{left}' stands once: name the event after it, NEXT(symbol)"
-        elif (right, left) in follows:
-            hint = f"'{right}' comes first: write {right}.column and NEXT({left}).column"
-        message = f"'{left}' is never directly followed by '{right}' in this pattern"
-        raise error_at(plan.query, test.source.span, message, hint)
+        once = f"'{left}' stands once: name the event after it, NEXT(symbol)"
+        raise never_adjacent(plan, test, set(follows), once if left == right else APART)
     return pairs
 
 
@@ -128,16 +125,6 @@ def of_events(plan: Bound, columns: Columns, told: list[str]) -> dict[str, Any]:
         "identity": identity if options.match_id else None,
         "max_matches": options.max_matches_per_partition,
         "max_steps": options.max_steps_per_partition,
-    }
-
-
-def of_plan(plan: Bound) -> dict[str, Any]:
-    """What a plan over events has besides its columns, its operator and its result."""
-    return {
-        "text": plan.query.text,
-        "reads": read_columns(plan),
-        "keep_all": plan.strategy is Strategy.CONTIGUOUS,
-        "align_to_first": plan.options.origin == "first",
     }
 
 

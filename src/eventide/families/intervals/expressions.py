@@ -23,7 +23,7 @@ from eventide.lang.nodes import copied
 from eventide.lang.rows.expressions import read_expression
 from eventide.lang.tokens import match_brackets, tokenize
 from eventide.lang.tree import Scalar
-from eventide.plan.holder import column_hint
+from eventide.plan.time_column import column_hint
 
 PREV = Slot(shift=-1)
 FIRST = Slot(from_first=True)

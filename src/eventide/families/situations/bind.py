@@ -27,8 +27,7 @@ from eventide.plan.bind_items import check_names
 from eventide.plan.bound import Bound, Item
 from eventide.plan.options import Options
 from eventide.plan.places import error_at, option_error
-from eventide.plan.references import hold_counted_symbols, qualify, references
-from eventide.plan.symbols import find_symbol
+from eventide.plan.references import find_symbol, hold_counted_symbols, qualify, references
 
 
 def bind_situations(query: SituationQuery, options: Options, schema: pa.Schema) -> Bound:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pyarrow as pa
 
 from eventide.expressions.known_functions import for_engine
@@ -12,13 +10,12 @@ from eventide.families.situations.aggregates import Aggregates
 from eventide.families.situations.bind import bind_situations
 from eventide.families.situations.operator import output_fields
 from eventide.families.situations.spec import Related, SituationSpec
-from eventide.lang import write
 from eventide.lang.deadline import check_deadline
 from eventide.lang.relations import RELATIONS, inverse, mask_of
 from eventide.lang.tree import Seq, SituationQuery, Step
 from eventide.plan.bound import Bound
 from eventide.plan.columns import check_told_apart, columns_of_plan, conditions_of, read_columns
-from eventide.plan.facts import with_options
+from eventide.plan.facts import canonical, with_options
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical, SqlColumn, column_as
 from eventide.plan.places import within_the_stack
@@ -64,7 +61,7 @@ def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physica
     )
     sequence = [SEQUENCE] if layout.has_sequence else []
     spec = SituationSpec(
-        query=_meaning(query, plan),
+        query=canonical(query, plan, {name: getattr(plan.options, name) for name in ("close_at_end", "possible")}),
         layout=layout,
         symbols=names,
         durations=durations,
@@ -112,16 +109,3 @@ def _added(spec: SituationSpec, plan: Bound) -> list[SqlColumn]:
             kind = pa.list_(pa.string())
             made.append(SqlColumn(related.name, f"array_compact(array({spark}))", duckdb, dtype=kind))
     return [*made, column_as("detected_at", "detected_at", origin=plan.ts)]
-
-
-def _meaning(query: SituationQuery, plan: Bound) -> str:
-    """The canonical text: it names a checkpoint's query."""
-    bare = replace(query, options=(), source=None, partition_by=())
-    resolved = {
-        "time": f"{plan.ts} {plan.time_type.unit or ''}".strip(),
-        "sequence": plan.sequence,
-        "partition": ", ".join(plan.partition),
-        "close_at_end": plan.options.close_at_end or None,
-        "possible": plan.options.possible or None,
-    }
-    return "\n".join([write(bare), *(f"-- {name} {value}" for name, value in resolved.items() if value)])

@@ -10,7 +10,6 @@ from sqlglot import exp
 from eventide.expressions.split import Split, split
 from eventide.families.events.closing import is_closing
 from eventide.families.events.lower import distinct_steps, make_program
-from eventide.families.events.lower_sequence import of_plan
 from eventide.families.events.program import PatternProgram
 from eventide.families.trends.absences import Absence, find_absences
 from eventide.families.trends.aggregates import Aggregates
@@ -18,10 +17,11 @@ from eventide.families.trends.alphabet import alphabet_of
 from eventide.families.trends.relations import comparisons_of, tests_between, write_relations
 from eventide.families.trends.spec import MAX_SIDES, CountWindows, TrendSpec
 from eventide.plan.bound import Bound
-from eventide.plan.columns import MAX_STEPS, check_told_apart, columns_of_plan, conditions_of, read_columns
-from eventide.plan.meaning import meaning
+from eventide.plan.columns import MAX_STEPS, check_told_apart, columns_of_plan, conditions_of, of_plan, read_columns
+from eventide.plan.facts import meaning
 from eventide.plan.physical import Physical
 from eventide.plan.places import clause_span, error_at, option_error
+from eventide.plan.references import never_adjacent, sides_of
 from eventide.plan.results import added_columns, added_fields
 from eventide.plan.windows import check_windows
 from eventide.runtime.block import SEQUENCE
@@ -153,14 +153,8 @@ def _check_next(plan: Bound, parts: Split, program: PatternProgram) -> None:
         if (target := program.positions[edge.target].symbol) is not None
     }
     for test in parts.tests:
-        (left,) = (slot.symbol for slot in test.slots if not slot.is_next)
-        (right,) = (slot.symbol for slot in test.slots if slot.is_next)
-        if (left, right) not in pairs:
-            hint = "relate symbols that can stand side by side"
-            if (right, left) in pairs:
-                hint = f"'{right}' comes first: write {right}.column and NEXT({left}).column"
-            message = f"'{left}' is never directly followed by '{right}' in this pattern"
-            raise error_at(plan.query, test.source.span, message, hint)
+        if sides_of(test) not in pairs:
+            raise never_adjacent(plan, test, pairs, "relate symbols that can stand side by side")
 
 
 def _check_bits(plan: Bound, program: PatternProgram, absences: tuple[Absence, ...], n_tests: int) -> None:

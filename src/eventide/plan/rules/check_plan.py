@@ -5,8 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from eventide.plan.bound import Bound
-from eventide.plan.references import references
-from eventide.plan.symbols import walk_steps
+from eventide.plan.references import references, walk_steps
 
 
 def check_plan(plan: Bound) -> None:

@@ -27,6 +27,7 @@ from eventide.families.registry import make_operator
 from eventide.plan.physical import Physical, Piece
 from eventide.runtime.block import MIN_US, from_bytes
 from eventide.runtime.protocol import Results
+from eventide.runtime.quoting import backticked
 
 
 def run(blocks: DataFrame, physical: Physical, spark: SparkSession, n_buckets: int | None = None) -> DataFrame:
@@ -102,13 +103,9 @@ def run_dataframe(df: DataFrame, physical: Physical, n_buckets: int | None = Non
 def project(rows: DataFrame, physical: Physical) -> DataFrame:
     """The user's columns over the operator's rows."""
     # Texts go to the JVM in one call, columns in several each.
-    texts = [f"({column.spark}) AS {_quoted(column.name)}" for column in physical.project]
+    texts = [f"({column.spark}) AS {backticked(column.name)}" for column in physical.project]
     with in_utc(rows.sparkSession, texts):
         return rows.selectExpr(*texts)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def read_blocks(batches: Batches) -> Iterator[pa.Table]:

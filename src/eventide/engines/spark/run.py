@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
 from eventide.engines.file_input import FileInput, why_not_direct
@@ -30,7 +30,7 @@ from eventide.engines.spark.files import address, read_parquet_files, read_text_
 from eventide.engines.spark.following import with_lag
 from eventide.engines.spark.frame_input import FrameInput
 from eventide.engines.spark.functions import planning_for
-from eventide.engines.spark.latest import until_latest_in_files, until_latest_row
+from eventide.engines.spark.latest import first_us, until_latest_in_files, until_latest_row
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.slices import run_slices
@@ -46,7 +46,7 @@ from eventide.plan.ending import with_origin
 from eventide.plan.physical import Physical
 from eventide.runtime.interval_columns import START
 from eventide.runtime.protocol import Spec
-from eventide.runtime.times import UNIT_US
+from eventide.runtime.quoting import backticked
 
 Plan = Callable[[pa.Schema], Physical]
 
@@ -169,10 +169,8 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
     _warm(physical, frame.sparkSession)
     physical = until_latest_row(physical, frame)
     spark, observation = frame.sparkSession, None
-    if frame.isStreaming:
-        choice = None
-    else:
-        choice = choose(physical, FrameInput(frame, physical, count_buckets(spark)), count_buckets(spark))
+    n_tasks = count_buckets(spark)
+    choice = None if frame.isStreaming else choose(physical, FrameInput(frame, physical, n_tasks), n_tasks)
     if physical.intake.drop_bad_events:
         # Behind the jobs above: an observation has the counters of one action.
         frame, observation = _observed(frame, physical)
@@ -265,24 +263,14 @@ def _aligned(frame: DataFrame, physical: Physical) -> Physical:
             "origin='first' needs the first event, and on a stream an earlier one may still come",
             hint="give origin as a time, or leave it out",
         )
-    first = frame.select(sf.min(_column(physical.intake.ts_column)).alias("first")).toArrow().column(0)
-    if first.null_count:
-        return with_origin(physical, 0)
-    unit = physical.intake.time_type.unit
-    if unit is not None:
-        return with_origin(physical, first[0].as_py() * UNIT_US[unit])
-    return with_origin(physical, first.cast(pa.timestamp("us")).cast(pa.int64())[0].as_py())
-
-
-def _column(name: str) -> Column:
-    return sf.col("`" + name.replace("`", "``") + "`")
+    return with_origin(physical, first_us(frame, physical.intake) or 0)
 
 
 def _observed(frame: DataFrame, physical: Physical) -> tuple[DataFrame, Observation | None]:
     """The frame with a count of events without a time; on a stream it is in each batch's progress."""
-    is_bad = _column(physical.intake.ts_column).isNull()
+    is_bad = sf.col(backticked(physical.intake.ts_column)).isNull()
     if physical.intake.intervals is not None:
-        is_bad = ~sf.coalesce(_column(START) <= _column(physical.intake.ts_column), sf.lit(False))
+        is_bad = ~sf.coalesce(sf.col(START) <= sf.col(backticked(physical.intake.ts_column)), sf.lit(False))
     counters: list[Any] = [
         sf.count(sf.lit(1)).alias("events"),
         sf.count_if(is_bad).alias("dropped_events"),

@@ -1,15 +1,24 @@
-"""Names and texts in DuckDB's SQL; for files see `engines.names`."""
+"""Names and texts as the SQL of DuckDB and of Spark has them."""
 
 from __future__ import annotations
 
 
 def quoted(name: str) -> str:
-    """The name of a column or table.
+    """The name of a column or table for DuckDB.
 
     >>> print(quoted('a "b"'))
     "a \"\"b\"\""
     """
     return '"' + name.replace('"', '""') + '"'
+
+
+def backticked(name: str) -> str:
+    """The name of a column for Spark.
+
+    >>> print(backticked("a `b`"))
+    `a ``b```
+    """
+    return "`" + name.replace("`", "``") + "`"
 
 
 def literal(text: str) -> str:

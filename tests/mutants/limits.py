@@ -32,7 +32,7 @@ LIMITS = (
     ),
     Mutant(
         "steps: a rule loosens the owner's limit",
-        "Events.with_steps",
+        "Family.with_steps",
         "tighter(spec.max_steps, max_steps)",
         "spec.max_steps or max_steps",
         RULES,

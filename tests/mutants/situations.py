@@ -394,7 +394,7 @@ SITUATIONS = (
     Mutant(
         "situations: a stretch does not look back on a window",
         "Stretch.cut",
-        "is_early = ts < self.first_us - spec.within_us",
+        "is_early = ts < self.from_us",
         "is_early = ts < self.first_us",
         STRETCHED,
     ),
@@ -408,7 +408,7 @@ SITUATIONS = (
     Mutant(
         "situations: a stretch does not know of later events where the end of the input closes",
         "Stretch.cut",
-        "np.ones(ts.size, dtype=np.bool_) if spec.closes else ts < self.stop_us",
+        "np.ones(ts.size, dtype=np.bool_) if self.spec.closes else ts < self.stop_us",
         "np.ones(ts.size, dtype=np.bool_) if False else ts < self.stop_us",
         STRETCHED,
     ),

@@ -164,16 +164,16 @@ TRENDS_SLICES = (
     ),
     Mutant(
         "slices: row groups that overlap are taken for ordered ones",
-        "choose_for_files",
-        "_shared_share(in_order, shares, shared) <= MOST_SHARED",
-        "True",
+        "FileInput.in_order",
+        'n_shared > cost("most_shared") * self.n_rows',
+        "False",
         SHARED_OUT,
     ),
     Mutant(
         "slices: rare pairs are combined",
-        "choose_for_files",
-        "if not why and lies_in_order and frequent >= 0.5:",
-        "if not why and lies_in_order:",
+        "_combined",
+        'if laid is not None and not is_hot and frequent >= cost("least_frequent"):',
+        "if laid is not None and not is_hot:",
         SHARED_OUT,
     ),
     Mutant(

@@ -13,11 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from eventide.engines.intake import microseconds, take_in
-from eventide.engines.parquet import group_times, to_microseconds
+from eventide.engines.intake import take_in
+from eventide.engines.parquet import group_times_us, to_microseconds
 from eventide.engines.raw_columns import Place, raw_columns
-from eventide.errors import InputError
-from eventide.plan.choose import ONE_TASK, Choice, Laid, Ranges, Shares, choose
+from eventide.plan.choose import ONE_TASK, Choice, Input, Ranges, Shares, choose
 from eventide.plan.physical import Physical, Piece
 from eventide.runtime.block import TS, concatenate, within
 from eventide.runtime.costs import cost
@@ -37,11 +36,12 @@ class RowGroup:
     last_us: int = 0
 
 
-class FileInput:
+class FileInput(Input):
     """Row groups of Parquet files."""
 
     sampling_costs_a_job = False
     few_form = ONE_TASK
+    no_times = "the files' footers do not tell the times of all row groups"
 
     def __init__(self, files: Sequence[str], physical: Physical) -> None:
         self._files, self._physical = files, physical
@@ -62,20 +62,9 @@ class FileInput:
     @cached_property
     def _timed(self) -> list[RowGroup]:
         """The row groups that hold a row, with their times; none where a footer does not tell one."""
-        intake = self._physical.intake
-        times = group_times(self._files, intake.ts_column)
-        if times is None:
-            return []
-        kind = pq.read_schema(self._files[0]).field(intake.ts_column).type
-        try:
-            ends = [
-                microseconds(pa.chunked_array([pa.array(each, kind)]), intake).to_pylist()
-                for each in zip(*times, strict=True)
-            ]
-        except (InputError, pa.ArrowException):
-            return []  # the tasks say which event it is
-        held = [group for group in self.groups if group.n_rows]
-        return [RowGroup(group.piece, group.n_rows, *times) for group, *times in zip(held, *ends, strict=True)]
+        times = group_times_us(self._files, self._physical.intake) or []
+        held = [group for group in self.groups if group.n_rows] if times else []
+        return [RowGroup(group.piece, group.n_rows, *ends) for group, ends in zip(held, times, strict=True)]
 
     def times(self) -> Times | None:
         groups = self._timed
@@ -86,9 +75,6 @@ class FileInput:
         order = np.argsort(points, kind="stable")
         weights = weights[order]
         return Times(points[order].astype(np.int64), np.cumsum(weights) - weights, self.n_rows)
-
-    def no_times(self) -> str:
-        return "the files' footers do not tell the times of all row groups"
 
     def sample(self) -> pa.Table:
         return self._sample
@@ -117,7 +103,7 @@ class FileInput:
     def count_slices(self, n_buckets: int) -> int:
         return max(n_buckets, int(-(-self.n_rows // cost("rows_per_slice"))))
 
-    def in_order(self, n_slices: int) -> Laid | None:
+    def in_order(self, n_slices: int) -> tuple[Shares, tuple[Ranges, ...]] | None:
         shares = share_out(sorted(self._timed, key=lambda group: (group.first_us, group.last_us)), n_slices)
         ends = [(min(group.first_us for group in share), max(group.last_us for group in share)) for share in shares]
         shared = tuple(_shared(ends, k) for k in range(len(ends)))
@@ -126,7 +112,7 @@ class FileInput:
         )
         if len(shares) < 2 or n_shared > cost("most_shared") * self.n_rows:
             return None
-        return Laid(tuple(tuple(_joined(share)) for share in shares), shared)
+        return tuple(tuple(_joined(share)) for share in shares), shared
 
     def shares_of(self, parts: Sequence[Part]) -> Shares:
         shares = [self._between(part.from_us, part.until_us) for part in parts]
@@ -142,7 +128,8 @@ class FileInput:
         order = "in order of time" if is_in_order else "not in order of time"
         return f"no key is hot, the files are {order}, and few events have one key and pane"
 
-    def lie(self) -> str:
+    @property
+    def lie(self) -> str:  # type: ignore[override]
         lie = "the row groups overlap in time" if len(self._timed) > 1 else "there is one row group"
         return f"{lie}, so "
 

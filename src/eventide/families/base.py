@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import pyarrow as pa
 
 from eventide.errors import UnsupportedError
 from eventide.runtime.computed import Compute, cannot_compute
+from eventide.runtime.limit import tighter
 from eventide.runtime.protocol import Operator, Spec
 from eventide.runtime.slicing import NEEDS_EVENTS, Slicing
 
@@ -98,11 +100,13 @@ class Family:
 
     def with_end(self, spec: Any, end_us: int) -> Spec:
         """The spec for input whose time has come so far when it ends."""
-        raise NotImplementedError
+        made: Spec = replace(spec, end_us=end_us)
+        return made
 
     def with_origin(self, spec: Any, origin_us: int) -> Spec:
         """The spec with its windows aligned to another instant."""
-        raise NotImplementedError
+        made: Spec = replace(spec, slide=replace(spec.slide, origin_us=origin_us))
+        return made
 
     def with_limit(self, spec: Any, max_matches: int) -> Spec | None:
         """The spec for at most so many matches in a partition; None where the operator does not count them."""
@@ -110,6 +114,8 @@ class Family:
     def with_steps(self, spec: Any, max_steps: int) -> Spec:
         """The spec for a search of at most so many steps in a partition; unchanged where nothing is searched."""
         kept: Spec = spec
+        if hasattr(spec, "max_steps"):
+            kept = replace(spec, max_steps=tighter(spec.max_steps, max_steps))
         return kept
 
     def on_stream(self, spec: Any) -> Spec:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -57,49 +57,48 @@ class Choice:
         return f"hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class Laid:
-    """What tasks read of files that lie in order of time."""
+class Input:
+    """What can be known of bounded input before all of it is read. An answer may cost a job, so it is asked late.
 
-    shares: Shares
-    shared: tuple[Ranges, ...]
+    What stands here holds where nothing tells how the events lie.
+    """
 
-
-class Input(Protocol):
-    """What can be known of bounded input before all of it is read. An answer may cost a job, so it is asked late."""
-
-    sampling_costs_a_job: bool
-    few_form: str  # what is chosen for few events
+    sampling_costs_a_job = True
+    few_form = KEYS  # what is chosen for few events
+    no_times = "there are no events"
+    lie = ""  # why events are exchanged, as the beginning of a sentence
 
     def why_few(self) -> str | None:
         """Why the events are too few to be shared out by time."""
+        raise NotImplementedError
 
     def times(self) -> Times | None:
         """When the events are; None where that is not known, or there are none."""
-
-    def no_times(self) -> str:
-        """Why there are no times."""
+        raise NotImplementedError
 
     def sample(self) -> pa.Table:
         """A block of some of the events."""
+        raise NotImplementedError
 
     def read(self, regions: Sequence[Region]) -> Iterable[pa.Table]:
         """The events of each region of time, as blocks."""
+        raise NotImplementedError
 
     def count_slices(self, n_buckets: int) -> int:
         """How many slices the events are cut into."""
+        return n_buckets
 
-    def in_order(self, n_slices: int) -> Laid | None:
-        """What tasks read, if that is in order of time and little of it is of times that others have."""
+    def in_order(self, n_slices: int) -> tuple[Shares, tuple[Ranges, ...]] | None:
+        """What tasks read if it lies in order of time, and for each share the times that others have events of."""
+        return None
 
     def shares_of(self, parts: Sequence[Part]) -> Shares:
         """What tasks read for these parts; empty if they would read too much of it several times."""
+        return ()
 
     def not_hot(self, is_in_order: bool) -> str:
         """Why the events go by key, where no key is hot and a combiner would stand for few of them."""
-
-    def lie(self) -> str:
-        """Why events are exchanged, as the beginning of a sentence."""
+        return "no key is hot in a sample of the first events"
 
 
 _forced: ContextVar[str | None] = ContextVar("forced", default=None)
@@ -126,7 +125,7 @@ def choose(physical: Physical, given: Input, n_buckets: int) -> Choice:
         return Choice(KEYS, slicing if isinstance(slicing, str) else few or "asked for")
     has_keys = bool(physical.intake.layout.distribution)
     if not given.sampling_costs_a_job and given.times() is None:
-        return Choice(KEYS, given.no_times())
+        return Choice(KEYS, given.no_times)
     if has_keys and not slicing.combines and given.sampling_costs_a_job and asked is None:
         # Patterns most often have many keys.
         return Choice(KEYS, NEEDS_EVENTS)
@@ -149,7 +148,7 @@ def _apart(physical: Physical, slicing: Slicing, given: Input, n_buckets: int, w
         return Choice(KEYS, "no key is hot")
     times = given.times()
     if times is None:
-        return Choice(KEYS, given.no_times())
+        return Choice(KEYS, given.no_times)
     bounds = times.bounds(slicing.count(int(times.n_events), given.count_slices(n_buckets), times.length_us))
     if not bounds:
         return Choice(KEYS, f"{why}, and a window is long beside the time of all events")
@@ -173,7 +172,7 @@ def _combined(physical: Physical, slicing: Slicing, given: Input, n_buckets: int
         return Choice(KEYS, given.not_hot(laid is not None))
     times = given.times()
     if times is None:
-        return Choice(KEYS, given.no_times())
+        return Choice(KEYS, given.no_times)
     parts: tuple[Part, ...] = ()
     if slicing.has_parts and is_hot:
         n_left = int((1.0 - frequent) * times.n_events)
@@ -181,14 +180,14 @@ def _combined(physical: Physical, slicing: Slicing, given: Input, n_buckets: int
         parts = tuple(slicing.parts(bounds, given.read)) if bounds else ()
     reason, then = _reason(why, given, laid is not None), slicing.then(len(parts), has_keys)
     if laid is not None:
-        return Choice(SLICES, reason, then, laid.shares, laid.shared, parts=parts)
+        return Choice(SLICES, reason, then, *laid, parts=parts)
     return Choice(SLICES, reason, then, ranges=tuple(LookBack(0).parts(times.bounds(n_slices))), parts=parts)
 
 
 def _reason(why: str, given: Input, is_read_directly: bool) -> str:
     if is_read_directly:
         return f"{why}; the row groups lie in order of time, so that no event is exchanged"
-    return f"{why}; {given.lie()}events are exchanged by time"
+    return f"{why}; {given.lie}events are exchanged by time"
 
 
 def hot(top: float, n_buckets: int) -> str | None:

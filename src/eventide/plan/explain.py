@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from eventide.families.registry import family_of
 from eventide.plan.physical import Physical
-from eventide.plan.skew import hot_key_lines
 
 NO_COLUMNS = "needs the events' columns: pass the events to explain"
 
@@ -32,3 +32,14 @@ def distributed(line: str, physical: Physical, engine: str) -> str:
     is_refused = line.startswith("spark stream: refused")
     skew = hot_key_lines(physical) if engine == "spark stream" and not is_refused else []
     return section("Distribution", [line, *skew])
+
+
+def hot_key_lines(physical: Physical) -> list[str]:
+    """What a stream does with a key that has far more events than others; nothing where all events belong together."""
+    if not physical.intake.layout.distribution:
+        return []
+    kept = family_of(physical.spec).kept_of_hot_key(physical.spec)
+    return [
+        "hot key: all tasks read and filter its events, then one task works on them while those of other buckets go "
+        f"on; {kept}; ev.metrics has the largest bucket's share"
+    ]

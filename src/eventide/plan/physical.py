@@ -59,7 +59,7 @@ class IntervalSide:
 
 @dataclass(frozen=True, slots=True)
 class IntervalIntake:
-    """How rows of two interval tables become a block: see `engines.interval_intake`."""
+    """How rows of two interval tables become a block: see `engines.intake`."""
 
     sides: tuple[IntervalSide, ...]
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from eventide.runtime.block import MAX_US, MIN_US, TS, within
 from eventide.runtime.costs import cost
 from eventide.runtime.holding import WatermarkOperator
-from eventide.runtime.kernels.arrays import IntArray
+from eventide.runtime.kernels.arrays import BoolArray, IntArray
 from eventide.runtime.protocol import Combiner, Operator, Results
 
 Region: TypeAlias = tuple[int, int]  # from an instant up to another
@@ -156,6 +156,15 @@ def most_slices(n_slices: int, length_us: int, back_us: int) -> int:
     (6, 1)
     """
     return min(n_slices, 1 + int(cost("most_overlap") * length_us // max(1, back_us)))
+
+
+def between_shared(ts_us: IntArray, shared: Sequence[tuple[int, int]]) -> tuple[IntArray, BoolArray]:
+    """For a combiner: which stretch between shared times each event lies in, and whether it lies in shared ones."""
+    stretch = np.searchsorted(np.array(sorted(first for first, _ in shared), dtype=np.int64), ts_us, side="right")
+    is_shared = np.zeros(ts_us.size, dtype=np.bool_)
+    for first, last in shared:
+        is_shared |= (ts_us >= first) & (ts_us <= last)
+    return stretch.astype(np.int64), is_shared
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
-from eventide.engines.local.names import literal
 from eventide.engines.names import absolute, duckdb_name
 from eventide.errors import InputError
+from eventide.runtime.quoting import literal
 
 _DELIMITERS = (",", "\t", ";", "|")
 _UNKNOWN_DELIMITERS = "^~:#&@\x01\x1f"

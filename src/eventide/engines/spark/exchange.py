@@ -14,15 +14,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
-from eventide.engines.database import connect
 from eventide.engines.file_versions import Version, check_versions
 from eventide.engines.intake import take_in
 from eventide.engines.parquet import read_piece, to_microseconds
-from eventide.engines.raw_columns import duckdb_text, raw_columns
+from eventide.engines.raw_columns import WANTED, wanted_columns
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.workers import settled
 from eventide.plan.physical import Intake, Physical, Piece
-from eventide.runtime.block import MASK, TS, cut, to_bytes
+from eventide.runtime.block import cut, to_bytes
 
 BLOCK_SCHEMA = "bucket int, data binary"
 ROWS_PER_CUT = 500_000
@@ -116,10 +115,7 @@ def select_events(
         selected = df.select(*(sf.expr(text).alias(name) for name, text in items.items()))
     if physical.intake.keep_all:
         return selected
-    return selected.filter(_WANTED if keep is None else f"{_WANTED} OR {keep}")
-
-
-_WANTED = f"{MASK} <> 0 OR {TS} IS NULL"
+    return selected.filter(WANTED if keep is None else f"{WANTED} OR {keep}")
 
 
 # What a task does with the tables of raw columns that it reads, and its number.
@@ -173,28 +169,10 @@ def reader(
     names, versions = list(physical.reads), dict(how.versions)
 
     def read(pieces: Iterable[Piece]) -> Iterator[pa.Table]:
-        evaluate = _evaluator(physical)
         for piece in pieces:
             for table in read_piece(piece, names, how.coded, ROWS_PER_CUT, use_threads=use_threads):
-                yield evaluate(to_microseconds(table))
+                yield wanted_columns(to_microseconds(table), physical, ("UTC", 1))
             if piece[0] in versions:
                 check_versions([(piece[0], versions[piece[0]])])
 
     return read
-
-
-def _evaluator(physical: Physical) -> Callable[[pa.Table], pa.Table]:
-    """The block's columns of a table of the file's; events that no step wants are left out."""
-    if physical.intake.keep_all:
-        return lambda table: raw_columns(table, physical, ("UTC", 1))
-    connection = connect(threads=1)
-    items = ", ".join(f'{duckdb_text(column)} AS "{column.name}"' for column in physical.select)
-
-    def evaluate(table: pa.Table) -> pa.Table:
-        connection.register("events", table)
-        sql = f"SELECT * FROM (SELECT {items} FROM events) WHERE {_WANTED}"
-        computed = connection.sql(sql).to_arrow_table()
-        connection.unregister("events")
-        return computed
-
-    return evaluate

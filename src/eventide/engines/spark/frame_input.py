@@ -14,26 +14,23 @@ from pyspark.sql import functions as sf
 from eventide.engines.intake import microseconds, take_in
 from eventide.engines.spark.exchange import from_dataframe, select_events
 from eventide.engines.spark.slices import cut_events
-from eventide.plan.choose import KEYS, Shares
+from eventide.plan.choose import Input
 from eventide.plan.physical import Physical
 from eventide.runtime.block import TS, concatenate, from_bytes
 from eventide.runtime.costs import cost
-from eventide.runtime.slicing import Part, Region, Slice, Times
+from eventide.runtime.slicing import Region, Slice, Times
 
 _SAMPLE_ROWS = 100_000
 _ACCURACY = 1000  # of the quantiles
 
 
 @dataclass(frozen=True)
-class FrameInput:
+class FrameInput(Input):
     """The events of a DataFrame, for so many tasks."""
 
     df: DataFrame
     physical: Physical
     n_tasks: int
-
-    sampling_costs_a_job = True
-    few_form = KEYS
 
     def why_few(self) -> str | None:
         if self.n_tasks < 2:
@@ -61,9 +58,6 @@ class FrameInput:
         points_us = np.array(microseconds(points, self.physical.intake).to_pylist(), dtype=np.int64)
         return Times(points_us, np.arange(self.n_tasks + 1) * (n_events / self.n_tasks), n_events)
 
-    def no_times(self) -> str:
-        return "there are no events"
-
     def sample(self) -> pa.Table:
         return self._sample
 
@@ -82,18 +76,3 @@ class FrameInput:
             held[number].append(from_bytes(data.as_buffer()))
         for blocks in held:
             yield concatenate(blocks) if blocks else pa.table({TS: pa.array([], pa.int64())})
-
-    def count_slices(self, n_buckets: int) -> int:
-        return self.n_tasks
-
-    def in_order(self, n_slices: int) -> None:
-        """Nothing tells how the events lie."""
-
-    def shares_of(self, parts: Sequence[Part]) -> Shares:
-        return ()
-
-    def not_hot(self, is_in_order: bool) -> str:
-        return "no key is hot in a sample of the first events"
-
-    def lie(self) -> str:
-        return ""

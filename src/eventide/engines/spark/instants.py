@@ -12,6 +12,7 @@ from eventide.engines.spark.types import input_schema
 from eventide.plan.instants import Clock, Names, clock_time, instant_columns
 from eventide.plan.scope import argument_column
 from eventide.plan.time_column import time_type_of
+from eventide.runtime.quoting import backticked
 from eventide.runtime.times import UNIT_US
 
 
@@ -30,11 +31,9 @@ def instants_of_frame(
         kind = frame.schema[start].dataType
         return sf.lit(clock_time(clock, dtype, ts_unit).as_py()).cast(kind)
 
-    return frame.select(*((now() if taken is None else _column(taken)).alias(name) for name, taken in columns))
-
-
-def _column(name: str) -> Column:
-    return sf.col("`" + name.replace("`", "``") + "`")
+    return frame.select(
+        *((now() if taken is None else sf.col(backticked(taken))).alias(name) for name, taken in columns)
+    )
 
 
 def _now_text(name: str, dtype: pa.DataType, ts_unit: str | None) -> str:

@@ -30,7 +30,7 @@ from eventide.engines.spark.files import address, read_parquet_files, read_text_
 from eventide.engines.spark.following import with_lag
 from eventide.engines.spark.frame_input import FrameInput
 from eventide.engines.spark.functions import planning_for
-from eventide.engines.spark.latest import until_latest_in_files, until_latest_row
+from eventide.engines.spark.latest import first_us, until_latest_in_files, until_latest_row
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.slices import run_slices
@@ -45,8 +45,6 @@ from eventide.plan.choose import KEYS, ONE_TASK, Choice, choose
 from eventide.plan.ending import with_origin
 from eventide.plan.physical import Physical
 from eventide.runtime.protocol import Spec
-from eventide.runtime.quoting import backticked
-from eventide.runtime.times import UNIT_US
 
 Plan = Callable[[pa.Schema], Physical]
 
@@ -169,10 +167,8 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
     _warm(physical, frame.sparkSession)
     physical = until_latest_row(physical, frame)
     spark, observation = frame.sparkSession, None
-    if frame.isStreaming:
-        choice = None
-    else:
-        choice = choose(physical, FrameInput(frame, physical, count_buckets(spark)), count_buckets(spark))
+    n_tasks = count_buckets(spark)
+    choice = None if frame.isStreaming else choose(physical, FrameInput(frame, physical, n_tasks), n_tasks)
     if physical.intake.drop_bad_events:
         # Behind the jobs above: an observation has the counters of one action.
         frame, observation = _observed(frame, physical)
@@ -265,13 +261,7 @@ def _aligned(frame: DataFrame, physical: Physical) -> Physical:
             "origin='first' needs the first event, and on a stream an earlier one may still come",
             hint="give origin as a time, or leave it out",
         )
-    first = frame.select(sf.min(backticked(physical.intake.ts_column)).alias("first")).toArrow().column(0)
-    if first.null_count:
-        return with_origin(physical, 0)
-    unit = physical.intake.time_type.unit
-    if unit is not None:
-        return with_origin(physical, first[0].as_py() * UNIT_US[unit])
-    return with_origin(physical, first.cast(pa.timestamp("us")).cast(pa.int64())[0].as_py())
+    return with_origin(physical, first_us(frame, physical.intake) or 0)
 
 
 def _observed(frame: DataFrame, physical: Physical) -> tuple[DataFrame, Observation | None]:

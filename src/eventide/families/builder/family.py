@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,7 +13,6 @@ from eventide.families.builder.operator import DetectionOperator, warm
 from eventide.families.builder.spec import DetectionSpec
 from eventide.families.registry import register
 from eventide.runtime.computed import Compute, cannot_compute
-from eventide.runtime.limit import tighter
 from eventide.runtime.protocol import Operator
 from eventide.runtime.slicing import Slicing
 
@@ -75,12 +73,6 @@ class Builder(Family):
 
     def warm(self, spec: DetectionSpec) -> None:
         warm(spec)
-
-    def with_end(self, spec: DetectionSpec, end_us: int) -> DetectionSpec:
-        return replace(spec, end_us=end_us)
-
-    def with_steps(self, spec: DetectionSpec, max_steps: int) -> DetectionSpec:
-        return replace(spec, max_steps=tighter(spec.max_steps, max_steps))
 
     def on_stream(self, spec: Any) -> Any:
         if not spec.is_timed:

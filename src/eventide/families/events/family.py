@@ -81,18 +81,8 @@ class Events(Family):
 
         warm_pattern(spec)
 
-    def with_end(self, spec: PatternSpec, end_us: int) -> PatternSpec:
-        return replace(spec, end_us=end_us)
-
-    def with_origin(self, spec: EventSpec, origin_us: int) -> EventSpec:
-        assert spec.slide is not None
-        return replace(spec, slide=replace(spec.slide, origin_us=origin_us))
-
     def with_limit(self, spec: EventSpec, max_matches: int) -> EventSpec:
         return replace(spec, max_matches=tighter(spec.max_matches, max_matches))
-
-    def with_steps(self, spec: EventSpec, max_steps: int) -> EventSpec:
-        return replace(spec, max_steps=tighter(spec.max_steps, max_steps))
 
     def on_stream(self, spec: EventSpec) -> EventSpec:
         if spec.window_us is None:

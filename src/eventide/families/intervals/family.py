@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -65,9 +64,6 @@ class Intervals(Family):
 
     def warm(self, spec: IntervalSpec) -> None:
         warm(spec)
-
-    def with_end(self, spec: IntervalSpec, end_us: int) -> IntervalSpec:
-        return replace(spec, end_us=end_us)
 
     def lag(self, spec: IntervalSpec) -> tuple[str, int | None]:
         return END, lag_us(spec)

@@ -7,8 +7,8 @@ from eventide.families.rows.spec import RowsSpec
 from eventide.families.rows.streams import memory_lines
 from eventide.lang.rows.tree import RowQuery
 from eventide.lang.rows.write import write_clause
+from eventide.plan.explain import hot_key_lines
 from eventide.plan.physical import Physical
-from eventide.plan.skew import hot_key_lines
 from eventide.runtime.effort import steps_text
 
 

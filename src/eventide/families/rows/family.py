@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,7 +12,6 @@ from eventide.families.rows.attempts import slicing_of
 from eventide.families.rows.operator import RowsOperator, warm
 from eventide.families.rows.spec import RowsSpec
 from eventide.runtime.computed import Compute, cannot_compute
-from eventide.runtime.limit import tighter
 from eventide.runtime.protocol import Operator
 from eventide.runtime.slicing import Slicing
 
@@ -65,9 +63,6 @@ class Rows(Family):
 
     def warm(self, spec: RowsSpec) -> None:
         warm(spec)
-
-    def with_steps(self, spec: RowsSpec, max_steps: int) -> RowsSpec:
-        return replace(spec, max_steps=tighter(spec.max_steps, max_steps))
 
     def slicing(self, spec: RowsSpec) -> Slicing | str:
         return slicing_of(spec)

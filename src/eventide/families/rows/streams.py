@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -32,35 +33,45 @@ def _counts_in(leaf: Leaf) -> bool:
     return any(column.name == "number" for argument in arguments for column in argument.find_all(exp.Column))
 
 
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What a stream misses: for `explain`, as an error, and what would help."""
+
+    shown: str
+    message: str
+    hint: str
+
+
+_BOUND = Missing(
+    "nothing bounds how long a match may be",
+    "a stream cannot run this: without WITHIN a match may become longer for ever, so every row stays",
+    "add WITHIN behind the pattern, such as WITHIN INTERVAL '1' HOUR, or bound what repeats, "
+    "B{1,100}; or give state_ttl='1 day': then a gap that long ends a partition, and no match is longer",
+)
+_END_OF_PARTITION = Missing(
+    "$ waits for the end of a partition; state_ttl would end it",
+    "a stream cannot run this: $ waits for the end of a partition, and a stream has none",
+    "leave out $, or give state_ttl='1 day': then a gap that long ends a partition",
+)
+
+
+def missing(spec: RowsSpec) -> list[Missing]:
+    """All that keeps a stream from running it."""
+    waits = spec.ttl_us is None and any(op == END for op, _, _ in spec.program.instructions)
+    endless = not spec.is_timed and spec.program.is_endless
+    return [what for what, is_so in ((_END_OF_PARTITION, waits), (_BOUND, endless)) if is_so]
+
+
 def check_stream(query: RowQuery, spec: RowsSpec) -> None:
     """Refuse what no stream could answer, with what would make it possible."""
-    place = query.pattern.span
-    if not spec.is_timed and spec.program.is_endless:
-        raise QueryError(
-            "a stream cannot run this: without WITHIN a match may become longer for ever, so every row stays",
-            query.text,
-            place.start,
-            place.end,
-            hint="add WITHIN behind the pattern, such as WITHIN INTERVAL '1' HOUR, or bound what repeats, "
-            "B{1,100}; or give state_ttl='1 day': then a gap that long ends a partition, and no match is longer",
-        )
-    if spec.ttl_us is None and any(op == END for op, _, _ in spec.program.instructions):
-        raise QueryError(
-            "a stream cannot run this: $ waits for the end of a partition, and a stream has none",
-            query.text,
-            place.start,
-            place.end,
-            hint="leave out $, or give state_ttl='1 day': then a gap that long ends a partition",
-        )
+    for what in reversed(missing(spec)):
+        place = query.pattern.span
+        raise QueryError(what.message, query.text, place.start, place.end, hint=what.hint)
 
 
 def memory_lines(spec: RowsSpec, refusal: str | None = None) -> list[str]:
     """What a stream keeps, in words, or all that keeps it from running; `refusal`: what it misses besides the spec."""
-    problems = [refusal] if refusal else []
-    if spec.ttl_us is None and any(op == END for op, _, _ in spec.program.instructions):
-        problems.append("$ waits for the end of a partition; state_ttl would end it")
-    if not spec.is_timed and spec.program.is_endless:
-        problems.append("nothing bounds how long a match may be")
+    problems = [*([refusal] if refusal else []), *(what.shown for what in missing(spec))]
     if problems:
         return [f"a stream cannot run it: {problem}" for problem in problems]
     lines = []

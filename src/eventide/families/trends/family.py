@@ -28,10 +28,6 @@ class Trends(Family):
     def warm(self, spec: TrendSpec) -> None:
         warm(spec)
 
-    def with_origin(self, spec: TrendSpec, origin_us: int) -> TrendSpec:
-        assert spec.slide is not None
-        return replace(spec, slide=replace(spec.slide, origin_us=origin_us))
-
     def with_limit(self, spec: TrendSpec, max_matches: int) -> TrendSpec:
         """As it is: there is a row for each window, however many matches it is about."""
         return spec

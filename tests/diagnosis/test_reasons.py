@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
+from eventide.families.events import beginnings
 
 
 def events(letters: str, **columns: list[Any]) -> list[dict[str, Any]]:
@@ -175,15 +176,12 @@ def test_the_order_of_the_rows_changes_nothing() -> None:
     assert query.diagnose(rows).table == query.diagnose(rows[::-1]).table
 
 
-def test_a_search_that_was_stopped_says_so() -> None:
-    from eventide.engines.local.diagnosis.events import diagnose_events
-    from eventide.engines.local.sources import open_source
-    from eventide.families.events import longest
-
+def test_a_search_that_was_stopped_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beginnings, "MAX_STEPS", 1)
     query = ev.query("PATTERN SEQ(a, b) WHERE b.x > a.x + 999", ts_unit="s", type="kind")
-    n = int((2 * longest.LEAST_STEPS) ** 0.5)
+    n = int((2 * beginnings.LEAST_STEPS) ** 0.5)
     table = pa.table({"ts": range(2 * n), "kind": ["a"] * n + ["b"] * n, "x": [0] * 2 * n})
-    (row,) = diagnose_events(query.tree, query.options, open_source(table), 1, max_steps=1).table.to_pylist()
+    (row,) = query.diagnose(table).table.to_pylist()
     assert (row["searched"], row["length"], row["predicate"]) == (False, 1, "b.x > a.x + 999")
 
 

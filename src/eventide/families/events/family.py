@@ -16,6 +16,7 @@ from eventide.runtime.limit import is_exact, tighter
 from eventide.runtime.protocol import Operator
 
 if TYPE_CHECKING:
+    from eventide.families.events.beginnings import EventBeginnings
     from eventide.lang.tree import EventQuery
     from eventide.plan.options import Options
     from eventide.plan.physical import Physical
@@ -64,6 +65,11 @@ class Events(Family):
         defined = {definition.name.text for definition in tree.define}
         types = dict.fromkeys(step.type for step, _, _ in walk_steps(tree.pattern))
         return tuple(name for name in types if name not in defined)
+
+    def beginnings(self, tree: EventQuery, options: Options, schema: pa.Schema) -> EventBeginnings:
+        from eventide.families.events.beginnings import EventBeginnings
+
+        return EventBeginnings(tree, options, schema)
 
     def operator(self, spec: EventSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         if isinstance(spec, SequenceSpec):

@@ -11,7 +11,6 @@ from eventide.errors import QueryError
 from eventide.expressions.split import EventValue, Split, Test, split
 from eventide.families.events.automaton import MAX_POSITIONS, Links, TooLargeError, compile_pattern, symbols_in
 from eventide.families.events.closing import ClosingTest, bind_closing, is_closing
-from eventide.families.events.lengths import most_events
 from eventide.families.events.program import PatternProgram
 from eventide.families.events.spec import PatternSpec, Returned
 from eventide.families.events.tests import write_pattern_tests
@@ -19,6 +18,7 @@ from eventide.lang.nodes import every_node
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step, Strategy
 from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import MAX_STEPS, Columns, check_ties, mask_column, read_columns
+from eventide.plan.lengths import most_events
 from eventide.plan.meaning import meaning
 from eventide.plan.one_match import ENDS, MATCH_END, MATCH_START, is_array
 from eventide.plan.physical import Intake, Physical, SqlColumn

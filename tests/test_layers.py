@@ -43,8 +43,7 @@ _NEIGHBOURS = {
     "intervals": {"allen.spec"},
     "trends": {"events.closing", "events.lower", "events.program"},
 }
-# Files beside the families that know one: a diagnosis looks into a pattern, two tables become one input, a statement
-# explains its clauses.
+# Files beside the families that know one: two tables become one input, a statement explains its clauses.
 _INSIDERS = {
     "engines/local/allen.py",
     "engines/local/instants.py",
@@ -52,9 +51,8 @@ _INSIDERS = {
     "engines/spark/allen.py",
     "engines/spark/instants.py",
     "engines/statements.py",
-    "plan/one_match.py",
 }
-_INSIDE = ("api/", "engines/local/diagnosis/")
+_INSIDE = ("api/",)
 _EVERYTHING = {
     "__init__",
     "__main__",

@@ -6,7 +6,7 @@ family says what the beginnings are, and what failed behind each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -29,6 +29,8 @@ from eventide.runtime.row_order import order_rows
 
 ROW = "eventide_row"  # a column with the place of each event in the order of all
 _MAX_LITERALS = 1_000
+
+InMicroseconds = Callable[[pa.ChunkedArray], IntArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +81,14 @@ class Evidence(Protocol):
     """The events of an investigation, and what is known of them so far."""
 
     table: pa.Table  # in order, with `ROW`
+    codes: IntArray  # of each event its part
     witnesses: dict[int, Witness]  # by part
 
     def of(self, codes: Sequence[int]) -> pa.Table:
         """The events of some parts."""
 
-    def code(self, row: int) -> int:
-        """The part of an event."""
+    def only(self, block: pa.Table, row: str, codes: Sequence[int]) -> pa.Table:
+        """Of a block whose column has the rows of its events, those of some parts."""
 
     def first(self, code: int) -> int:
         """The first event of a part."""
@@ -124,8 +127,8 @@ class Beginnings:
     columns: Sequence[str] | None = None  # that are read; None: all
     types: tuple[NamedType, ...] = ()  # that events should have
 
-    def arrange(self, table: pa.Table) -> Arranged:
-        """The events in the order of the run."""
+    def arrange(self, table: pa.Table, in_us: InMicroseconds) -> Arranged:
+        """The events in the order of the run; `in_us` gives times in microseconds."""
         raise NotImplementedError
 
     def find(self, rank: int | None, codes: Sequence[int], seen: Evidence) -> dict[int, Witness]:

@@ -27,6 +27,8 @@ from eventide.errors import InputError
 from eventide.families.registry import family_named
 from eventide.plan.diagnosis import ROW, Beginnings, Failure, Witness, literal_hint
 from eventide.plan.physical import Physical
+from eventide.runtime.block import numpy_int64
+from eventide.runtime.kernels.arrays import IntArray
 
 
 def diagnose(family: str, tree: Any, options: Any, source: Source, partitions: int) -> Diagnosis:
@@ -57,11 +59,12 @@ class _Investigation:
 
     def __init__(self, asked: Beginnings, table: pa.Table) -> None:
         self._asked = asked
-        self._arranged = asked.arrange(table)
+        self._arranged = asked.arrange(table, self._in_us)
+        self.codes = self._arranged.codes
         self.table = table.take(pa.array(self._arranged.order)).append_column(ROW, pa.array(np.arange(table.num_rows)))
         times = self.table.column(asked.time)
         self._times = pa.concat_arrays(times.chunks) if times.num_chunks else pa.array([], times.type)
-        codes, first = np.unique(self._arranged.codes, return_index=True)
+        codes, first = np.unique(self.codes, return_index=True)
         self._first = dict(zip(codes.tolist(), first.tolist(), strict=True))
         self.witnesses = {code: Witness() for code in self._first}
         self._stopped: set[int] = set()
@@ -85,12 +88,13 @@ class _Investigation:
     # --- what a family may ask
 
     def of(self, codes: Sequence[int]) -> pa.Table:
-        if len(codes) == len(self._first):
-            return self.table
-        return self.table.filter(pa.array(np.isin(self._arranged.codes, codes)))
+        return self.only(self.table, ROW, codes)
 
-    def code(self, row: int) -> int:
-        return int(self._arranged.codes[row])
+    def only(self, block: pa.Table, row: str, codes: Sequence[int]) -> pa.Table:
+        if len(codes) == len(self._first):
+            return block
+        own = self.codes[numpy_int64(block.column(row))]
+        return block.filter(pa.array(np.isin(own, codes)))
 
     def first(self, code: int) -> int:
         return int(self._first[code])
@@ -114,8 +118,10 @@ class _Investigation:
         return list(self._times.take(pa.array(rows, pa.int64())).to_pylist())
 
     def times_us(self, rows: Sequence[int]) -> list[int]:
-        taken = self._times.take(pa.array(rows, pa.int64()))
-        return list(microseconds(pa.chunked_array([taken]), self._asked.physical.intake).to_pylist())
+        return list(self._in_us(pa.chunked_array([self._times.take(pa.array(rows, pa.int64()))])).tolist())
+
+    def _in_us(self, times: pa.ChunkedArray) -> IntArray:
+        return numpy_int64(microseconds(times, self._asked.physical.intake))
 
     def hint(self, compared: tuple[str, str] | None) -> str | None:
         known = {name.lower(): name for name in self.table.column_names}

@@ -18,6 +18,7 @@ from eventide.runtime.limit import tighter
 from eventide.runtime.protocol import Operator
 
 if TYPE_CHECKING:
+    from eventide.families.builder.beginnings import StepBeginnings
     from eventide.families.builder.lower import DetectionOptions
     from eventide.families.builder.syntax import EventPattern
     from eventide.plan.physical import Physical
@@ -68,6 +69,11 @@ class Builder(Family):
         from eventide.families.builder.write import write_pattern
 
         return write_pattern(tree)
+
+    def beginnings(self, tree: EventPattern, options: DetectionOptions, schema: pa.Schema) -> StepBeginnings:
+        from eventide.families.builder.beginnings import StepBeginnings
+
+        return StepBeginnings(tree, options, schema)
 
     def operator(self, spec: DetectionSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         return DetectionOperator(spec, n_threads)

@@ -7,9 +7,11 @@ one step. A beginning of some rank ends at every position of that rank or a high
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,17 +21,17 @@ from eventide.families.events.matches import BOUND
 from eventide.families.events.prepare import named_types, prepare
 from eventide.families.events.program import Branch, Edge, Ending, PatternProgram, Position
 from eventide.families.events.spec import First, PatternSpec
+from eventide.families.registry import make_operator
 from eventide.lang.tree import EventQuery
 from eventide.plan.bind import bind
 from eventide.plan.columns import read_columns
-from eventide.plan.diagnosis import ROW, Arranged, Beginnings, Evidence, Failure, Witness, by_time
+from eventide.plan.diagnosis import ROW, Arranged, Beginnings, Evidence, Failure, InMicroseconds, Witness, by_time
 from eventide.plan.ending import with_end, with_origin
 from eventide.plan.one_match import column_item
 from eventide.plan.options import Options
-from eventide.plan.physical import SqlColumn
 from eventide.plan.references import is_orderable
 from eventide.plan.rules import rewrite
-from eventide.runtime.block import MAX_US
+from eventide.runtime.block import MAX_US, MIN_US
 
 MAX_STEPS = 100_000_000  # candidates that one run looks at in all partitions together
 LEAST_STEPS = 100_000  # in one partition, however many there are
@@ -117,6 +119,12 @@ def _missing(program: PatternProgram, cost: Sequence[int]) -> list[int]:
     return missing
 
 
+def _run(spec: PatternSpec, block: pa.Table) -> list[dict[str, Any]]:
+    operator = make_operator(spec, os.cpu_count() or 1)
+    batches = [*operator.process(block, MIN_US), *operator.finish()] if block.num_rows else []
+    return pa.Table.from_batches(batches, BOUND).to_pylist()
+
+
 class EventBeginnings(Beginnings):
     """Those of a query over events of a schema."""
 
@@ -139,7 +147,7 @@ class EventBeginnings(Beginnings):
         assert isinstance(self.physical.spec, PatternSpec)
         return self.physical.spec
 
-    def arrange(self, table: pa.Table) -> Arranged:
+    def arrange(self, table: pa.Table, in_us: InMicroseconds) -> Arranged:
         told = [name for name in self.columns or () if is_orderable(table.schema.field(name).type)]
         ties = sorted(told, key=lambda name: name != self._plan.sequence)
         return by_time(table, self.partition, self.time, ties)
@@ -147,18 +155,16 @@ class EventBeginnings(Beginnings):
     def find(self, rank: int | None, codes: Sequence[int], seen: Evidence) -> dict[int, Witness]:
         if rank is None:
             self._set_times(seen)
+            self._block = seen.block(self.physical, seen.table)
         spec = self._spec
-        max_steps = max(LEAST_STEPS, MAX_STEPS // len(seen.witnesses))
-        # A limit of matches that is exact keeps each partition whole.
-        asked = replace(spec, max_matches=1, first=First(spec.returned[0].column, max_steps, partial=rank is not None))
+        row = spec.returned[0].column
+        first = First(row, max(LEAST_STEPS, MAX_STEPS // len(seen.witnesses)), partial=rank is not None)
+        asked = replace(spec, first=first)
         if rank is not None:
-            program = cut(spec.program, self._progress.rank, rank)
-            asked = replace(asked, program=program, min_length=1, end_us=MAX_US)
-        project = tuple(SqlColumn(name, "", f'"{name}"') for name in BOUND.names)
-        physical = replace(self.physical, spec=asked, project=project, output_schema=BOUND)
+            asked = replace(asked, program=cut(spec.program, self._progress.rank, rank), min_length=1, end_us=MAX_US)
         found: dict[int, Witness] = {}
-        for bound in seen.run(physical, seen.of(codes)).to_pylist():
-            witness = found.setdefault(seen.code(bound["rows"][0]), Witness(rank or 0, matched=rank is None))
+        for bound in _run(asked, seen.only(self._block, row, codes)):
+            witness = found.setdefault(int(seen.codes[bound["rows"][0]]), Witness(rank or 0, matched=rank is None))
             if bound["symbols"][0] < 0:
                 witness.stopped = True
                 continue

@@ -151,6 +151,28 @@ def test_a_repetition_in_the_middle_does_not_hide_how_far_the_events_lead() -> N
     assert (row["symbols"], row["symbol"]) == (["a", "b"], "c")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "letters", "found"),
+    [
+        # All the events of the last repetition.
+        ("SEQ(a, b+, c)", "abbb", [0, 1, 2, 3]),
+        # Of several that have come as far, the first; a later window finds another one.
+        ("SEQ(a, b, c)", "abab", [0, 1]),
+        ("SEQ(a, b, c) WITHIN 4 seconds SLIDE 2 seconds", "ab   ab", [0, 1]),
+        # Steps that may be left out have ranks that nothing reaches.
+        ("SEQ(a?, b, c?, d, e)", "bd", [0, 1]),
+        # NOT at an edge, and NOT whose condition names a later symbol, say nothing yet.
+        ("SEQ(NOT n, a, b, c) WITHIN 9 seconds", "nab", [1, 2]),
+        ("SEQ(a, NOT n, b, c) WHERE n.x > c.x", "anb", [0, 2]),
+        # AND is one step: all of its sides, or none.
+        ("SEQ(a, AND(b, c), d)", "abc", [0, 1, 2]),
+        ("SEQ(a, AND(b, c), d)", "abd", [0]),
+    ],
+)
+def test_the_partial_match_that_leads_furthest_is_found(pattern: str, letters: str, found: list[int]) -> None:
+    assert diagnosed(f"PATTERN {pattern}", events(letters))["events"] == found
+
+
 def test_partitions_without_a_match_come_first_and_are_counted_by_cause() -> None:
     rows = events("abab", g=[1, 1, 2, 2], y=[0, 5, 9, 1])
     why = ev.query("PATTERN SEQ(a, b) WHERE [g] AND b.y > a.y", ts_unit="s", type="kind").diagnose(rows)

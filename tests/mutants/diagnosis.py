@@ -7,7 +7,6 @@ from tests.mutants.mutant import Mutant
 BUILDER = ("tests/diagnosis/test_builder.py::test_the_first_demand_that_no_event_meets_failed",)
 VALUES = ("tests/diagnosis/test_builder.py::test_values_of_earlier_steps_are_shown",)
 REASONS = ("tests/diagnosis/test_reasons.py",)
-LONGEST = ("tests/diagnosis/test_longest.py",)
 SHOWN = ("tests/diagnosis/test_builder.py::test_values_are_those_of_the_events_that_are_shown",)
 FIRST = ("tests/diagnosis/test_builder.py::test_the_first_match_of_a_partition_is_found",)
 
@@ -150,28 +149,28 @@ DIAGNOSIS = (
         "EventBeginnings.find",
         'bound["first_size"] if rank is None else len(bound["rows"])',
         'bound["first_size"]',
-        LONGEST,
+        REASONS,
     ),
     Mutant(
         "diagnose: a partial match must keep what only a whole match decides",
         "search",
         "if mode == MATCHES and job[KEEP] == PARTIAL:\n    g = gap_top",
         "pass",
-        LONGEST,
+        REASONS,
     ),
     Mutant(
         "diagnose: a later window replaces the first one that is reached",
         "match_scopes",
         "scopes[job[SCOPE], PARTITION] == scope[PARTITION]",
         "False",
-        LONGEST,
+        REASONS,
     ),
     Mutant(
         "diagnose: a beginning ends only where its rank is met exactly",
         "cut",
         "(Ending(),) if own >= least else ()",
         "(Ending(),) if own == least else ()",
-        LONGEST,
+        REASONS,
     ),
     Mutant(
         "diagnose: a search that was stopped counts as one that found nothing",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from eventide.lang.positions import span_of
 from eventide.lang.tree import Length, Scalar
 from eventide.plan.checks import read_parts
 from eventide.plan.physical import NamedType, Physical
+from eventide.runtime.block import numpy_int64
 from eventide.runtime.kernels.arrays import IntArray
 from eventide.runtime.measured import RowOrder
 from eventide.runtime.partitions import encode_partitions
@@ -77,39 +78,64 @@ class Arranged:
     partitions: IntArray
 
 
-class Evidence(Protocol):
-    """The events of an investigation, and what is known of them so far."""
+class Evidence:
+    """The events of an investigation, and what is known of them so far; an engine says how they are computed with."""
 
-    table: pa.Table  # in order, with `ROW`
-    codes: IntArray  # of each event its part
-    witnesses: dict[int, Witness]  # by part
-
-    def of(self, codes: Sequence[int]) -> pa.Table:
-        """The events of some parts."""
-
-    def only(self, block: pa.Table, row: str, codes: Sequence[int]) -> pa.Table:
-        """Of a block whose column has the rows of its events, those of some parts."""
-
-    def first(self, code: int) -> int:
-        """The first event of a part."""
+    def __init__(self, asked: Beginnings, table: pa.Table) -> None:
+        self._asked = asked
+        self.arranged = asked.arrange(table, self.in_us)
+        self.codes = self.arranged.codes  # of each event its part
+        numbers = pa.array(np.arange(table.num_rows))
+        self.table = table.take(pa.array(self.arranged.order)).append_column(ROW, numbers)
+        times = self.table.column(asked.time)
+        self.all_times = pa.concat_arrays(times.chunks) if times.num_chunks else pa.array([], times.type)
+        codes, first = np.unique(self.codes, return_index=True)
+        self.first: dict[int, int] = dict(zip(codes.tolist(), first.tolist(), strict=True))  # of each part its event
+        self.witnesses = {code: Witness() for code in self.first}
+        self._hints: dict[tuple[str, str], str | None] = {}
 
     def run(self, physical: Physical, table: pa.Table) -> pa.Table:
         """The rows of a query over some events."""
+        raise NotImplementedError
 
     def block(self, physical: Physical, table: pa.Table) -> pa.Table:
         """The block of some events."""
+        raise NotImplementedError
 
     def select(self, text: str, table: pa.Table) -> pa.Table:
         """A statement over some events, which it calls `events`."""
+        raise NotImplementedError
+
+    def in_us(self, times: pa.ChunkedArray) -> IntArray:
+        """Times in microseconds."""
+        raise NotImplementedError
+
+    def of(self, codes: Sequence[int]) -> pa.Table:
+        """The events of some parts."""
+        return self.only(self.table, ROW, codes)
+
+    def only(self, block: pa.Table, row: str, codes: Sequence[int]) -> pa.Table:
+        """Of a block whose column has the rows of its events, those of some parts."""
+        if len(codes) == len(self.first):
+            return block
+        return block.filter(pa.array(np.isin(self.codes[numpy_int64(block.column(row))], codes)))
 
     def times(self, rows: Sequence[int]) -> list[Any]:
         """The times of events as the user has them."""
+        return list(self.all_times.take(pa.array(rows, pa.int64())).to_pylist())
 
     def times_us(self, rows: Sequence[int]) -> list[int]:
         """The same in microseconds."""
+        return list(self.in_us(pa.chunked_array([self.all_times.take(pa.array(rows, pa.int64()))])).tolist())
 
     def hint(self, compared: tuple[str, str] | None) -> str | None:
         """What may have been meant where a column is compared with a text."""
+        known = {name.lower(): name for name in self.table.column_names}
+        if compared is None or compared[0].lower() not in known:
+            return None
+        if compared not in self._hints:
+            self._hints[compared] = literal_hint(*compared, self.table.column(known[compared[0].lower()]))
+        return self._hints[compared]
 
 
 class Beginnings:

@@ -25,7 +25,7 @@ from eventide.engines.local.sources import Source, open_source, reason
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import InputError
 from eventide.families.registry import family_named
-from eventide.plan.diagnosis import ROW, Beginnings, Failure, Witness, literal_hint
+from eventide.plan.diagnosis import Beginnings, Evidence, Failure
 from eventide.plan.physical import Physical
 from eventide.runtime.block import numpy_int64
 from eventide.runtime.kernels.arrays import IntArray
@@ -54,21 +54,10 @@ def _read(asked: Beginnings, source: Source) -> pa.Table:
     return table
 
 
-class _Investigation:
-    """What is known of the events of each part: see `plan.diagnosis.Evidence`."""
-
+class _Investigation(Evidence):
     def __init__(self, asked: Beginnings, table: pa.Table) -> None:
-        self._asked = asked
-        self._arranged = asked.arrange(table, self._in_us)
-        self.codes = self._arranged.codes
-        self.table = table.take(pa.array(self._arranged.order)).append_column(ROW, pa.array(np.arange(table.num_rows)))
-        times = self.table.column(asked.time)
-        self._times = pa.concat_arrays(times.chunks) if times.num_chunks else pa.array([], times.type)
-        codes, first = np.unique(self.codes, return_index=True)
-        self._first = dict(zip(codes.tolist(), first.tolist(), strict=True))
-        self.witnesses = {code: Witness() for code in self._first}
+        super().__init__(asked, table)
         self._stopped: set[int] = set()
-        self._hints: dict[tuple[str, str], str | None] = {}
 
     def diagnosis(self, partitions: int, source: Source, absent: tuple[str, ...]) -> Diagnosis:
         if self.witnesses:
@@ -76,8 +65,8 @@ class _Investigation:
             self._find_longest()
         for code in self._stopped:
             self.witnesses[code].stopped = True
-        places = self._arranged.order if self._asked.by_arrival else np.arange(self.table.num_rows)
-        codes = sorted(self._furthest(), key=lambda code: (self.witnesses[code].matched, places[self._first[code]]))
+        places = self.arranged.order if self._asked.by_arrival else np.arange(self.table.num_rows)
+        codes = sorted(self._furthest(), key=lambda code: (self.witnesses[code].matched, places[self.first[code]]))
         unmatched = [code for code in codes if not self.witnesses[code].matched]
         needed = {code: self._asked.needed(self.witnesses[code], self) for code in unmatched}
         failures = {code: Failure(symbol, "") for code, (symbol, _) in needed.items()}
@@ -86,18 +75,6 @@ class _Investigation:
         return self._result(codes, missing, failures, source, absent)
 
     # --- what a family may ask
-
-    def of(self, codes: Sequence[int]) -> pa.Table:
-        return self.only(self.table, ROW, codes)
-
-    def only(self, block: pa.Table, row: str, codes: Sequence[int]) -> pa.Table:
-        if len(codes) == len(self._first):
-            return block
-        own = self.codes[numpy_int64(block.column(row))]
-        return block.filter(pa.array(np.isin(own, codes)))
-
-    def first(self, code: int) -> int:
-        return int(self._first[code])
 
     def run(self, physical: Physical, table: pa.Table) -> pa.Table:
         return local.run(physical, open_source(table))[0]
@@ -114,22 +91,8 @@ class _Investigation:
         finally:
             connection.close()
 
-    def times(self, rows: Sequence[int]) -> list[Any]:
-        return list(self._times.take(pa.array(rows, pa.int64())).to_pylist())
-
-    def times_us(self, rows: Sequence[int]) -> list[int]:
-        return list(self._in_us(pa.chunked_array([self._times.take(pa.array(rows, pa.int64()))])).tolist())
-
-    def _in_us(self, times: pa.ChunkedArray) -> IntArray:
+    def in_us(self, times: pa.ChunkedArray) -> IntArray:
         return numpy_int64(microseconds(times, self._asked.physical.intake))
-
-    def hint(self, compared: tuple[str, str] | None) -> str | None:
-        known = {name.lower(): name for name in self.table.column_names}
-        if compared is None or compared[0].lower() not in known:
-            return None
-        if compared not in self._hints:
-            self._hints[compared] = literal_hint(*compared, self.table.column(known[compared[0].lower()]))
-        return self._hints[compared]
 
     # --- how far it goes
 
@@ -161,7 +124,7 @@ class _Investigation:
         """Of every partition the part with a match, or else with the longest partial match; the first of several."""
         best: dict[int, int] = {}
         for code in self.witnesses:
-            partition = int(self._arranged.partitions[code])
+            partition = int(self.arranged.partitions[code])
             if partition not in best or self._rank(code) > self._rank(best[partition]):
                 best[partition] = code
         return list(best.values())
@@ -180,7 +143,7 @@ class _Investigation:
         absent: tuple[str, ...],
     ) -> Diagnosis:
         witnesses = [self.witnesses[code] for code in codes]
-        at = pa.array([self._first[code] for code in codes], pa.int64())
+        at = pa.array([self.first[code] for code in codes], pa.int64())
         partitions: dict[str, pa.Array] = {}
         for name in self._asked.partition:
             values, given = self.table.column(name).take(at), source.given_type(name)
@@ -191,12 +154,12 @@ class _Investigation:
             "matched": pa.array([witness.matched for witness in witnesses], pa.bool_()),
             "length": pc.list_value_length(bound).cast(pa.int64()),
             "missing": pa.array(missing, pa.int64()),
-            "events": pa.ListArray.from_arrays(bound.offsets, self._times.take(bound.values)),
+            "events": pa.ListArray.from_arrays(bound.offsets, self.all_times.take(bound.values)),
             "symbols": pa.array([witness.symbols for witness in witnesses], pa.list_(pa.string())),
         }
         for name in ("symbol", "reason", "predicate", "values", "hint"):
             details[name] = pa.array([(f and getattr(f, name)) or None for f in made], pa.string())
-        details["event"] = pa.array([None if f is None else f.event for f in made], self._times.type)
+        details["event"] = pa.array([None if f is None else f.event for f in made], self.all_times.type)
         order = ["matched", "length", "missing", "events", "symbols", "symbol", "reason", "predicate", "values"]
         table = pa.table(details).select([*order, "event", "hint"])
         searched = pa.array([code not in self._stopped for code in codes], pa.bool_())

@@ -161,7 +161,7 @@ class _Investigator:
 
     def _partial(self, code: int, witness: Witness) -> _Partial:
         rows = self._rows[list(witness.rows)].tolist()
-        partition = int(np.searchsorted(self._ordered.offsets, self._rows[self._seen.first(code)], side="right")) - 1
+        partition = int(np.searchsorted(self._ordered.offsets, self._rows[self._seen.first[code]], side="right")) - 1
         lo, hi = (int(self._ordered.offsets[partition + k]) for k in (0, 1))
         end, slide = hi, self._question.spec.slide
         if rows and slide is not None:

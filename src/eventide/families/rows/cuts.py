@@ -8,7 +8,7 @@ rank, unless a part of the pattern is optional.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 from eventide.lang.rows.tree import Anchor, Choice, Concat, Excluded, Label, Permute, Quantified, RowPattern
@@ -63,38 +63,27 @@ def first_labels(pattern: RowPattern) -> tuple[int, tuple[str, ...]]:
     return max(1, _least(plain)), _first(plain) or tuple(_all_first(plain))
 
 
-def without_exclusions(pattern: RowPattern) -> RowPattern:
-    """The pattern with `{- -}` left away: all rows are shown."""
+def without_exclusions(pattern: RowPattern, *, in_order: bool = False) -> RowPattern:
+    """The pattern with `{- -}` left away, as all rows are shown; `in_order`: with PERMUTE as a choice of orders."""
+
+    def inside(part: RowPattern) -> RowPattern:
+        return without_exclusions(part, in_order=in_order)
+
     match pattern:
         case Label() | Anchor():
             return pattern
         case Excluded(part):
-            return without_exclusions(part)
-        case Quantified(part, minimum, maximum, reluctant, span):
-            return Quantified(without_exclusions(part), minimum, maximum, reluctant, span)
-        case Concat(parts, span):
-            return Concat(tuple(map(without_exclusions, parts)), span)
-        case Choice(parts, span):
-            return Choice(tuple(map(without_exclusions, parts)), span)
-        case Permute(parts, span):
-            return Permute(tuple(map(without_exclusions, parts)), span)
+            return inside(part)
+        case Quantified(part):
+            return replace(pattern, part=inside(part))
+        case Permute(parts, span) if in_order:
+            return Choice(tuple(Concat(order) for order in permutations(map(inside, parts))), span)
+        case Concat(parts) | Choice(parts) | Permute(parts):
+            return replace(pattern, parts=tuple(map(inside, parts)))
 
 
 def _plain(pattern: RowPattern) -> RowPattern:
-    """The pattern without exclusions, PERMUTE as a choice of orders."""
-    match pattern:
-        case Label() | Anchor():
-            return pattern
-        case Excluded(part):
-            return _plain(part)
-        case Quantified(part, minimum, maximum, reluctant, span):
-            return Quantified(_plain(part), minimum, maximum, reluctant, span)
-        case Concat(parts, span):
-            return Concat(tuple(map(_plain, parts)), span)
-        case Choice(parts, span):
-            return Choice(tuple(map(_plain, parts)), span)
-        case Permute(parts, span):
-            return Choice(tuple(Concat(order) for order in permutations(map(_plain, parts))), span)
+    return without_exclusions(pattern, in_order=True)
 
 
 def _least(pattern: RowPattern) -> int:

@@ -68,7 +68,7 @@ def test_the_first_query_loads_its_own_family_and_engine_alone() -> None:
     for name in ("plan.explain", "families.trends.lower", "families.situations.lower", "families.events.lower"):
         assert f"eventide.{name}" not in loaded
     assert "eventide.engines.local.live" not in loaded
-    assert "eventide.engines.local.diagnosis.events" not in loaded
+    assert "eventide.engines.diagnose.investigation" not in loaded
 
 
 def operators(modules: set[str]) -> set[str]:

@@ -39,9 +39,9 @@ _NEIGHBOURS = {
     "intervals": {"allen.spec"},
     "trends": {"events.closing", "events.lower", "events.program"},
 }
-# Files beside the families that know one: a diagnosis looks into a pattern, a statement explains its clauses.
-_INSIDERS = {"engines/statements.py", "plan/one_match.py"}
-_INSIDE = ("api/", "engines/local/diagnosis/")
+# Files beside the families that know one: a statement explains its clauses.
+_INSIDERS = {"engines/statements.py"}
+_INSIDE = ("api/",)
 _EVERYTHING = {"__init__", "__main__", "api", "cli"}
 _OF_SPARK = {"pyspark", "pandas", "polars", "py4j"}
 _WITHOUT_DUCKDB = {"runtime", "families", "lang", "expressions", "plan"}

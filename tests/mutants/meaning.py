@@ -64,9 +64,9 @@ MEANING = (
     ),
     Mutant(
         "the end: a diagnosis counts all time as over",
-        "LongestOperator.search",
-        "self._watermark_us = self.spec.end_us",
-        "self._watermark_us = 2**62",
+        "EventBeginnings._set_times",
+        "self.physical = with_end(self.physical, last_us)",
+        "self.physical = with_end(self.physical, 2**62)",
         DIAGNOSIS,
     ),
     Mutant(

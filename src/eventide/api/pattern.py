@@ -15,7 +15,7 @@ from eventide.lang.durations import parse_length
 from eventide.plan.arguments import one_of
 
 if TYPE_CHECKING:
-    from eventide.engines.local.diagnosis.result import Diagnosis
+    from eventide.engines.diagnose.result import Diagnosis
 
 _BETWEEN = ("match", "events")
 _LENGTHS = "for example within('15 minutes'), within('1.5 hours')"

@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from eventide.api.metrics import of as metrics_of
 from eventide.api.streams import refuse_bounded
+from eventide.engines.diagnose.result import Diagnosis, refuse_spark
 from eventide.engines.local import run as local
-from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
 from eventide.engines.local.sources import Source, is_local, open_source, open_sources, plain_frame
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
@@ -40,12 +39,6 @@ Inputs = Mapping[str, Any]
 ROWS_PER_BATCH = 10_000  # that Spark's rows are put into
 DROPPED = b"eventide.dropped_events"
 MOST_PLANS = 16  # that a query keeps, for events of several kinds
-
-_DIAGNOSES = {
-    "events": ("events", "diagnose_events"),
-    "rows": ("rows", "diagnose_rows"),
-    "builder": ("detection", "diagnose_pattern"),
-}
 
 
 class Query:
@@ -166,11 +159,10 @@ class Query:
         refuse_spark(events, *inputs.values())
         events, inputs, _ = self._where("diagnose", events, inputs, None)
         source, options = self._open(events, inputs)
-        module, function = _DIAGNOSES[self._family.name]
-        diagnose = getattr(import_module(f"eventide.engines.local.diagnosis.{module}"), function)
+        from eventide.engines.diagnose.investigation import diagnose
+
         with within_the_stack(self.text):
-            found: Diagnosis = diagnose(self.tree, options, source, count_of("partitions", partitions))
-        return found
+            return diagnose(self._family.name, self.tree, options, source, count_of("partitions", partitions))
 
     def live(
         self,

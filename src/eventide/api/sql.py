@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from eventide.api.query import Inputs, Query
-from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
+from eventide.engines.diagnose.result import Diagnosis, refuse_spark
 from eventide.engines.local.run import Run, size_bytes
 from eventide.engines.local.sources import is_local, open_source
 from eventide.engines.local.statement import explain_statement, run_statement
@@ -171,7 +171,7 @@ class StatementQuery(Query):
 
     def diagnose(self, events: Any = None, *, partitions: int = 1000, **inputs: Any) -> Diagnosis:
         """Why the one MATCH_RECOGNIZE of the statement has no match: its table by name, or its rows alone."""
-        from eventide.engines.local.diagnosis.rows import diagnose_rows
+        from eventide.engines.diagnose.investigation import diagnose
 
         found = self.tree.recognitions
         if len(found) != 1 or not found[0].relation.strip().replace("_", "a").replace("`", "").isalnum():
@@ -185,7 +185,8 @@ class StatementQuery(Query):
         if rows is None:
             raise InputError(f"diagnose needs the rows of '{name}'", hint=f"q.diagnose({name}=rows)")
         refuse_spark(rows)
-        return diagnose_rows(found[0].clause, self.options, open_source(rows), count_of("partitions", partitions))
+        clause, n_examined = found[0].clause, count_of("partitions", partitions)
+        return diagnose("rows", clause, self.options, open_source(rows), n_examined)
 
     def _check_inputs(self, method: str, events: Any, inputs: Inputs) -> None:
         """Which tables there are, the statement says."""

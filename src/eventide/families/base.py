@@ -15,6 +15,7 @@ from eventide.runtime.protocol import Operator, Spec
 from eventide.runtime.slicing import NEEDS_EVENTS, Slicing
 
 if TYPE_CHECKING:
+    from eventide.plan.diagnosis import Beginnings
     from eventide.plan.physical import Physical
 
 Choose: TypeAlias = "Callable[[Physical], str | None]"
@@ -80,6 +81,10 @@ class Family:
 
     def input_types(self, tree: Any) -> tuple[str, ...] | None:
         """The event types that may be inputs of their own; None where there is one input."""
+
+    def beginnings(self, tree: Any, options: Any, schema: pa.Schema) -> Beginnings:
+        """What `diagnose` asks about; of a family that refuses it nothing is asked."""
+        raise NotImplementedError
 
     # --- the operator
 

@@ -1,8 +1,7 @@
-"""What one event must satisfy for a symbol, condition by condition, and the columns that show why it does not."""
+"""What one event must satisfy for a symbol, condition by condition, and what it reads there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -10,15 +9,10 @@ from sqlglot import exp
 from eventide.expressions.readings import is_next
 from eventide.expressions.relate import conjuncts
 from eventide.expressions.split import EventValue, Split, split
-from eventide.expressions.write_sql import quote_duckdb
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Scalar, Span
 from eventide.plan.bound import Bound
-from eventide.plan.columns import read_columns
-from eventide.plan.physical import SqlColumn
 from eventide.plan.references import references
-
-BITS_PER_COLUMN = 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,23 +127,3 @@ def _without(tree: exp.Expression) -> exp.Expression:
     made = tree.transform(lambda node: exp.Null() if is_next(node) or isinstance(node, exp.AggFunc) else node)
     assert isinstance(made, exp.Expression)
     return made
-
-
-def check_columns(checks: Mapping[str, Sequence[Check]]) -> tuple[dict[Check, int], list[SqlColumn]]:
-    """The bit of every check, and the columns of bits."""
-    bits: dict[Check, int] = {}
-    for each in checks.values():
-        for check in each:
-            bits.setdefault(check, len(bits))
-    columns: list[SqlColumn] = []
-    for start in range(0, len(bits), BITS_PER_COLUMN):
-        mine = [check for check, bit in bits.items() if start <= bit < start + BITS_PER_COLUMN]
-        texts = [f"CASE WHEN {check.duckdb} THEN {1 << i} ELSE 0 END" for i, check in enumerate(mine)]
-        columns.append(SqlColumn(f"checks{len(columns)}", "", f"CAST({' + '.join(texts)} AS BIGINT)"))
-    return bits, columns
-
-
-def user_columns(plan: Bound) -> dict[str, SqlColumn]:
-    """The columns that the query reads, as they are; the one that orders tied events first."""
-    names = sorted(read_columns(plan), key=lambda name: name != plan.sequence)
-    return {name: SqlColumn(f"u{i}", "", quote_duckdb(name)) for i, name in enumerate(names)}

@@ -9,13 +9,13 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.families.events.lengths import most_events
 from eventide.lang.nodes import every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tokens import tokenize
 from eventide.lang.tree import EventQuery, Scalar, Span
 from eventide.plan.assumed import type_of
 from eventide.plan.bound import Bound, Item
+from eventide.plan.lengths import most_events
 from eventide.plan.places import error_at
 from eventide.plan.references import references
 

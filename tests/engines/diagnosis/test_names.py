@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import eventide as ev
-from eventide.engines.local.diagnosis.result import Diagnosis
+from eventide.engines.diagnose.result import Diagnosis
 
 NAMES = ("symbol", "event", "events", "length", "hint", "reason", "values", "matched", "Missing")
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
+from eventide.families.events import beginnings
 
 
 def events(letters: str, **columns: list[Any]) -> list[dict[str, Any]]:
@@ -150,6 +151,28 @@ def test_a_repetition_in_the_middle_does_not_hide_how_far_the_events_lead() -> N
     assert (row["symbols"], row["symbol"]) == (["a", "b"], "c")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "letters", "found"),
+    [
+        # All the events of the last repetition.
+        ("SEQ(a, b+, c)", "abbb", [0, 1, 2, 3]),
+        # Of several that have come as far, the first; a later window finds another one.
+        ("SEQ(a, b, c)", "abab", [0, 1]),
+        ("SEQ(a, b, c) WITHIN 4 seconds SLIDE 2 seconds", "ab   ab", [0, 1]),
+        # Steps that may be left out have ranks that nothing reaches.
+        ("SEQ(a?, b, c?, d, e)", "bd", [0, 1]),
+        # NOT at an edge, and NOT whose condition names a later symbol, say nothing yet.
+        ("SEQ(NOT n, a, b, c) WITHIN 9 seconds", "nab", [1, 2]),
+        ("SEQ(a, NOT n, b, c) WHERE n.x > c.x", "anb", [0, 2]),
+        # AND is one step: all of its sides, or none.
+        ("SEQ(a, AND(b, c), d)", "abc", [0, 1, 2]),
+        ("SEQ(a, AND(b, c), d)", "abd", [0]),
+    ],
+)
+def test_the_partial_match_that_leads_furthest_is_found(pattern: str, letters: str, found: list[int]) -> None:
+    assert diagnosed(f"PATTERN {pattern}", events(letters))["events"] == found
+
+
 def test_partitions_without_a_match_come_first_and_are_counted_by_cause() -> None:
     rows = events("abab", g=[1, 1, 2, 2], y=[0, 5, 9, 1])
     why = ev.query("PATTERN SEQ(a, b) WHERE [g] AND b.y > a.y", ts_unit="s", type="kind").diagnose(rows)
@@ -175,15 +198,12 @@ def test_the_order_of_the_rows_changes_nothing() -> None:
     assert query.diagnose(rows).table == query.diagnose(rows[::-1]).table
 
 
-def test_a_search_that_was_stopped_says_so() -> None:
-    from eventide.engines.local.diagnosis.events import diagnose_events
-    from eventide.engines.local.sources import open_source
-    from eventide.families.events import longest
-
+def test_a_search_that_was_stopped_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beginnings, "MAX_STEPS", 1)
     query = ev.query("PATTERN SEQ(a, b) WHERE b.x > a.x + 999", ts_unit="s", type="kind")
-    n = int((2 * longest.LEAST_STEPS) ** 0.5)
+    n = int((2 * beginnings.LEAST_STEPS) ** 0.5)
     table = pa.table({"ts": range(2 * n), "kind": ["a"] * n + ["b"] * n, "x": [0] * 2 * n})
-    (row,) = diagnose_events(query.tree, query.options, open_source(table), 1, max_steps=1).table.to_pylist()
+    (row,) = query.diagnose(table).table.to_pylist()
     assert (row["searched"], row["length"], row["predicate"]) == (False, 1, "b.x > a.x + 999")
 
 

@@ -17,6 +17,7 @@ from eventide.runtime.protocol import Operator
 from eventide.runtime.slicing import Slicing
 
 if TYPE_CHECKING:
+    from eventide.families.builder.beginnings import StepBeginnings
     from eventide.families.builder.syntax import EventPattern
     from eventide.plan.options import Options
     from eventide.plan.physical import Physical
@@ -67,6 +68,11 @@ class Builder(Family):
         from eventide.families.builder.write import write_pattern
 
         return write_pattern(tree)
+
+    def beginnings(self, tree: EventPattern, options: Options, schema: pa.Schema) -> StepBeginnings:
+        from eventide.families.builder.beginnings import StepBeginnings
+
+        return StepBeginnings(tree, options, schema)
 
     def operator(self, spec: DetectionSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         return DetectionOperator(spec, n_threads)

@@ -17,6 +17,7 @@ from eventide.runtime.protocol import Operator
 from eventide.runtime.slicing import NEEDS_EVENTS, LookBack, Slicing
 
 if TYPE_CHECKING:
+    from eventide.families.events.beginnings import EventBeginnings
     from eventide.lang.tree import EventQuery
     from eventide.plan.options import Options
     from eventide.plan.physical import Physical
@@ -65,6 +66,11 @@ class Events(Family):
         defined = {definition.name.text for definition in tree.define}
         types = dict.fromkeys(step.type for step, _, _ in walk_steps(tree.pattern))
         return tuple(name for name in types if name not in defined)
+
+    def beginnings(self, tree: EventQuery, options: Options, schema: pa.Schema) -> EventBeginnings:
+        from eventide.families.events.beginnings import EventBeginnings
+
+        return EventBeginnings(tree, options, schema)
 
     def operator(self, spec: EventSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         if isinstance(spec, SequenceSpec):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 
-from eventide.families.events.lengths import most_events
 from eventide.families.events.program import Branch, PatternProgram
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step
+from eventide.plan.lengths import most_events
 
 MANY = 20  # events of a bounded repetition, from which on it has a million matches
 

@@ -28,6 +28,7 @@ from eventide.families.events.kernel_places import (
     ENTRY,
     EXISTS,
     FAN_OUT,
+    FIRST_SIZE,
     FOUND,
     FRAME,
     FULL,
@@ -35,6 +36,7 @@ from eventide.families.events.kernel_places import (
     GAP_TOP,
     HI,
     IS_ASKING,
+    KEEP,
     LAST,
     LAST_START,
     LEVEL,
@@ -64,6 +66,8 @@ from eventide.families.events.kernel_places import (
     OUT_GAPS,
     OUT_SCOPE,
     OUT_WAITED,
+    PARTIAL,
+    PARTITION,
     PATH,
     PATH_HI,
     PATH_LO,
@@ -220,6 +224,8 @@ def needs_room(job: IntArray, frame: IntArray, depth: int, stacks: Any, out: Any
         return FULL
     if job[MODE] == WAYS and job[N_OUT_GAPS] + n_ways * n_open > out[2].shape[1]:
         return FULL
+    if job[KEEP] and job[N_OUT_GAPS] + frame[PATH_HI] - frame[PATH_LO] > out[2].shape[1]:
+        return FULL
     return DONE
 
 
@@ -318,6 +324,19 @@ def write_head(out: IntArray, i: int, entries: int, scope: int, decided: int, wa
     out[i, OUT_WAITED], out[i, OUT_GAPS] = waited, gaps
 
 
+@njit(cache=True, nogil=True)
+def write_kept(job: IntArray, frame: IntArray, stacks: Any, out: Any) -> None:
+    """Write the match that a frame is, with the positions of its paths in place of gaps, and begin anew."""
+    i, at, place = job[N_OUT], job[N_OUT_ENTRIES], job[N_OUT_GAPS]
+    for path in range(frame[PATH_LO], frame[PATH_HI]):
+        write_gap(out[2], place, stacks[2][0, path], 0, 0)
+        place += 1
+    at = write_entries(stacks[1][0], stacks[1][1], 0, frame[N], at, out[1])
+    write_head(out[0], i, at, job[SCOPE], 0, job[FIRST_SIZE], place)
+    job[N_OUT], job[N_OUT_ENTRIES], job[N_OUT_GAPS] = i + 1, at, place
+    job[FRAME] = job[FIRST_SIZE] = 0
+
+
 @njit(SEARCH, cache=True, nogil=True)
 def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, tests: Any, cols: Any, out: Any) -> int:
     """Walk one branch over the rows from job[LO] to job[HI]; DONE, FOUND, or why the walk paused.
@@ -355,7 +374,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
     strategy = strategies[job[BRANCH]]
     left, is_again = job[STEPS_LEFT], job[IS_ASKING] != 0
     depth = job[DEPTH]
-    if depth < floor:
+    if depth < 0:
         if floor >= frames.shape[0] or job[PATH] >= paths.shape[1]:
             return SPACE
         depth = floor
@@ -516,6 +535,8 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
                 for i in range(end_neg_lo[ending], end_neg_lo[ending + 1]):
                     write_gap(gaps, g, negations[i], follows[last_row], -1)
                     g += 1
+                if mode == MATCHES and job[KEEP] == PARTIAL:
+                    g = gap_top
                 if mode == WAYS:
                     for i in range(gap_top, g):
                         write_gap(out[2], n_out_gaps, gaps[0, i], gaps[1, i], gaps[2, i])
@@ -556,7 +577,12 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
                     return FOUND
                 if holds:
                     best, waited = decided, waits
-        if best <= job[UP_TO] and best > job[NEWER_THAN]:
+        if mode == MATCHES and job[KEEP] and best <= job[UP_TO]:
+            # From here on only what continues this one is looked at, and kept instead.
+            if not job[FIRST_SIZE]:
+                job[FIRST_SIZE] = m
+            floor = job[FRAME] = depth + 1
+        elif best <= job[UP_TO] and best > job[NEWER_THAN]:
             n_out_entries = write_entries(symbols, rows, base, m, n_out_entries, out[1])
             write_head(out[0], n_out, n_out_entries, job[SCOPE], best, waited, n_out_gaps)
             n_out += 1
@@ -590,6 +616,9 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
             deeper[OFFER] = first_at_least(offer_first, after, job[OFFER_LO], job[OFFER_HI])
         depth += 1
     job[STEPS_LEFT] = left
+    if mode == MATCHES and job[FIRST_SIZE]:
+        write_kept(job, frames[floor], stacks, out)
+        return FOUND
     return DONE
 
 
@@ -606,20 +635,26 @@ def match_scopes(
     cols: Any,
     out: Any,
 ) -> int:
-    """Walk the scopes from job[SCOPE] to job[STOP], each branch in each; DONE, or why the walk paused."""
+    """Walk the scopes from job[SCOPE] to job[STOP], each branch in each; DONE, or why the walk paused.
+
+    Where one match is enough, the other scopes of its partition are passed over.
+    """
     stop = job[STOP]
     while job[SCOPE] < stop:
         scope = scopes[job[SCOPE]]
-        while job[BRANCH_IDX] < branches.size:
+        status: int = DONE
+        while status == DONE and job[BRANCH_IDX] < branches.size:
             job[BRANCH] = branches[job[BRANCH_IDX]]
             job[SCOPE_LO], job[LO], job[LAST_START] = scope[0], scope[START_LO], scope[START_HI]
             job[HI] = job[SCOPE_HI] = scope[1]
             job[OFFER_LO], job[OFFER_HI], job[WINDOW_END] = scope[2], scope[3], scope[4]
-            status: int = search(job, program, events, offers, stacks, tests, cols, out)
-            if status != DONE:
+            status = search(job, program, events, offers, stacks, tests, cols, out)
+            if status not in (DONE, FOUND):
                 return status
             job[DEPTH] = -1
             job[BRANCH_IDX] += 1
         job[BRANCH_IDX] = 0
         job[SCOPE] += 1
+        while status == FOUND and job[SCOPE] < stop and scopes[job[SCOPE], PARTITION] == scope[PARTITION]:
+            job[SCOPE] += 1
     return DONE

@@ -11,7 +11,6 @@ from eventide.errors import QueryError
 from eventide.expressions.split import EventValue, Split, Test, split
 from eventide.families.events.automaton import MAX_POSITIONS, Links, TooLargeError, compile_pattern, symbols_in
 from eventide.families.events.closing import ClosingTest, bind_closing, is_closing
-from eventide.families.events.lengths import most_events
 from eventide.families.events.lower_sequence import APART, of_events, told_apart
 from eventide.families.events.program import PatternProgram
 from eventide.families.events.spec import PatternSpec, Returned
@@ -20,6 +19,7 @@ from eventide.lang.nodes import every_node
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step
 from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import MAX_STEPS, Columns, check_ties, columns_of_plan, conditions_of, of_plan
+from eventide.plan.lengths import most_events
 from eventide.plan.one_match import ENDS, MATCH_END, MATCH_START, is_array
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.places import error_at

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pyarrow as pa
 
 from eventide.expressions.known_functions import for_engine
-from eventide.families.events.lengths import most_events
 from eventide.families.events.lower_sequence import lower_sequence, sequence_steps
 from eventide.lang.deadline import check_deadline
 from eventide.lang.tree import EventQuery, Span
 from eventide.plan.bind import bind
 from eventide.plan.bound import Bound
 from eventide.plan.facts import with_options
+from eventide.plan.lengths import most_events
 from eventide.plan.options import Options
 from eventide.plan.physical import NamedType, Physical
 from eventide.plan.places import clause_span, error_at, option_error, within_the_stack

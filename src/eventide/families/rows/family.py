@@ -16,6 +16,7 @@ from eventide.runtime.protocol import Operator
 from eventide.runtime.slicing import Slicing
 
 if TYPE_CHECKING:
+    from eventide.families.rows.beginnings import RowBeginnings
     from eventide.lang.rows.tree import RowQuery
     from eventide.plan.options import Options
     from eventide.plan.physical import Physical
@@ -57,6 +58,11 @@ class Rows(Family):
         from eventide.lang.rows.write import write_clause
 
         return write_clause(tree)
+
+    def beginnings(self, tree: RowQuery, options: Options, schema: pa.Schema) -> RowBeginnings:
+        from eventide.families.rows.beginnings import RowBeginnings
+
+        return RowBeginnings(tree, options, schema)
 
     def operator(self, spec: RowsSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         return RowsOperator(spec, n_threads, compute)

@@ -8,8 +8,9 @@ and the first event that met all before it is the one shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import islice, product
 from math import prod
 from typing import Any
@@ -18,42 +19,69 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from eventide.engines.local.diagnosis.aggregates import aggregate_leaves, compute_aggregate
-from eventide.engines.local.diagnosis.columns import literal_hint
-from eventide.engines.local.diagnosis.result import Failure, shown
+from eventide.expressions.navigation.aggregates import AGGREGATES, Use
 from eventide.expressions.split import EventValue, Split
+from eventide.expressions.typed import Typed
 from eventide.families.events.closing import ClosingTest
-from eventide.families.events.longest import Searched
-from eventide.families.events.program import Edge
-from eventide.families.events.progress import Progress
+from eventide.families.events.program import Edge, PatternProgram
 from eventide.families.events.spec import PatternSpec
 from eventide.lang.durations import write_length
-from eventide.lang.tree import Length, Span, Strategy
+from eventide.lang.tree import Span, Strategy
 from eventide.plan.bound import Bound
-from eventide.plan.checks import BITS_PER_COLUMN, Check, Shown, related_reads, shown_text
+from eventide.plan.checks import Check, Shown, related_reads, shown_text, symbol_checks
+from eventide.plan.diagnosis import Evidence, Failure, Witness, shown, too_late
+from eventide.plan.physical import Physical, SqlColumn
 from eventide.runtime.block import MAX_US, numpy_int64
+from eventide.runtime.encode import encode_columns
 from eventide.runtime.generated import load_module
+from eventide.runtime.ordered import order_events
 
 _Slot = tuple[str, bool]  # a symbol, and whether NEXT stands before it
 _Broken = Callable[[int], dict[_Slot, int] | None]
+_Rows = NDArray[np.int64]
+# One demand on events: what failed, if none meets it, and the events that do.
+_Demand = Callable[[_Rows], tuple[Failure | None, _Rows]]
 
 _MAX_TESTS = 20_000  # of one condition between events, in one partition
 _MAX_VALUES = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Question:
     """The query, and what is asked of each event."""
 
     plan: Bound
+    physical: Physical
     spec: PatternSpec
     parts: Split
     values: Sequence[EventValue]  # that `closing` goes over
     closing: Sequence[ClosingTest]
-    checks: dict[str, tuple[Check, ...]]
-    bits: dict[Check, int]
-    names: dict[str, str]  # the user's column -> the block's
-    progress: Progress
+    needed: Callable[[PatternProgram, Sequence[int]], tuple[int, list[Edge]]]
+
+    @cached_property
+    def checks(self) -> dict[str, tuple[Check, ...]]:
+        return symbol_checks(self.plan, self.parts)
+
+    def name(self, number: int) -> str:
+        """What a position of the program binds."""
+        program = self.spec.program
+        position = program.positions[number]
+        if position.symbol is not None:
+            return program.symbols[position.symbol]
+        assert position.conjunction is not None
+        sides = program.conjunctions[position.conjunction].sides
+        return f"AND({', '.join(' or '.join(self.names_of(side)) for side in sides)})"
+
+    def names_of(self, branches: Sequence[int]) -> list[str]:
+        starts = [edge.target for number in branches for edge in self.spec.program.branches[number].starts]
+        return list(dict.fromkeys(map(self.name, starts)))
+
+
+def failures(question: Question, codes: Sequence[int], seen: Evidence) -> Iterator[tuple[int, Failure]]:
+    """Why the longest partial match of each partition is no longer."""
+    investigator = _Investigator(question, codes, seen)
+    for code in codes:
+        yield code, investigator.failure(code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,54 +115,53 @@ class _Condition:
     n_tests: int  # that one candidate takes
     closing: int | None = None  # the number of a test that has aggregates
 
-    def shown(self, plan: Bound) -> tuple[str, tuple[Shown, ...]]:
-        """Its text, and what it reads."""
-        return shown_text(plan, self.span), related_reads(plan, self.span)
 
+class _Investigator:
+    """Finds out what failed, partition by partition; a row is a place in the order of the block's events."""
 
-class Investigator:
-    """Finds out what failed, partition by partition."""
-
-    def __init__(self, question: Question, block: pa.Table, searched: Searched) -> None:
+    def __init__(self, question: Question, codes: Sequence[int], seen: Evidence) -> None:
         self._question = question
         self._program = question.spec.program
-        self._block = block
-        self._ordered = searched.ordered
-        self._setting = searched.setting
-        self._longest = searched.longest
-        source = question.spec.tests_source
-        self._tests: Any = None if source is None else load_module(source)
-        self._held: dict[Check, NDArray[np.bool_]] = {}
-        self._hints: dict[Check, str | None] = {}
+        self._seen = seen
+        checks = dict.fromkeys(check for each in question.checks.values() for check in each)
+        asked = [SqlColumn(f"check{i}", "", check.duckdb) for i, check in enumerate(checks)]
+        physical = question.physical
+        # Events that no step wants are looked at, too.
+        intake = replace(physical.intake, keep_all=True)
+        block = seen.block(replace(physical, select=(*physical.select, *asked), intake=intake), seen.of(codes))
+        spec = question.spec
+        ordered = self._ordered = order_events(block, spec.layout.partition, spec.tie_columns)
+        self._cols = encode_columns(block, spec.encodings, ordered.order)
+        self._held = {
+            check: block.column(column.name).fill_null(False).to_numpy()[ordered.order]
+            for check, column in zip(checks, asked, strict=True)
+        }
+        self._events = numpy_int64(block.column(spec.returned[0].column))[ordered.order]  # of each row
+        self._rows = np.zeros(seen.table.num_rows, dtype=np.int64)  # of each event
+        self._rows[self._events] = np.arange(self._events.size)
+        self._tests: Any = None if spec.tests_source is None else load_module(spec.tests_source)
 
-    def needed(self, i: int) -> list[str]:
-        """The symbols one of which partition i lacks; none when all events are there and no match."""
-        return list(dict.fromkeys(self._name(edge.target) for edge in self._edges(i)))
-
-    def missing(self, i: int) -> int:
-        """How many more events the longest partial match of partition i needs at least."""
-        progress, reached = self._question.progress, self._longest.reached(i)
-        if reached:
-            return min(progress.missing[position] for position in reached)
-        return min(progress.missing[edge.target] + progress.cost[edge.target] for edge in self._edges(i))
-
-    def failure(self, i: int) -> Failure:
-        """Why the longest partial match of partition i is no longer."""
-        partial = self._partial(i)
-        edges = self._edges(i)
+    def failure(self, code: int) -> Failure:
+        """Why the longest partial match of a partition is no longer."""
+        witness = self._seen.witnesses[code]
+        whole = self._partial(code, witness)
+        _, edges = self._question.needed(self._program, witness.positions)
         if not edges:
-            return self._unfinished(i, partial)
-        found = [self._for_edge(edge, stood) for stood in self._stands(i, partial) for edge in edges]
+            return self._unfinished(witness, whole)
+        stands = [whole]
+        size = witness.first_size
+        if size < len(whole.rows) and whole.symbols[size - 1] == whole.symbols[-1]:
+            # All of the last repetition, and the least of it.
+            stands.append(replace(whole, symbols=whole.symbols[:size], rows=whole.rows[:size]))
+        found = [self._for_edge(edge, stood) for stood in stands for edge in edges]
         best = max(found, key=lambda each: (each.failure.reason != "strategy", each.n_met))
-        if best.failure.reason == "strategy" and self._longest.stopped[i]:
+        if best.failure.reason == "strategy" and witness.stopped:
             return Failure(best.failure.symbol, "search", hint="the search was stopped before it came here")
         return best.failure
 
-    # --- where it stands ------------------------------------------------------------------------------------
-
-    def _partial(self, i: int) -> _Partial:
-        numbers, rows = self._longest.entries(i)
-        partition = int(self._longest.partition[i])
+    def _partial(self, code: int, witness: Witness) -> _Partial:
+        rows = self._rows[list(witness.rows)].tolist()
+        partition = int(np.searchsorted(self._ordered.offsets, self._rows[self._seen.first[code]], side="right")) - 1
         lo, hi = (int(self._ordered.offsets[partition + k]) for k in (0, 1))
         end, slide = hi, self._question.spec.slide
         if rows and slide is not None:
@@ -143,40 +170,7 @@ class Investigator:
             since_us = (int(times[rows[0]]) - slide.origin_us) % slide.slide_us
             end_us = int(times[rows[0]]) - since_us + slide.length_us
             end = lo + int(np.searchsorted(times[lo:hi], end_us))
-        return _Partial([self._program.symbols[number] for number in numbers], rows, lo, hi, end)
-
-    def _stands(self, i: int, partial: _Partial) -> list[_Partial]:
-        """The partial match with all of its last repetition, and with the least of it."""
-        size = int(self._longest.first_size[i])
-        if size >= len(partial.rows) or partial.symbols[size - 1] != partial.symbols[-1]:
-            return [partial]
-        return [partial, replace(partial, symbols=partial.symbols[:size], rows=partial.rows[:size])]
-
-    def _edges(self, i: int) -> list[Edge]:
-        """The steps that lead to a match in the fewest events."""
-        program, progress = self._program, self._question.progress
-        reached = self._longest.reached(i)
-        least = min((progress.missing[position] for position in reached), default=None)
-        if least == 0:
-            return []
-        near = [position for position in reached if progress.missing[position] == least]
-        edges = [edge for position in near for edge in program.positions[position].edges]
-        if not reached:
-            edges = [edge for number in program.main for edge in program.branches[number].starts]
-        targets = progress.nearest([edge.target for edge in edges])
-        return [edge for edge in edges if edge.target in targets]
-
-    def _name(self, number: int) -> str:
-        position = self._program.positions[number]
-        if position.symbol is not None:
-            return self._program.symbols[position.symbol]
-        assert position.conjunction is not None
-        sides = self._program.conjunctions[position.conjunction].sides
-        return f"AND({', '.join(' or '.join(self._names_of(side)) for side in sides)})"
-
-    def _names_of(self, branches: Sequence[int]) -> list[str]:
-        starts = [edge.target for number in branches for edge in self._program.branches[number].starts]
-        return list(dict.fromkeys(map(self._name, starts)))
+        return _Partial(list(witness.symbols), rows, lo, hi, end)
 
     # --- one step -------------------------------------------------------------------------------------------
 
@@ -184,85 +178,75 @@ class Investigator:
         position = self._program.positions[edge.target]
         if position.conjunction is not None:
             return self._for_conjunction(edge.target, position.conjunction, partial)
-        symbol = self._name(edge.target)
+        symbol = self._question.name(edge.target)
         found, rows, n_met = self._alone(symbol, partial)
         if found is not None:
             return found
         return self._related(symbol, edge, partial, rows, n_met)
 
-    def _alone(self, symbol: str, partial: _Partial) -> tuple[_Found | None, NDArray[np.int64], int]:
+    def _alone(self, symbol: str, stood: _Partial) -> tuple[_Found | None, _Rows, int]:
         """What the events decide alone, and their times; and the events that are left."""
-        rows = np.arange(partial.lo, partial.hi)
-        n_met = 0
-        begin = int(self._ordered.follows[partial.rows[-1]]) if partial.rows else partial.lo
-        checks = self._question.checks[symbol]
-        n_types = self._n_type_checks(symbol)
-        for k, check in enumerate(checks):
-            if k == n_types:
-                found, rows = self._in_place(symbol, partial, rows, begin)
-                if found is not None:
-                    return _Found(n_met, found), rows, n_met
-                n_met += 1
-            left = rows[self._holds(check)[rows]]
-            if not left.size:
-                return _Found(n_met, self._unmet(symbol, check, rows, begin)), rows, n_met
-            rows, n_met = left, n_met + 1
-        if len(checks) == n_types:
-            found, rows = self._in_place(symbol, partial, rows, begin)
-            if found is not None:
-                return _Found(n_met, found), rows, n_met
-            n_met += 1
-        found, rows = self._in_window(symbol, partial, rows)
-        if found is not None:
-            return _Found(n_met, found), rows, n_met
-        return None, rows, n_met + 1
-
-    def _n_type_checks(self, symbol: str) -> int:
+        begin = self._behind(stood)
+        demands: list[_Demand] = [partial(self._meets, symbol, begin, check) for check in self._question.checks[symbol]]
         alone = [local for local in self._question.parts.locals if local.symbol in (None, symbol)]
-        return len(self._question.checks[symbol]) - len(alone)
+        demands.insert(len(demands) - len(alone), partial(self._in_place, symbol, begin, stood))
+        demands.append(partial(self._in_window, symbol, stood))
+        rows = np.arange(stood.lo, stood.hi)
+        for n_met, demand in enumerate(demands):
+            failure, rows = demand(rows)
+            if failure is not None:
+                return _Found(n_met, failure), rows, n_met
+        return None, rows, len(demands)
 
-    def _in_place(
-        self, symbol: str, partial: _Partial, rows: NDArray[np.int64], begin: int
-    ) -> tuple[Failure | None, NDArray[np.int64]]:
+    def _behind(self, stood: _Partial) -> int:
+        """The first row behind a partial match."""
+        return int(self._ordered.follows[stood.rows[-1]]) if stood.rows else stood.lo
+
+    def _meets(self, symbol: str, begin: int, check: Check, rows: _Rows) -> tuple[Failure | None, _Rows]:
+        """A condition on one event."""
+        left = rows[self._held[check][rows]]
+        if left.size:
+            return None, left
+        hint = self._seen.hint(check.literal)
+        if check.is_type:
+            return Failure(symbol, "no event", check.text, hint=hint), rows
+        behind = rows[rows >= begin]
+        row = int((behind if behind.size else rows)[0])
+        values = ", ".join(self._values(check.reads, symbol, row, None, None))
+        return Failure(symbol, "condition", check.text, values, self._time(row), hint), rows
+
+    def _in_place(self, symbol: str, begin: int, stood: _Partial, rows: _Rows) -> tuple[Failure | None, _Rows]:
         """Behind the partial match and, under contiguous, directly behind it."""
         after = rows[rows >= begin]
         if not after.size:
-            before = f"the last one, not after {partial.symbols[-1]} at {shown(self._time(partial.rows[-1]))}"
+            before = f"the last one, not after {stood.symbols[-1]} at {shown(self._time(stood.rows[-1]))}"
             return Failure(symbol, "order", None, before, self._time(int(rows[-1]))), rows
-        if self._question.plan.strategy is not Strategy.CONTIGUOUS or not partial.rows:
+        if self._question.plan.strategy is not Strategy.CONTIGUOUS or not stood.rows:
             return None, after
-        next_end = int(self._ordered.follows[begin])
-        direct = after[after < next_end]
+        direct = after[after < int(self._ordered.follows[begin])]
         if direct.size:
             return None, direct
         between = f"the event at {shown(self._time(begin))} lies between"
         hint = "SEMANTICS next passes over other events"
         return Failure(symbol, "contiguity", "SEMANTICS contiguous", between, self._time(int(after[0])), hint), rows
 
-    def _in_window(
-        self, symbol: str, partial: _Partial, rows: NDArray[np.int64]
-    ) -> tuple[Failure | None, NDArray[np.int64]]:
-        if not partial.rows:
+    def _in_window(self, symbol: str, stood: _Partial, rows: _Rows) -> tuple[Failure | None, _Rows]:
+        if not stood.rows:
             return None, rows
-        reach, times = self._setting.reach_us, self._ordered.ts_us
-        first_us = int(times[partial.rows[0]])
-        fits = rows[(rows < partial.end) & (times[rows] - first_us < reach)]
+        reach, times = self._question.spec.reach_us, self._ordered.ts_us
+        first_us = int(times[stood.rows[0]])
+        fits = rows[(rows < stood.end) & (times[rows] - first_us < reach)]
         if fits.size:
             return None, fits
         late = int(rows[0])
         window = self._question.plan.query.window
         assert window is not None
-        apart = int(times[late]) - first_us
-        values = f"{write_length(Length(apart))} after {partial.symbols[0]} at {shown(self._time(partial.rows[0]))}"
-        predicate = f"WITHIN {shown_text(self._question.plan, window.span)}"
-        hint = (
-            None
-            if window.slide
-            else f"WITHIN would have to be longer than {write_length(Length(apart))} for these events"
-        )
-        return Failure(symbol, "window", predicate, values, self._time(late), hint), rows
+        asked = f"WITHIN {shown_text(self._question.plan, window.span)}"
+        after = f"{stood.symbols[0]} at {shown(self._time(stood.rows[0]))}"
+        failure = too_late(symbol, asked, int(times[late]) - first_us, after, self._time(late))
+        return replace(failure, hint=None) if window.slide else failure, rows
 
-    def _related(self, symbol: str, edge: Edge, partial: _Partial, rows: NDArray[np.int64], n_met: int) -> _Found:
+    def _related(self, symbol: str, edge: Edge, partial: _Partial, rows: _Rows, n_met: int) -> _Found:
         """What relates the event to those before it; under next, whether an earlier event was taken."""
         candidates = rows[:_MAX_TESTS].tolist()
         for condition in self._conditions(symbol, edge, partial):
@@ -270,15 +254,15 @@ class Investigator:
             left = [row for row in candidates if condition.broken_by(row) is None]
             if not left:
                 row = candidates[0]
-                predicate, reads = condition.shown(self._question.plan)
-                read = self._values(reads, symbol, row, partial, condition.broken_by(row))
+                plan, broken = self._question.plan, condition.broken_by(row)
+                read = self._values(related_reads(plan, condition.span), symbol, row, partial, broken)
                 values = ", ".join([*read, *self._aggregates(condition.closing, symbol, row, partial)])
+                predicate = shown_text(plan, condition.span)
                 return _Found(n_met, Failure(symbol, "condition", predicate, values, self._time(row)))
             candidates, n_met = left, n_met + 1
         linked = [k for k, negation in enumerate(self._program.negations) if self._number(symbol) in negation.linked]
-        for negation in (*edge.negations, *linked):
-            begin = int(self._ordered.follows[partial.rows[-1]]) if partial.rows else partial.lo
-            present = self._present(negation, begin, int(self._ordered.precedes[candidates[0]]))
+        for negation in (*edge.negations, *linked)[:1]:
+            present = self._present(negation, self._behind(partial), int(self._ordered.precedes[candidates[0]]))
             absent = self._absence(negation, present)
             return _Found(n_met, replace(absent, symbol=symbol, event=self._time(candidates[0])))
         return _Found(n_met, Failure(symbol, "strategy", event=self._time(candidates[0]), hint=self._strategy_hint()))
@@ -309,7 +293,7 @@ class Investigator:
         def broken_by(row: int) -> dict[_Slot, int] | None:
             every = product(*([row] if pool is None else pool for pool in pools))
             for rows in islice(every, _MAX_TESTS):
-                if not holds(*rows, self._setting.cols):
+                if not holds(*rows, self._cols):
                     return dict(zip(slots, rows, strict=True))
             return None
 
@@ -339,7 +323,7 @@ class Investigator:
     def _closes(self, test: int, symbols: list[str], rows: list[int]) -> bool:
         numbers = np.array([self._number(symbol) for symbol in symbols], dtype=np.int64)
         at = np.array(rows, dtype=np.int64)
-        return bool(self._tests.closes(test, numbers, at, 0, len(rows), self._setting.cols))
+        return bool(self._tests.closes(test, numbers, at, 0, len(rows), self._cols))
 
     def _number(self, symbol: str) -> int:
         return self._program.symbols.index(symbol)
@@ -357,23 +341,23 @@ class Investigator:
         if found:
             return min(found, key=lambda each: each.n_met)
         hint = "each side has events of its own, but no match of all sides in one window that meets the conditions"
-        return _Found(0, Failure(self._name(target), "condition", hint=hint))
+        return _Found(0, Failure(self._question.name(target), "condition", hint=hint))
 
     def _for_side(self, target: int, partial: _Partial) -> _Found | None:
         position = self._program.positions[target]
         if position.conjunction is not None:
             return self._for_conjunction(target, position.conjunction, partial)
-        return self._alone(self._name(target), partial)[0]
+        return self._alone(self._question.name(target), partial)[0]
 
     # --- all events are there -------------------------------------------------------------------------------
 
-    def _unfinished(self, i: int, partial: _Partial) -> Failure:
+    def _unfinished(self, witness: Witness, partial: _Partial) -> Failure:
         """Why a partial match to which no event is missing is no match."""
         question, last = self._question, partial.symbols[-1]
         least = question.spec.min_length
         if len(partial.rows) < least:
             return Failure(last, "length", f"MIN LENGTH {least}", f"{len(partial.rows)} events")
-        endings = [ending for number in self._longest.reached(i) for ending in self._program.positions[number].endings]
+        endings = [ending for number in witness.positions for ending in self._program.positions[number].endings]
         for k in dict.fromkeys(k for ending in endings for k in ending.closes):
             if not self._closes(k, partial.symbols, partial.rows):
                 closing = question.closing[k]
@@ -386,7 +370,7 @@ class Investigator:
 
     def _outside(self, endings: Sequence[Any], partial: _Partial) -> Failure:
         """NOT before the first or behind the last event."""
-        times, reach = self._ordered.ts_us, self._setting.reach_us
+        times, reach = self._ordered.ts_us, self._question.spec.reach_us
         first_us, last_us = int(times[partial.rows[0]]), int(times[partial.rows[-1]])
         scope = slice(partial.lo, partial.end)
         behind_end = int(np.searchsorted(times[scope], min(first_us + reach, MAX_US))) + partial.lo
@@ -412,7 +396,7 @@ class Investigator:
         """The first row of the symbol that NOT excludes, where that is a single event."""
         symbols = [
             self._number(name)
-            for name in self._names_of(self._program.negations[negation].branches)
+            for name in self._question.names_of(self._program.negations[negation].branches)
             if name in self._program.symbols
         ]
         for row in range(lo, hi):
@@ -421,38 +405,12 @@ class Investigator:
         return None
 
     def _absence(self, negation: int, row: int | None) -> Failure:
-        name = " or ".join(self._names_of(self._program.negations[negation].branches))
+        name = " or ".join(self._question.names_of(self._program.negations[negation].branches))
         time = None if row is None else self._time(row)
         values = None if row is None else f"{name} at {shown(time)}"
         return Failure(name, "absence", f"NOT {name}", values, time)
 
     # --- what is shown --------------------------------------------------------------------------------------
-
-    def _holds(self, check: Check) -> NDArray[np.bool_]:
-        if check not in self._held:
-            bit = self._question.bits[check]
-            column = numpy_int64(self._block.column(f"checks{bit // BITS_PER_COLUMN}"))[self._ordered.order]
-            self._held[check] = (column >> (bit % BITS_PER_COLUMN) & 1).astype(np.bool_)
-        return self._held[check]
-
-    def _unmet(self, symbol: str, check: Check, rows: NDArray[np.int64], begin: int) -> Failure:
-        """A condition on one event that no event is left for."""
-        hint = self._literal_hint(check)
-        if check.is_type:
-            return Failure(symbol, "no event", check.text, hint=hint)
-        behind = rows[rows >= begin]
-        row = int((behind if behind.size else rows)[0])
-        values = ", ".join(self._values(check.reads, symbol, row, None, None))
-        return Failure(symbol, "condition", check.text, values, self._time(row), hint)
-
-    def _literal_hint(self, check: Check) -> str | None:
-        """The text that was meant where a column is compared with one that it never has."""
-        if check.literal is None:
-            return None
-        if check not in self._hints:
-            column, literal = check.literal
-            self._hints[check] = literal_hint(column, literal, self._block.column(self._question.names[column]))
-        return self._hints[check]
 
     def _values(
         self,
@@ -484,17 +442,29 @@ class Investigator:
             return []
         question, texts = self._question, {}
         closing = question.closing[test]
-        for leaf in aggregate_leaves(closing.tree):
+        for leaf in _aggregate_leaves(closing.tree):
             aggregate = closing.aggregates[leaf.value]
             rows = partial.of(aggregate.symbol) + ([row] if aggregate.symbol == symbol else [])
-            at = pa.array(self._ordered.order[rows], pa.int64())
-            events = pa.table({name: self._block.column(own).take(at) for name, own in question.names.items()})
             value = None if aggregate.value is None else question.values[aggregate.value]
-            texts[shown_text(question.plan, leaf.span)] = shown(compute_aggregate(aggregate, value, events))
+            found: Any = len(rows)
+            if value is not None and value.dtype is not None:
+                text = AGGREGATES[aggregate.function.upper()].write(Use((value.dtype,)))
+                text = text.replace("{rows}", f"(SELECT {value.duckdb} AS x FROM events)")
+                events = self._seen.table.take(pa.array(self._events[rows]))
+                found = self._seen.select(text, events).column(0)[0].as_py()
+            texts[shown_text(question.plan, leaf.span)] = shown(found)
         return [f"{text} = {value}" for text, value in texts.items()]
 
     def _value(self, column: str, row: int) -> Any:
-        return self._block.column(self._question.names[column])[int(self._ordered.order[row])].as_py()
+        return self._seen.table.column(column)[int(self._events[row])].as_py()
 
     def _time(self, row: int) -> Any:
-        return self._question.plan.time_type.restore(self._ordered.ts_us[row : row + 1])[0].as_py()
+        return self._seen.times([self._events[row]])[0]
+
+
+def _aggregate_leaves(typed: Typed) -> Iterator[Typed]:
+    """The places of a condition at which aggregates stand."""
+    if typed.op == "aggregate":
+        yield typed
+    for part in typed.args:
+        yield from _aggregate_leaves(part)

@@ -11,25 +11,10 @@ import pyarrow as pa
 from eventide.engines.local.added_names import added_names
 from eventide.engines.local.sources import is_local
 from eventide.errors import UnsupportedError
+from eventide.plan.diagnosis import shown
 
 _SHOWN_EVENTS = 6
 _SHOWN_CAUSES = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Where a partial match ends: the symbol for which no event was taken, and why.
-
-    `reason` is "no event", "order", "condition", "window", "absence", "contiguity", "length", "strategy", "end" or
-    "search"; docs/diagnose.md says what each means.
-    """
-
-    symbol: str
-    reason: str
-    predicate: str | None = None
-    values: str | None = None
-    event: Any = None  # the time of the event that failed
-    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -165,16 +150,6 @@ def _bound(row: dict[str, Any]) -> str:
         hidden = len(texts) - _SHOWN_EVENTS + 1
         texts = [*texts[: _SHOWN_EVENTS - 2], f"... {hidden:,} more ...", texts[-1]]
     return ", ".join(texts)
-
-
-def shown(value: Any) -> str:
-    """A value as a person writes it; a long one cut off.
-
-    >>> shown(None), shown(2.5), shown("x" * 200)[-6:]
-    ('NULL', '2.5', 'xxx...')
-    """
-    text = "NULL" if value is None else str(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def refuse_spark(*inputs: Any) -> None:

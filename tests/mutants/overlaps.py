@@ -90,9 +90,9 @@ OVERLAPS = (
     ),
     Mutant(
         "beginnings: a slice of rows goes on behind its border",
-        "match_rows",
-        "stop = progress[state[PARTITION], STOP_ROW]",
-        "stop = hi",
+        "_match_partition",
+        "stop = rows.progress[state.partition, STOP_ROW]",
+        "stop = span[HIGH]",
         BEGINNINGS,
     ),
     Mutant(

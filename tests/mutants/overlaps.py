@@ -97,9 +97,9 @@ OVERLAPS = (
     ),
     Mutant(
         "beginnings: a slice of a builder pattern goes on behind its border",
-        "advance_matches",
-        "row < stop and (skip != ONLY_FIRST or n_complete == 0)",
-        "skip != ONLY_FIRST or n_complete == 0",
+        "_take_event",
+        "row < stop and (limits.skip != ONLY_FIRST or state.n_complete == 0)",
+        "limits.skip != ONLY_FIRST or state.n_complete == 0",
         BEGINNINGS,
     ),
     Mutant(

@@ -130,23 +130,22 @@ STREAMS = (
     Mutant(
         "stream builder: what conditions ask is not carried over",
         "_read_saved",
-        "carry(node, bindings[2, node], bindings[0, node], bindings[1, node], carried, cols)",
+        "carry(node, bindings[2, node], bindings[0, node], bindings[1, node], room.carried, cols)",
         "",
         BUILDER,
     ),
     Mutant(
         "stream builder: complete matches that wait are lost",
         "_read_saved",
-        "state[N_RUNS], state[N_COMPLETE], state[N_BINDINGS] = n_runs, n_complete, base + n_bindings",
-        "state[N_RUNS], state[N_COMPLETE], state[N_BINDINGS] = n_runs, 0, base + n_bindings",
+        "state.n_runs, state.n_complete, state.n_bindings = n_runs, n_complete, base + n_bindings",
+        "state.n_runs, state.n_complete, state.n_bindings = n_runs, 0, base + n_bindings",
         BUILDER,
     ),
     Mutant(
         "stream builder: complete matches do not wait for earlier ones",
-        "advance_matches",
-        "_settle(new, n_new, new_complete, n_complete, is_end and (not is_open), partition, limits, "
-        "bindings, n_out, out)",
-        "_settle(new, n_new, new_complete, n_complete, is_end, partition, limits, bindings, n_out, out)",
+        "_advance",
+        "_settle(is_over, limits, state, room, out)",
+        "_settle(is_end, limits, state, room, out)",
         BUILDER,
     ),
     Mutant(

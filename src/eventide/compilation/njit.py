@@ -21,6 +21,7 @@ def njit(
 
     A function that `borrows` makes no arrays and returns none. Its caller keeps the arrays alive, so it counts no
     references to them, which would cost more than a step of a search each time that arrays are passed on in tuples.
+    Functions that a function calls inherit the switch unless they say otherwise, so it is always set.
 
     >>> @njit(cache=True, nogil=True)
     ... def double(x):
@@ -30,7 +31,7 @@ def njit(
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        compiled: Any = numba.njit(**options, **({"_nrt": False} if borrows else {}))(function)
+        compiled: Any = numba.njit(**options, _nrt=not borrows)(function)
         if compiled is function:  # NUMBA_DISABLE_JIT
             return compiled
         if cache:

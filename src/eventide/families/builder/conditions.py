@@ -291,7 +291,7 @@ class TestCode:
         lines = [f"    if condition == {c}:\n        return {' and '.join(made)}" for c, made in calls.items()]
         holds = f"{DECORATOR}def holds(condition, {_ARGUMENTS}):\n" + "\n".join(lines) + "\n    return True\n"
         parts = library(called)
-        # `find_bound` stands behind the generated code in the kernel's file; Numba finds it late.
+        # The kernel's file imports `find_bound`.
         return "\n\n".join([*parts, *texts, holds]), self._carry_source(encodings, folds), encodings, sizes
 
     def _fold_places(

@@ -21,7 +21,8 @@ def record(name: str, *fields: str) -> np.dtype[Any]:
     """
     # NumPy's own records look each attribute up in Python, which makes a kernel that is not compiled slow.
     attributes = {field: property(itemgetter(field), _setter(field)) for field in fields}
-    return np.dtype((type(name, (np.void,), attributes), [(field, np.int64) for field in fields]), align=True)
+    integers = np.dtype([(field, np.int64) for field in fields], align=True)
+    return np.dtype((type(name, (np.void,), attributes), integers))
 
 
 def _setter(field: str) -> Callable[[Any, int], None]:

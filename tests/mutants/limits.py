@@ -46,9 +46,9 @@ LIMITS = (
     ),
     Mutant(
         "steps: rows forget what a paused attempt had labelled",
-        "match_rows",
-        "last[label] = at",
-        "",
+        "_attempt",
+        "pc, row, depth = state.pc, state.at_row, state.depth",
+        "pc, row, depth = state.pc, state.at_row, 0",
         ("tests/runtime/test_effort.py::test_an_attempt_that_was_paused_knows_what_it_has_labelled",),
     ),
     Mutant(

@@ -51,8 +51,8 @@ MEANING = (
     Mutant(
         "the end: builder patterns wait an instant longer",
         "Search.of",
-        "soonest_us = min(end_us + 1, MAX_US)",
-        "soonest_us = end_us",
+        "min(end_us + 1, MAX_US)",
+        "end_us",
         INSTANT,
     ),
     Mutant(

@@ -111,16 +111,16 @@ OVERLAPS = (
     ),
     Mutant(
         "beginnings: a slice of rows goes on behind its border",
-        "match_rows",
-        "stop = progress[state[PARTITION], STOP_ROW]",
-        "stop = hi",
+        "_match_partition",
+        "stop = rows.progress[state.partition, STOP_ROW]",
+        "stop = span[HIGH]",
         BEGINNINGS,
     ),
     Mutant(
         "beginnings: a slice of a builder pattern goes on behind its border",
-        "advance_matches",
-        "row < stop and (skip != ONLY_FIRST or n_complete == 0)",
-        "skip != ONLY_FIRST or n_complete == 0",
+        "_take_event",
+        "row < stop and (limits.skip != ONLY_FIRST or state.n_complete == 0)",
+        "limits.skip != ONLY_FIRST or state.n_complete == 0",
         BEGINNINGS,
     ),
     Mutant(

@@ -174,9 +174,9 @@ READING = (
     ),
     Mutant(
         "reading: an alternative without a condition is passed over",
-        "match_rows",
-        "bit = bits[program[target, 1]] if program[target, 0] == LABEL else -1",
-        "bit = max(bits[program[target, 1]], 0) if program[target, 0] == LABEL else -1",
+        "_attempt",
+        "bit = bits[code[target, 1]] if code[target, 0] == LABEL else -1",
+        "bit = max(bits[code[target, 1]], 0) if code[target, 0] == LABEL else -1",
         MATCHER,
     ),
     Mutant(

@@ -214,8 +214,8 @@ SITUATIONS = (
     Mutant(
         "situations: complete emission takes what has begun",
         "_around",
-        "hi = _first_from(told if complete else start, lo, hi, at + 1)",
-        "hi = _first_from(start, lo, hi, at + 1)",
+        "hi = first_from(told if complete else start, lo, hi, at + 1)",
+        "hi = first_from(start, lo, hi, at + 1)",
         RULES,
     ),
     Mutant(
@@ -229,8 +229,8 @@ SITUATIONS = (
     Mutant(
         "situations: WITHIN does not include its bound",
         "_around",
-        "lo = _first_from(start, lo, hi, (end[i] if complete else at) - within)",
-        "lo = _first_from(start, lo, hi, (end[i] if complete else at) - within + 1)",
+        "lo = first_from(start, lo, hi, (end[i] if complete else at) - within)",
+        "lo = first_from(start, lo, hi, (end[i] if complete else at) - within + 1)",
         RULES,
     ),
     Mutant(

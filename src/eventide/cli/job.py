@@ -59,9 +59,7 @@ class Pace:
     batch_events: Annotated[
         int | None, typer.Option(min=1, metavar="<int>", help="The most records of Kafka in one batch.")
     ] = 1_000_000
-    batch_files: Annotated[
-        int | None, typer.Option(min=1, metavar="<int>", help="The most files in one batch.")
-    ] = None
+    batch_files: Annotated[int | None, typer.Option(min=1, metavar="<int>", help="The most files in one batch.")] = None
     retries: Annotated[
         int, typer.Option(min=0, metavar="<int>", help="How often in a row to try again when a broker is away.")
     ] = 10

@@ -38,6 +38,7 @@ from eventide.plan.diagnosis import (
     too_late,
 )
 from eventide.plan.ending import with_end
+from eventide.plan.options import Options
 from eventide.plan.scope import is_orderable
 
 _US = "eventide_us"

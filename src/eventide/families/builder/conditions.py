@@ -179,7 +179,7 @@ class StepRelations(Relations):
         holds = choose("holds", "condition", _ARGUMENTS, calls, DECORATOR)
         n_integers, n_doubles, n_counts, _ = self.folds.sizes
         sizes = len(self.lasts), n_integers, n_doubles, n_counts
-        # `find_bound` stands behind the generated code in the kernel's file; Numba finds it late.
+        # The kernel's file imports `find_bound`.
         source = "\n\n".join([*library(encoded.called), *texts, holds])
         return source, self._carry_source(encoded), encoded.encodings, sizes
 

@@ -90,6 +90,7 @@ from eventide.families.events.kernel_places import (
     N,
 )
 from eventide.runtime.kernels.arrays import IntArray
+from eventide.runtime.kernels.order import first_from
 from eventide.runtime.kernels.pattern_types import ADJACENT_HOLDS, BOUND_HOLDS, CLOSES, MATCH_SCOPES, SEARCH
 
 
@@ -172,18 +173,6 @@ def decided_us(job: IntArray, first_us: int, last_us: int, waits: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def first_at_least(values: IntArray, value: int, lo: int, hi: int) -> int:
-    """The first index from `lo` to `hi` whose value is not less; the values ascend."""
-    while lo < hi:
-        middle = (lo + hi) // 2
-        if values[middle] < value:
-            lo = middle + 1
-        else:
-            hi = middle
-    return lo
-
-
-@njit(cache=True, nogil=True)
 def lowest_bit(bits: int) -> int:
     """The number of the lowest bit that is set."""
     number = 0
@@ -262,7 +251,7 @@ def gap_begin(job: IntArray, lo: int, last_us: int, ts_us: IntArray) -> int:
         return lo
     if job[REACH] >= NEVER:
         return job[SCOPE_LO]  # type: ignore[no-any-return]
-    return first_at_least(ts_us, last_us - job[REACH] + 1, job[SCOPE_LO], job[SCOPE_HI])  # type: ignore[no-any-return]
+    return first_from(ts_us, job[SCOPE_LO], job[SCOPE_HI], last_us - job[REACH] + 1)  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)
@@ -272,7 +261,7 @@ def gap_end(job: IntArray, hi: int, first_us: int, ts_us: IntArray) -> int:
         return hi
     if job[REACH] >= NEVER:
         return job[SCOPE_HI]  # type: ignore[no-any-return]
-    return first_at_least(ts_us, first_us + job[REACH], job[SCOPE_LO], job[SCOPE_HI])  # type: ignore[no-any-return]
+    return first_from(ts_us, job[SCOPE_LO], job[SCOPE_HI], first_us + job[REACH])  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)
@@ -383,7 +372,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
         paths[1, job[PATH]] = paths[2, job[PATH]] = job[OPEN]
         frame = frames[depth]
         open_frame(frame, job[LO], job[LAST_START], hi, base, job[PATH], job[PATH] + 1, job[OPEN], -1)
-        frame[OFFER] = first_at_least(offer_first, job[LO], job[OFFER_LO], job[OFFER_HI])
+        frame[OFFER] = first_from(offer_first, job[OFFER_LO], job[OFFER_HI], job[LO])
         frame[WANT], frame[WANT_OFFER] = want[start], want_offer[start]
     while depth >= floor:
         frame = frames[depth]
@@ -427,7 +416,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
             first_row = last_row = row
         limit = frame[LIMIT_ROW]
         if n == base and reach < NEVER:
-            limit = first_at_least(ts_us, ts_us[first_row] + reach, first_row, hi)
+            limit = first_from(ts_us, first_row, hi, ts_us[first_row] + reach)
         # --- what relates it to the events before ---
         holds = last_row < limit
         i = n - 1
@@ -613,7 +602,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
             deeper[WANT_OFFER] |= want_offer[paths[0, path]]
         deeper[OFFER] = job[OFFER_HI]
         if deeper[WANT_OFFER]:
-            deeper[OFFER] = first_at_least(offer_first, after, job[OFFER_LO], job[OFFER_HI])
+            deeper[OFFER] = first_from(offer_first, job[OFFER_LO], job[OFFER_HI], after)
         depth += 1
     job[STEPS_LEFT] = left
     if mode == MATCHES and job[FIRST_SIZE]:

@@ -57,7 +57,7 @@ def next_rows(spec: RowsSpec, block: pa.Table, frontier_us: int) -> NextRows | N
         return NextRows(ts_us, goes_on, n)
     progress = Progress.of(Held(block, ()), ordered, np.ones(1, dtype=np.bool_))
     search = Search.of(replace(spec, skip="next"), block, ordered, ts_us, progress.table, frontier_us, 1)
-    walk, kernel, n_taken = Walk(search, ordered.offsets, 0, 1), load_kernel(spec), 0
+    walk, kernel, n_taken = Walk(search, 0, 1), load_kernel(spec), 0
     while not walk.is_done and n_taken <= MOST_TAKEN * n:
         try:
             found = walk.step(kernel)

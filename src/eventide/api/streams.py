@@ -47,7 +47,7 @@ def write_stream(
         hint = "leave out one of them"
         raise EventideError("once=True reads what is there and stops, so trigger has nothing to say", hint=hint)
     every = None if trigger is None else _every(trigger)
-    from eventide.engines.spark.sinks import check_places, start
+    from eventide.engines.spark.checkpoints import check_places, start
 
     check_places(rows.sparkSession, folder, state)
 

@@ -242,7 +242,7 @@ def _write(job: Job, rows: Any, screen: Screen, checkpoint: str) -> Any:
         return ev.write_stream(rows, to=job.sink.path, format=job.sink.format or "parquet", **how)
     if isinstance(job.sink, Topic):
         return ev.kafka.write(rows, job.sink.servers, job.sink.topic, **how)
-    from eventide.engines.spark.sinks import start
+    from eventide.engines.spark.checkpoints import start
 
     return start(rows, lambda each: each.writeStream.foreachBatch(screen.rows), checkpoint, job.trigger, job.once)
 

@@ -16,10 +16,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
+from eventide.engines.spark.checkpoints import start
 from eventide.engines.spark.counters import SOURCE, unique
 from eventide.engines.spark.payloads import Payload, make_payload
 from eventide.engines.spark.ship import ensure_shipped
-from eventide.engines.spark.sinks import start
 from eventide.errors import InputError
 from eventide.runtime.quoting import backticked
 

@@ -37,10 +37,10 @@ def stream(
         str | None, typer.Option(help="Of Kafka's records: json, avro or raw. Of files: parquet, json or csv.")
     ] = None,
     registry_header: Annotated[
-        bool, typer.Option("--registry-header", help="Five bytes of a schema registry stand before each Avro record.")
+        bool, typer.Option("--registry-header", help="Five bytes of a schema registry come before each Avro record.")
     ] = False,
     to_format: Annotated[str | None, typer.Option(help="Of the files that are written: parquet, json or csv.")] = None,
-    bad: Annotated[str | None, typer.Option(help="A folder for the records that are no events.")] = None,
+    bad: Annotated[str | None, typer.Option(help="A folder for the records that are not events.")] = None,
     rules: Annotated[Path | None, typer.Option(help="A folder of queries, instead of QUERY_FILE.")] = None,
     table: Annotated[str, typer.Option(help="What a SQL statement calls the stream.")] = "events",
     ts: Annotated[str | None, typer.Option(help="The time column.")] = None,
@@ -75,7 +75,7 @@ def stream(
         int, typer.Option(min=0, metavar="<int>", help="How often in a row to try again when a broker is away.")
     ] = 10,
     every: Annotated[
-        float, typer.Option(min=0.1, metavar="<float>", help="Seconds between lines when this is no terminal.")
+        float, typer.Option(min=0.1, metavar="<float>", help="Seconds between lines when this is not a terminal.")
     ] = 10.0,
     metrics_port: Annotated[
         int | None, typer.Option(min=1, max=65535, metavar="<int>", help="Serve metrics for Prometheus.")
@@ -223,7 +223,7 @@ def _trigger(given: str | None, once: bool) -> str | None:
     except QueryError as error:
         raise InputError(f"--trigger '{given}': {error.message}", hint="for example --trigger '2 seconds'") from None
     if length.in_events or length.amount < 1000:
-        raise InputError(f"--trigger '{given}' is no time of at least a millisecond", hint="--trigger '2 seconds'")
+        raise InputError(f"--trigger '{given}' is not a time of at least a millisecond", hint="--trigger '2 seconds'")
     return given
 
 

@@ -117,7 +117,7 @@ def choose_for_files(files: Sequence[str], physical: Physical, n_buckets: int) -
     n_left = int((1.0 - frequent) * n_rows)
     cuts, then = _stretches(groups, physical, n_left if is_hot else 0, n_slices)
     if lies_in_order:
-        reason = f"{why}; the row groups lie in order of time, so that no event is exchanged"
+        reason = f"{why}; the row groups are in order of time, so that no event is exchanged"
         return Choice(GROUPS, reason, tuple(tuple(share) for share in shares), shared, stretches=cuts, then=then)
     lie = "the row groups overlap in time" if len(groups) > 1 else "there is one row group"
     reason = f"{why}; {lie}, so events are exchanged by time"
@@ -159,14 +159,14 @@ def _choose_overlaps(groups: Sequence[RowGroup], physical: Physical, n_buckets: 
     place = ("UTC", os.cpu_count())
     parts = make_parts(physical.spec, bounds, lambda first, stop: _read_between(groups, physical, place, first, stop))
     if len(parts) < 2:
-        return Choice(KEYS, f"{why}, and where matching goes on depends on all matches before")
+        return Choice(KEYS, f"{why}, and where matching continues depends on all matches before")
     shares = []
     for part in parts:
         mine = [group for group in groups if group.last_us >= part.from_us and group.first_us < part.until_us]
         shares.append(tuple(group.piece for group in mine))
     n_read = sum(group.n_rows * sum(group.piece in share for share in shares) for group in groups)
     if n_read <= MOST_READ * n_rows:
-        reason = f"{why}; the row groups lie in order of time, so that no event is exchanged"
+        reason = f"{why}; the row groups are in order of time, so that no event is exchanged"
         return Choice(OVERLAPS, reason, tuple(shares), parts=tuple(parts))
     lie = "the row groups overlap in time" if len(groups) > 1 else "there is one row group"
     return Choice(OVERLAPS, f"{why}; {lie}, so events are exchanged by time", parts=tuple(parts))

@@ -94,7 +94,7 @@ def _check_end(node: exp.AggFunc, source: Scalar, query: EventQuery) -> None:
         raise error_at(query, span, f"{word} takes the value of one symbol's event", hint)
     inner = next((part for part in node.this.find_all(exp.AggFunc)), None)
     if inner is not None:
-        raise error_at(query, span, f"{inner.sql_name()} stands inside {word}", f"write {word}(a.x)")
+        raise error_at(query, span, f"{inner.sql_name()} is inside {word}", f"write {word}(a.x)")
 
 
 def check_arrays(tree: exp.Expression, source: Scalar, query: EventQuery, schema: pa.Schema) -> None:
@@ -126,7 +126,7 @@ def _check_no_array(
     dtype = schema.field(column.name).type
     if isinstance(node, _OF_ARRAYS) and node.this is column and not (pa.types.is_nested(dtype) or dtype == pa.null()):
         name = f"{column.table}.{column.name}"
-        message = f"'{column.table}' binds at most one event, so {name} is no array"
+        message = f"'{column.table}' binds at most one event, so {name} is not an array"
         raise error_at(
             query, span_of(node, source.span), message, f"write {name}, or repeat '{column.table}' in PATTERN"
         )

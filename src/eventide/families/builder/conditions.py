@@ -36,7 +36,7 @@ _REFUSED = {
     "NEXT": "a condition is decided when its event comes",
     "RUNNING": "leave it out: conditions and aggregates look at the events so far",
     "FINAL": "a condition is decided when its event comes",
-    "CLASSIFIER": "steps have names: write their conditions where they stand",
+    "CLASSIFIER": "steps have names: write the condition of a step in that step",
     "MATCH_NUMBER": "matches of a builder pattern have no numbers",
 }
 
@@ -117,9 +117,10 @@ def refuse_rows(tree: exp.Expression, text: str, scalar: Scalar, *, final: bool 
     for node in tree.walk():
         name = node.name.upper() if isinstance(node, exp.Anonymous) else ""
         if name in _REFUSED and not (final and name in ("RUNNING", "FINAL")):
-            raise source.error(f"{name} cannot stand in a pattern of the builder", source.span_of(node), _REFUSED[name])
+            message = f"{name} is not allowed in a pattern of the builder"
+            raise source.error(message, source.span_of(node), _REFUSED[name])
         if isinstance(node, exp.Query):
-            message = "a subquery cannot stand in a pattern of the builder"
+            message = "a subquery is not allowed in a pattern of the builder"
             raise source.error(message, source.span_of(node), "join the other table before")
 
 
@@ -206,7 +207,7 @@ class TestCode:
         values: dict[int, EventValue] = {}
         for i, leaf in enumerate(resolved.leaves):
             if not isinstance(leaf, (ValueLeaf, FoldLeaf)):
-                hint = "count, sum, avg, min and max can stand in conditions"
+                hint = "conditions may use count, sum, avg, min and max"
                 raise source.error("a condition cannot hold this aggregate", source.span, hint)
             if leaf.tree is not None:
                 values[i] = event_value(leaf.tree, self._schema, Source(source.text, leaf.span), self._types)

@@ -152,10 +152,10 @@ def _check_closing(plan: Bound, closing: list[ClosingTest]) -> None:
         span = test.source.span
         if not any(test.symbols <= set(symbols_in(whole)) for whole in wholes):
             message = "an aggregate cannot relate events to absent ones"
-            raise error_at(plan.query, span, message, "aggregate symbols that stand together in PATTERN")
+            raise error_at(plan.query, span, message, "aggregate symbols that are together in PATTERN")
         if test.symbols & repeated:
             name = sorted(test.symbols & repeated)[0]
-            message = f"'{name}' stands in an AND that repeats, where an aggregate of it has no meaning"
+            message = f"'{name}' is in an AND that repeats, where an aggregate of it has no meaning"
             raise error_at(plan.query, span, message, "aggregate a symbol outside the AND, or do not repeat it")
 
 
@@ -201,7 +201,7 @@ def _check_adjacent(plan: Bound, tests: tuple[Test, ...], program: PatternProgra
         (left,) = (slot.symbol for slot in test.slots if not slot.is_next)
         (right,) = (slot.symbol for slot in test.slots if slot.is_next)
         if (left, right) not in pairs:
-            hint = "leave out NEXT to relate events that do not stand side by side"
+            hint = "leave out NEXT to relate events that are not side by side"
             if (right, left) in pairs:
                 hint = f"'{right}' comes first: write {right}.column and NEXT({left}).column"
             message = f"'{left}' is never directly followed by '{right}' in this pattern"

@@ -64,9 +64,9 @@ def _adjacent_pairs(test: Test, steps: tuple[Step, ...], plan: Bound) -> list[in
     follows = list(pairwise(names))
     pairs = [i for i, pair in enumerate(follows) if pair == (left, right)]
     if not pairs:
-        hint = "leave out NEXT to relate events that do not stand side by side"
+        hint = "leave out NEXT to relate events that are not side by side"
         if left == right:
-            hint = f"'{left}' stands once: name the event after it, NEXT(symbol)"
+            hint = f"'{left}' occurs once: name the event after it, NEXT(symbol)"
         elif (right, left) in follows:
             hint = f"'{right}' comes first: write {right}.column and NEXT({left}).column"
         message = f"'{left}' is never directly followed by '{right}' in this pattern"

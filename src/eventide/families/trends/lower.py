@@ -148,7 +148,7 @@ def trend_program(plan: Bound, parts: Split) -> tuple[PatternProgram, tuple[tupl
         starts = program.branches[program.main[0]].starts
         is_whole = len(program.main) == 1 and len(starts) == 1 and not program.positions[starts[0].target].edges
         if others or not is_whole or program.positions[starts[0].target].conjunction != 0:
-            message = "beside aggregates over trends AND can only stand outermost"
+            message = "beside aggregates over trends AND can only be outermost"
             hint = "write PATTERN AND(P, Q), or return the events instead of aggregates"
             raise error_at(plan.query, clause_span(plan.query, "PATTERN"), message, hint)
         sides = only.sides
@@ -171,7 +171,7 @@ def _check_next(plan: Bound, parts: Split, program: PatternProgram) -> None:
         (left,) = (slot.symbol for slot in test.slots if not slot.is_next)
         (right,) = (slot.symbol for slot in test.slots if slot.is_next)
         if (left, right) not in pairs:
-            hint = "relate symbols that can stand side by side"
+            hint = "relate symbols that can be side by side"
             if (right, left) in pairs:
                 hint = f"'{right}' comes first: write {right}.column and NEXT({left}).column"
             message = f"'{left}' is never directly followed by '{right}' in this pattern"

@@ -525,7 +525,7 @@ def test_what_is_an_option_of_generate_is_no_parameter(folder: Path, eventide: C
     words = ["generate", "cars", "--events", "5", "--output", "x.parquet", "--set", f"{name}=1"]
     code, _, err = eventide(*words)
     assert code == 2
-    assert f"'{name}' is no parameter of a generator" in err
+    assert f"'{name}' is not a parameter of a generator" in err
 
 
 @pytest.mark.parametrize("text", ["SELECT FROM WHERE", "SELECT nope( FROM t", "SELECT 1; SELECT 2"])

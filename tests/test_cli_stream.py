@@ -64,7 +64,7 @@ TO = ["--to", "out"]
         (["query.txt", "--from", "events", "--to", "query.txt"], "'query.txt' is a file"),
         (["query.txt", "--from", "mixed", *TO], "have several formats"),
         (["query.txt", "--from", "odd", *TO], "cannot tell the format of 'x.xls'"),
-        (["query.txt", "--from", "kafka://host/t", *TO], "--from: 'host' is no address of a Kafka broker"),
+        (["query.txt", "--from", "kafka://host/t", *TO], "--from: 'host' is not the address of a Kafka broker"),
         (["query.txt", "--from", "kafka://host:9092", *TO], "the topic is missing"),
         (["query.txt", "--from", "kafak://host:9092/t", *TO], "did you mean 'kafka'?"),
         (["query.txt", "--from", "events", "--format", "avro", *TO], "--format avro is not possible here"),

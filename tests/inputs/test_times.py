@@ -66,7 +66,7 @@ def test_integer_times_keep_type_and_unit(kind: pa.DataType, unit: str) -> None:
             pa.timestamp("ns"),
             [1_000, 2_001, 3_000, 4_000],
             {},
-            "a time in 'at' (timestamp[ns]) is no whole number of microseconds: 2001\n"
+            "a time in 'at' (timestamp[ns]) is not a whole number of microseconds: 2001\n"
             "Hint: round the column to microseconds: "
             'pandas: df["at"].dt.round("us"), Polars: pl.col("at").dt.round("1us"), '
             'PyArrow: pc.round_temporal(table["at"], unit="microsecond"), DuckDB: CAST("at" AS TIMESTAMP)',
@@ -157,7 +157,7 @@ def test_nanoseconds_as_pandas_writes_them_give_the_same_rows_on_spark(spark: An
 def test_times_between_two_microseconds_are_an_error_on_spark(spark: Any, tmp_path: Path, column: str) -> None:
     finer = PANDAS.assign(**{column: PANDAS[column] + pd.Timedelta(1, "ns")})
     finer.to_parquet(tmp_path / "events.parquet", index=False)
-    with pytest.raises(Exception, match=f"a time in '{column}' .* is no whole number of microseconds"):
+    with pytest.raises(Exception, match=f"a time in '{column}' .* is not a whole number of microseconds"):
         NANOSECONDS.run(tmp_path / "events.parquet", engine="spark", spark=spark).collect()
 
 

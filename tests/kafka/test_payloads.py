@@ -39,7 +39,7 @@ RECORDS: list[tuple[bytes | None, str | None]] = [
     (GOOD.replace('"n": 3', '"n": 3.5').encode(), "n is no int: 3.5"),
     (GOOD.replace('"n": 3', '"n": 3000000000').encode(), "n is no int: 3000000000"),
     (GOOD.replace("1.5", "{}").replace('"n": 3', '"n": "x"').encode(), "amount is no double: {}; n is no int: x"),
-    (GOOD.replace('"n": 3', '"tags": [1, "x"]').encode(), 'tags is no array<int>: [1,"x"]'),
+    (GOOD.replace('"n": 3', '"tags": [1, "x"]').encode(), 'tags is not an array<int>: [1,"x"]'),
     (GOOD.replace("01-01T", "13-01T").encode(), "ts is no timestamp: 2026-13-01T10:00:00.5Z"),
     (GOOD.replace('"2026-01-01T10:00:00.5Z"', "1767261600").encode(), "ts is no timestamp: 1767261600"),
     (GOOD.replace('"2026-01-01T10:00:00.5Z"', "1767261600000000").encode(), "ts is no timestamp: 1767261600000000"),
@@ -104,7 +104,7 @@ def test_raw_records_are_bytes_or_text_with_kafkas_time(spark: Any) -> None:
         ("raw", "user string", None, "a raw record has no column 'user string'"),
         ("raw", "a timestamp, b timestamp", None, "a raw record has one timestamp"),
         ("avro", "user string", None, "the Avro schema is no JSON: "),
-        ("avro", '{"type": "string"}', None, "the Avro schema is no record with fields"),
+        ("avro", '{"type": "string"}', None, "the Avro schema is not a record with fields"),
         ("avro", '{"type": "record", "fields": [{"name": "a"}]}', None, "a field of the Avro schema has no name"),
     ],
 )

@@ -67,14 +67,14 @@ class Pattern:
         """The step takes `least` events, or any number from `least` to `most`; 0 makes the step optional."""
         most = least if most is None else most
         if not (_is_count(least) and _is_count(most) and 0 <= least <= most and most > 0):
-            _refuse(f"times({least}, {most}) is no range of counts", "write times(3), or times(2, 4)")
+            _refuse(f"times({least}, {most}) is not a range of counts", "write times(3), or times(2, 4)")
         optional = self._last.optional or least == 0
         return self._quantified("times", minimum=max(least, 1), maximum=most, optional=optional)
 
     def times_or_more(self, least: int) -> Pattern:
         """The step takes at least `least` events."""
         if not _is_count(least) or least < 1:
-            _refuse(f"times_or_more({least}) is no count", "write times_or_more(2)")
+            _refuse(f"times_or_more({least}) is not a count", "write times_or_more(2)")
         return self._quantified("times_or_more", minimum=least, maximum=None)
 
     def one_or_more(self) -> Pattern:
@@ -289,7 +289,7 @@ def _microseconds(length: object) -> int:
             hint = _LENGTHS if error.hint and "EVENTS" in error.hint else error.hint
             raise QueryError(f"within: {error.message}", error.text, error.start, error.end, hint=hint) from None
         if parsed.in_events:
-            _refuse(f"within({length!r}) counts events: a pattern lies in a time", _LENGTHS)
+            _refuse(f"within({length!r}) counts events, but a pattern is bounded by a time", _LENGTHS)
         amount = parsed.amount
     if amount <= 0:
         _refuse(f"within({length!r}) is not a duration", _LENGTHS)

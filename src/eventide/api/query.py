@@ -325,7 +325,7 @@ class Query:
         for name in inputs:
             if name not in types:
                 hint = did_you_mean(name, types) or "every type of PATTERN has a definition: pass one input"
-                raise InputError(f"the input {name} is no event type of PATTERN", hint=hint)
+                raise InputError(f"the input {name} is not an event type of PATTERN", hint=hint)
         missing = [name for name in types if name not in inputs]
         if missing:
             raise InputError(f"there is no input for the event type {missing[0]}", hint=f"pass {missing[0]}=...")

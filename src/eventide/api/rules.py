@@ -32,7 +32,7 @@ class RuleSet:
     Four limits hold for every rule, whatever its own options say. `max_matches_per_partition` bounds its matches.
     `memory_limit` bounds what a rule holds in one bucket or, without Spark, what its rows take. `planning_limit` bounds
     the time from text to compiled code, and `max_steps_per_partition` the search. A rule that exceeds a limit is
-    switched off with a problem, and the others go on.
+    switched off with a problem, and the other rules continue.
 
     >>> import eventide as ev, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())

@@ -174,7 +174,7 @@ def _parameter(text: str) -> tuple[str, Any]:
     if not equals:
         raise InputError(f"--set takes name=value, found '{text}'")
     if name in ("name", "events", "output", "seed"):
-        raise InputError(f"'{name}' is no parameter of a generator", hint=f"write --{name} {value}")
+        raise InputError(f"'{name}' is not a parameter of a generator", hint=f"write --{name} {value}")
     try:
         return name, json.loads(value)
     except json.JSONDecodeError:

@@ -43,10 +43,10 @@ class Ends:
         str | None, typer.Option(help="Of Kafka's records: json, avro or raw. Of files: parquet, json or csv.")
     ] = None
     registry_header: Annotated[
-        bool, typer.Option("--registry-header", help="Five bytes of a schema registry stand before each Avro record.")
+        bool, typer.Option("--registry-header", help="Five bytes of a schema registry come before each Avro record.")
     ] = False
     to_format: Annotated[str | None, typer.Option(help="Of the files that are written: parquet, json or csv.")] = None
-    bad: Annotated[str | None, typer.Option(help="A folder for the records that are no events.")] = None
+    bad: Annotated[str | None, typer.Option(help="A folder for the records that are not events.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)

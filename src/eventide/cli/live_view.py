@@ -185,7 +185,7 @@ class View:
 
     @property
     def n_bad(self) -> int:
-        """Records that are no events."""
+        """Records that are not events."""
         return self.tally.bad_records
 
     def _left_out(self) -> tuple[tuple[str, int], ...]:

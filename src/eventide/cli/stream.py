@@ -61,7 +61,7 @@ def stream(
     planning: Planning,
     pace: Pace,
     every: Annotated[
-        float, typer.Option(min=0.1, metavar="<float>", help="Seconds between lines when this is no terminal.")
+        float, typer.Option(min=0.1, metavar="<float>", help="Seconds between lines when this is not a terminal.")
     ] = 10.0,
     metrics: Metrics,
     as_json: Annotated[bool, typer.Option("--json", help="With --to -: print the rows as JSON, one a line.")] = False,
@@ -175,7 +175,7 @@ def _trigger(given: str | None, once: bool) -> str | None:
     except QueryError as error:
         raise InputError(f"--trigger '{given}': {error.message}", hint="for example --trigger '2 seconds'") from None
     if length.in_events or length.amount < 1000:
-        raise InputError(f"--trigger '{given}' is no time of at least a millisecond", hint="--trigger '2 seconds'")
+        raise InputError(f"--trigger '{given}' is not a time of at least a millisecond", hint="--trigger '2 seconds'")
     return given
 
 

@@ -109,7 +109,7 @@ def checkpoint_of(given: str | None, sink: Topic | Folder | Terminal) -> str | N
         return sink.path.rstrip("/") + ".checkpoint"
     raise InputError(
         "rows that go to Kafka need a checkpoint",
-        hint="add --checkpoint FOLDER: with it a stopped stream goes on where it was",
+        hint="add --checkpoint FOLDER: with it a stopped stream continues where it was",
     )
 
 
@@ -121,7 +121,7 @@ def check_servers(servers: object) -> str:
     >>> check_servers("localhost")
     Traceback (most recent call last):
     ...
-    eventide.errors.InputError: 'localhost' is no address of a Kafka broker
+    eventide.errors.InputError: 'localhost' is not the address of a Kafka broker
     Hint: a host and a port, several with commas: "localhost:9092"
     """
     if isinstance(servers, str) and "@" in servers:
@@ -132,7 +132,7 @@ def check_servers(servers: object) -> str:
         found = _BROKER.fullmatch(address)
         if found is None or not 0 < int(found[1]) < 65536:
             hint = 'a host and a port, several with commas: "localhost:9092"'
-            raise InputError(f"'{address}' is no address of a Kafka broker", hint=hint)
+            raise InputError(f"'{address}' is not the address of a Kafka broker", hint=hint)
     return ",".join(addresses)
 
 
@@ -158,7 +158,7 @@ def _address(option: str, text: str) -> Topic | Folder:
     except InputError as error:
         raise InputError(f"{option}: {error.message}", hint=error.hint) from None
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", topic):
-        found = f"'{topic}' is no name of a topic" if topic else "the topic is missing"
+        found = f"'{topic}' is not the name of a topic" if topic else "the topic is missing"
         raise InputError(f"{option} '{text}': {found}", hint="kafka://host:9092/topic")
     return Topic(servers, topic)
 

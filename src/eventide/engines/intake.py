@@ -138,6 +138,6 @@ def _misfit(ts: pa.ChunkedArray, intake: Intake) -> InputError:
     unit = intake.time_type.unit
     reason, hint = "is out of range", hint_of_unit(number, unit) if unit else "correct or drop such events"
     if fine:
-        reason = "is no whole number of microseconds"
+        reason = "is not a whole number of microseconds"
         hint = f"round the column to microseconds: {_ROUNDED.format(intake.time_name)}"
     return InputError(f"a time in '{intake.time_name}' ({ts.type}) {reason}: {number}", hint=hint)

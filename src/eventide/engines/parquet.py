@@ -102,7 +102,7 @@ def to_microseconds(table: pa.Table) -> pa.Table:
             try:
                 times = table.column(i).cast(pa.timestamp("us", field.type.tz))
             except pa.ArrowInvalid as error:
-                what = f"a time in '{field.name}' ({field.type}) is no whole number of microseconds"
+                what = f"a time in '{field.name}' ({field.type}) is not a whole number of microseconds"
                 hint = "Spark has no finer times: round the column to microseconds"
                 raise InputError(what, hint=hint) from error
             table = table.set_column(i, field.name, times)

@@ -212,7 +212,7 @@ class Relations:
     def _readable(self, leaf: Leaf, relation: Relation) -> Leaf:
         """A leaf as the event of a condition sees it; an error when no code reads it."""
         if isinstance(leaf, (ListLeaf, AggregateLeaf)):
-            hint = "count, sum, avg, min and max can stand in conditions"
+            hint = "conditions may use count, sum, avg, min and max"
             raise relation.source.error("a condition cannot hold this aggregate", relation.source.span, hint)
         return leaf
 

@@ -143,7 +143,7 @@ def _bind_conjunct(conjunct: Scalar, plan: Bound) -> Scalar:
         _check_next(tree, nexts, conjunct, query)
     for symbol in (symbols[name] for name in symbols if name in reads):
         if symbol.n_steps > 1 and len(reads) > 1 and not nexts:
-            message = f"'{symbol.name}' stands {symbol.n_steps} times in PATTERN: which of them is meant?"
+            message = f"'{symbol.name}' occurs {symbol.n_steps} times in PATTERN: which of them is meant?"
             raise error_at(query, conjunct.span, message, name_apart(symbol))
     for node in (node for node in nodes if isinstance(node, exp.AggFunc)):
         for symbol in aggregated_symbols(node, symbols):

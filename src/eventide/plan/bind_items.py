@@ -116,7 +116,7 @@ def _check_symbol(
         hint = "put it into an aggregate, or return it without one"
         raise error_at(query, span, _MIXTURE, hint + _of_one_match(symbols, column.name))
     if symbol.n_steps > 1 and not aggregated:
-        message = f"'{symbol.name}' stands {symbol.n_steps} times in PATTERN: which of them is meant?"
+        message = f"'{symbol.name}' occurs {symbol.n_steps} times in PATTERN: which of them is meant?"
         raise error_at(query, span, message, name_apart(symbol))
 
 
@@ -142,7 +142,7 @@ def _check_aggregate(node: exp.AggFunc, source: Scalar, plan: Bound) -> None:
         raise error_at(query, span_of(ends, source.span), message, "return one of them")
     inner = node.find_ancestor(exp.AggFunc)
     if inner is not None:
-        raise error_at(query, span, f"{word} stands inside {inner.sql_name()}", "an aggregate is over events")
+        raise error_at(query, span, f"{word} is inside {inner.sql_name()}", "an aggregate is over events")
     if isinstance(node.this, exp.Distinct) or node.expressions:
         message = f"{word} takes one argument, and counts every event"
         raise error_at(query, span, message, f"write {word}(A.x), COUNT(A) or COUNT(*)")

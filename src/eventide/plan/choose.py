@@ -154,7 +154,7 @@ def _apart(physical: Physical, slicing: Slicing, given: Input, n_buckets: int, w
         return Choice(KEYS, f"{why}, and a window is long beside the time of all events")
     parts = tuple(slicing.parts(bounds, given.read))
     if len(parts) < 2:
-        return Choice(KEYS, f"{why}, and where matching goes on depends on all matches before")
+        return Choice(KEYS, f"{why}, and where matching continues depends on all matches before")
     shares = given.shares_of(parts)
     return Choice(SLICES, _reason(why, given, bool(shares)), shares=shares, parts=parts)
 
@@ -186,7 +186,7 @@ def _combined(physical: Physical, slicing: Slicing, given: Input, n_buckets: int
 
 def _reason(why: str, given: Input, is_read_directly: bool) -> str:
     if is_read_directly:
-        return f"{why}; the row groups lie in order of time, so that no event is exchanged"
+        return f"{why}; the row groups are in order of time, so that no event is exchanged"
     return f"{why}; {given.lie}events are exchanged by time"
 
 

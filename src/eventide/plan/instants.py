@@ -40,7 +40,7 @@ def clock_time(clock: Clock | Callable[[], Clock] | None, dtype: pa.DataType, ts
     if not isinstance(now, datetime):
         found = type(now).__name__
         hint = "a datetime, or a function that returns one"
-        raise EventideError(f"the clock gives {found}, which is no time of {dtype}", hint=hint)
+        raise EventideError(f"the clock gives {found}, which is not a time of {dtype}", hint=hint)
     aware = now if now.tzinfo is not None else now.replace(tzinfo=UTC)
     now_us = (aware - _EPOCH) // timedelta(microseconds=1)
     return time_type_of("start", pa.schema({"start": dtype}), ts_unit).restore(np.array([now_us]))[0]

@@ -91,7 +91,7 @@ def _check_end(node: exp.AggFunc, source: Scalar, query: EventQuery) -> None:
         raise error_at(query, span, f"{word} takes the value of one symbol's event", hint)
     inner = next((part for part in node.this.find_all(exp.AggFunc)), None)
     if inner is not None:
-        raise error_at(query, span, f"{inner.sql_name()} stands inside {word}", f"write {word}(a.x)")
+        raise error_at(query, span, f"{inner.sql_name()} is inside {word}", f"write {word}(a.x)")
 
 
 def check_arrays(tree: exp.Expression, source: Scalar, plan: Bound) -> None:
@@ -122,7 +122,7 @@ def _check_no_array(column: exp.Column, node: exp.Expr | None, source: Scalar, p
     dtype = plan.schema.field(column.name).type
     if isinstance(node, _OF_ARRAYS) and node.this is column and not (pa.types.is_nested(dtype) or dtype == pa.null()):
         name = f"{column.table}.{column.name}"
-        message = f"'{column.table}' binds at most one event, so {name} is no array"
+        message = f"'{column.table}' binds at most one event, so {name} is not an array"
         hint = f"write {name}, or repeat '{column.table}' in PATTERN"
         raise error_at(plan.query, span_of(node, source.span), message, hint)
 

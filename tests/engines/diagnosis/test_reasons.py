@@ -102,7 +102,7 @@ def test_what_not_excludes_is_shown_where_it_is(text: str, expected: tuple[Any, 
 
 def test_under_contiguous_the_event_in_between_is_shown() -> None:
     row = diagnosed("PATTERN SEQ(a, b) SEMANTICS contiguous", events("acb"))
-    assert (row["reason"], row["values"], row["event"]) == ("contiguity", "the event at 1 lies between", 2)
+    assert (row["reason"], row["values"], row["event"]) == ("contiguity", "the event at 1 is in between", 2)
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ def test_too_many_partial_matches_are_an_error(monkeypatch: pytest.MonkeyPatch) 
         ({"ts": "price", "ts_unit": None}, "the time column 'price'"),
         ({"select": {"match_end": "a.price"}}, "two columns of the result are called 'match_end'"),
         ({"select": {"x": "a.prize"}}, "select 'x': unknown column 'prize'"),
-        ({"select": {"x": "classifier()"}}, "CLASSIFIER cannot stand in a pattern of the builder"),
+        ({"select": {"x": "classifier()"}}, "CLASSIFIER is not allowed in a pattern of the builder"),
         ({"on_bad_event": "skip"}, "on_bad_event='skip' is not possible"),
     ],
 )

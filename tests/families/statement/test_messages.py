@@ -159,8 +159,8 @@ def test_what_is_wrong_around_the_clause(text: str, message: str, underlined: st
     ("text", "message"),
     [
         (f"SELECT * FROM trades {FALLS} UNION ALL SELECT 1", "the queries of UNION, EXCEPT or INTERSECT"),
-        ("SELECT (SELECT id FROM trades) AS x", "a subquery that stands for a value gives more than one row"),
-        ("SELECT id FROM trades WHERE sum(id) > 1", "an aggregate cannot stand in WHERE"),
+        ("SELECT (SELECT id FROM trades) AS x", "a subquery that is used as a value gives more than one row"),
+        ("SELECT id FROM trades WHERE sum(id) > 1", "an aggregate is not allowed in WHERE"),
     ],
 )
 def test_what_is_wrong_where_no_place_is_known(text: str, message: str) -> None:

@@ -152,7 +152,7 @@ def check_pattern(pattern: Pattern, inside_seq: bool = False) -> None:
     """Refuse what the language does not have: NOT outside SEQ, SEQ without a positive part, bad bounds."""
     match pattern:
         case Not() if not inside_seq:
-            raise ValueError("NOT stands only inside SEQ")
+            raise ValueError("NOT is allowed only inside SEQ")
         case Not(part) if isinstance(part, Not):
             raise ValueError("NOT NOT is no pattern")
         case Seq(parts) if all(isinstance(part, Not) for part in parts):

@@ -280,7 +280,7 @@ def _from_dicts(events: list[Any]) -> pa.Table:
         # Arrow would cut off what pandas' times have beyond microseconds.
         if any(getattr(value, "nanosecond", 0) for value in values):
             raise InputError(
-                f"a time in '{name}' is no whole number of microseconds", hint="round it: value.round('us')"
+                f"a time in '{name}' is not a whole number of microseconds", hint="round it: value.round('us')"
             )
         if len({value.tzinfo is None for value in values if isinstance(value, datetime)}) > 1:
             # Arrow would take those without for UTC.

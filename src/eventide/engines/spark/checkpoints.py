@@ -177,13 +177,14 @@ def _check_apart(folder: str, checkpoint: str) -> None:
         raise InputError(f"'{folder}' cannot hold both the rows and the checkpoint", hint=hint)
     if places[0].startswith(places[1] + "/"):
         raise InputError(
-            f"the folder of the rows, '{folder}', lies inside the checkpoint: who deletes that, deletes the rows",
+            f"the folder of the rows, '{folder}', is inside the checkpoint: "
+            "whoever deletes the checkpoint deletes the rows",
             hint="put them side by side",
         )
     inside = places[1].removeprefix(places[0] + "/")
     if inside != places[1] and inside[0] not in "._":
         raise InputError(
-            f"the checkpoint '{checkpoint}' lies among the rows of '{folder}': readers would take its files for rows",
+            f"the checkpoint '{checkpoint}' is among the rows of '{folder}': readers would take its files for rows",
             hint="put them side by side",
         )
 

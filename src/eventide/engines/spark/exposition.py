@@ -71,7 +71,7 @@ def _by_query(tallies: list[Tally]) -> list[Metric]:
     seconds = counter("eventide_batch_seconds", "Time of micro-batches.")
     rows = counter("eventide_input_rows", "Rows read from the sources.")
     dropped = counter("eventide_dropped_events", "Events without a time that on_bad_event='drop' dropped.")
-    bad = counter("eventide_bad_records", "Records of a source that are no events.")
+    bad = counter("eventide_bad_records", "Records of a source that are not events.")
     running = gauge("eventide_running", "1 while the stream runs.")
     watermark = gauge("eventide_watermark_seconds", "The watermark, in seconds after 1970.")
     last = gauge("eventide_last_batch_seconds", "Time of the last micro-batch.")

@@ -183,7 +183,7 @@ class Tally:
             _WARNED.add(self._run_id)
             _log.warning(
                 "stream %s: one of %d buckets has %.0f%% of the events of batch %d. A key is hot: one task works on "
-                "all of its events, while the others go on. Partition by one more column; docs/metrics.md has more.",
+                "all of its events, while the others continue. Partition by one more column; docs/metrics.md has more.",
                 self.name or self.query_id,
                 batch.n_buckets,
                 100 * share,

@@ -35,7 +35,7 @@ _REFUSED = {
     "NEXT": "a condition is decided when its event comes",
     "RUNNING": "leave it out: conditions and aggregates look at the events so far",
     "FINAL": "a condition is decided when its event comes",
-    "CLASSIFIER": "steps have names: write their conditions where they stand",
+    "CLASSIFIER": "steps have names: write the condition of a step in that step",
     "MATCH_NUMBER": "matches of a builder pattern have no numbers",
 }
 
@@ -116,9 +116,10 @@ def refuse_rows(tree: exp.Expression, text: str, scalar: Scalar, *, final: bool 
     for node in tree.walk():
         name = node.name.upper() if isinstance(node, exp.Anonymous) else ""
         if name in _REFUSED and not (final and name in ("RUNNING", "FINAL")):
-            raise source.error(f"{name} cannot stand in a pattern of the builder", source.span_of(node), _REFUSED[name])
+            message = f"{name} is not allowed in a pattern of the builder"
+            raise source.error(message, source.span_of(node), _REFUSED[name])
         if isinstance(node, exp.Query):
-            message = "a subquery cannot stand in a pattern of the builder"
+            message = "a subquery is not allowed in a pattern of the builder"
             raise source.error(message, source.span_of(node), "join the other table before")
 
 

@@ -122,9 +122,9 @@ class _Binder:
         if function is None or node.expressions or isinstance(node.this, exp.Distinct | exp.Star):
             hint = "COUNT(symbol), and COUNT, SUM, MIN, MAX and AVG of one value are"
             if isinstance(node, exp.First | exp.Last):
-                hint += "; FIRST and LAST stand in RETURN"
+                hint += "; FIRST and LAST belong in RETURN"
             shown = " ".join(self._plan.query.text[span.start : span.end].split())
-            raise self._error(span, f"{shown} is no aggregate over the events of a symbol", hint)
+            raise self._error(span, f"{shown} is not an aggregate over the events of a symbol", hint)
         made = self._made(node, function, span)
         self._aggregates.append(made)
         return Typed("aggregate", (), made.dtype, len(self._aggregates) - 1, span)

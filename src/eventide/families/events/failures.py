@@ -226,7 +226,7 @@ class _Investigator:
         direct = after[after < int(self._ordered.follows[begin])]
         if direct.size:
             return None, direct
-        between = f"the event at {shown(self._time(begin))} lies between"
+        between = f"the event at {shown(self._time(begin))} is in between"
         hint = "SEMANTICS next passes over other events"
         return Failure(symbol, "contiguity", "SEMANTICS contiguous", between, self._time(int(after[0])), hint), rows
 
@@ -390,7 +390,7 @@ class _Investigator:
             return Failure(symbol, "window", words, "the events end before that time", None, hint)
         if failures:
             return failures[0]
-        return Failure(partial.symbols[-1], "absence", hint="something that NOT excludes lies between the events")
+        return Failure(partial.symbols[-1], "absence", hint="something that NOT excludes is between the events")
 
     def _present(self, negation: int, lo: int, hi: int) -> int | None:
         """The first row of the symbol that NOT excludes, where that is a single event."""

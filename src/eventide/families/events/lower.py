@@ -113,10 +113,10 @@ def _check_closing(plan: Bound, closing: list[ClosingTest]) -> None:
         span = test.source.span
         if not any(test.symbols <= set(symbols_in(whole)) for whole in wholes):
             message = "an aggregate cannot relate events to absent ones"
-            raise error_at(plan.query, span, message, "aggregate symbols that stand together in PATTERN")
+            raise error_at(plan.query, span, message, "aggregate symbols that are together in PATTERN")
         if test.symbols & repeated:
             name = sorted(test.symbols & repeated)[0]
-            message = f"'{name}' stands in an AND that repeats, where an aggregate of it has no meaning"
+            message = f"'{name}' is in an AND that repeats, where an aggregate of it has no meaning"
             raise error_at(plan.query, span, message, "aggregate a symbol outside the AND, or do not repeat it")
 
 

@@ -23,7 +23,7 @@ from eventide.plan.results import added_columns, added_fields, project_columns
 from eventide.plan.windows import check_windows, slide_of
 from eventide.runtime.block import SEQUENCE, TS
 
-APART = "leave out NEXT to relate events that do not stand side by side"
+APART = "leave out NEXT to relate events that are not side by side"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def _adjacent_pairs(test: Test, steps: tuple[Step, ...], plan: Bound) -> list[in
     follows = list(pairwise(names))
     pairs = [i for i, pair in enumerate(follows) if pair == (left, right)]
     if not pairs:
-        once = f"'{left}' stands once: name the event after it, NEXT(symbol)"
+        once = f"'{left}' occurs once: name the event after it, NEXT(symbol)"
         raise never_adjacent(plan, test, set(follows), once if left == right else APART)
     return pairs
 

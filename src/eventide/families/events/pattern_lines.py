@@ -65,8 +65,8 @@ def operator_lines(plan: Bound, physical: Physical) -> list[str]:
 
 def _decided(spec: PatternSpec) -> str:
     if spec.window_us is None:
-        return "where NOT stands last, only at the end of the input: without WITHIN it looks that far"
-    return "where NOT stands last, at the end of the window: detected_at is that end"
+        return "where NOT is last, only at the end of the input: without WITHIN it looks that far"
+    return "where NOT is last, at the end of the window: detected_at is that end"
 
 
 def _growth(plan: Bound, program: PatternProgram) -> list[str]:

@@ -81,9 +81,9 @@ def _check(tree: exp.Expression, whole: Scalar, schema: pa.Schema, text: str) ->
     for node in tree.walk():
         name = node.name.upper() if isinstance(node, exp.Anonymous) else ""
         if name in _REFUSED:
-            raise source.error(f"{name} cannot stand here", source.span_of(node), _REFUSED[name])
+            raise source.error(f"{name} is not allowed here", source.span_of(node), _REFUSED[name])
         if isinstance(node, exp.Query):
-            message, hint = "a subquery cannot stand here", "join the other table to the events before"
+            message, hint = "a subquery is not allowed here", "join the other table to the events before"
             raise source.error(message, source.span_of(node), hint)
         if isinstance(node, exp.Column) and len(node.parts) > 1 and node.parts[0].name.lower() not in columns:
             first = node.parts[0].name

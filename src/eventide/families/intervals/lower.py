@@ -98,12 +98,12 @@ def _check_frame(name: str, text: str, schema: pa.Schema) -> None:
             hint = "write avg(speed) >= 67; a condition on each event is ev.intervals.threshold"
             raise source.error("there is no aggregate in the condition", scalar.span, hint)
         if name == "threshold" and not local:
-            hint = "prev, first and aggregates can stand in the condition of ev.intervals.homogeneous"
+            hint = "the condition of ev.intervals.homogeneous may use prev, first and aggregates"
             raise source.error("a threshold is about one event", scalar.span, hint)
         if what == "expression":
             if not local:
                 hint = "it is computed of each event, and then compared with that of the first"
-                raise source.error("prev, first and aggregates cannot stand here", scalar.span, hint)
+                raise source.error("prev, first and aggregates are not allowed here", scalar.span, hint)
             value = event_value(plain_tree(parts[0]), schema, source)
             if len(parts) > 1 or (value.dtype is not None and not is_number(value.dtype)):
                 found = "BOOLEAN" if len(parts) > 1 or value.dtype is None else type_name(value.dtype)
@@ -162,7 +162,7 @@ class _Lowering:
         alone, relations = self._split(what, text)
         if relations:
             source = relations[0].source
-            hint = "prev, first and aggregates can stand in the condition of ev.intervals.homogeneous"
+            hint = "the condition of ev.intervals.homogeneous may use prev, first and aggregates"
             raise source.error("this must be decided by one event", relations[0].resolved.span, hint)
         return alone
 

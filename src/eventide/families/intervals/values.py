@@ -51,7 +51,7 @@ class Values(Readings):
         if isinstance(leaf, ValueLeaf):
             if leaf.slot == PREV:
                 hint = "a value looks at the interval as a whole: first(x), last(x), or an aggregate"
-                raise source.error("PREV cannot stand in a value", leaf.span, hint)
+                raise source.error("PREV is not allowed in a value", leaf.span, hint)
             value = self._value(leaf.tree, leaf.span, source)
             return self._take(value, FIRST if leaf.slot.from_first else LAST)
         assert isinstance(leaf, FoldLeaf)

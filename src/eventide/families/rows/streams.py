@@ -83,7 +83,7 @@ def memory_lines(spec: RowsSpec, refusal: str | None = None) -> list[str]:
         rows = "the last row" if spec.n_kept == 1 else f"the last {spec.n_kept} rows"
         causes = {
             "PREV reads them": spec.back > 0,
-            "MATCH_NUMBER() goes on counting": spec.shows_number,
+            "MATCH_NUMBER() keeps counting": spec.shows_number,
             "^ must know whether the partition has begun": any(op == START for op, _, _ in spec.program.instructions),
         }
         cause = ", ".join(text for text, is_so in causes.items() if is_so)

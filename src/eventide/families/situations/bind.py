@@ -124,7 +124,7 @@ def _check_node(node: exp.Expr, default: Span, plan: Bound) -> None:
             raise error_at(query, span, f"which event's '{node.table}.{node.name}'?", hint)
         return
     if _inside(node):
-        raise error_at(query, span, "an aggregate stands inside another one", "an aggregate is over events")
+        raise error_at(query, span, "an aggregate is inside another one", "an aggregate is over events")
     span = call_span(node, default, query.text)
     arguments = arguments_of(node)
     least, most = takes(function)

@@ -133,7 +133,7 @@ def trend_program(plan: Bound, parts: Split) -> tuple[PatternProgram, tuple[tupl
         starts = program.branches[program.main[0]].starts
         is_whole = len(program.main) == 1 and len(starts) == 1 and not program.positions[starts[0].target].edges
         if others or not is_whole or program.positions[starts[0].target].conjunction != 0:
-            message = "beside aggregates over trends AND can only stand outermost"
+            message = "beside aggregates over trends AND can only be outermost"
             hint = "write PATTERN AND(P, Q), or return the events instead of aggregates"
             raise error_at(plan.query, clause_span(plan.query, "PATTERN"), message, hint)
         sides = only.sides
@@ -154,7 +154,7 @@ def _check_next(plan: Bound, parts: Split, program: PatternProgram) -> None:
     }
     for test in parts.tests:
         if sides_of(test) not in pairs:
-            raise never_adjacent(plan, test, pairs, "relate symbols that can stand side by side")
+            raise never_adjacent(plan, test, pairs, "relate symbols that can be side by side")
 
 
 def _check_bits(plan: Bound, program: PatternProgram, absences: tuple[Absence, ...], n_tests: int) -> None:

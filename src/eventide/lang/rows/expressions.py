@@ -69,7 +69,7 @@ def _check_word(text: str, token: Token, after: Sequence[Token]) -> None:
     if token.word == "MATCH_RECOGNIZE" and called:
         hint = "give its result a name before: WITH m AS (SELECT ...)"
         raise QueryError(
-            "MATCH_RECOGNIZE cannot stand in an expression of another", text, token.start, token.end, hint=hint
+            "MATCH_RECOGNIZE is not allowed in an expression of another", text, token.start, token.end, hint=hint
         )
     if token.word not in SCOPES or behind is None:
         return
@@ -143,7 +143,7 @@ def _check_node(text: str, node: exp.Expr, whole: Span) -> None:
             message = f"{name} takes rows as they are, also with NULL"
             fail_at(text, node, whole, message, "remove IGNORE or RESPECT NULLS")
     if isinstance(node, exp.Order) and not isinstance(node.parent, exp.WithinGroup):
-        fail_at(text, node, whole, "ORDER BY cannot stand in an expression", "rows are in the order of ORDER BY")
+        fail_at(text, node, whole, "ORDER BY is not allowed in an expression", "rows are in the order of ORDER BY")
     name = _call_name(node)
     if name not in _CALLS or not isinstance(node, exp.Anonymous):
         return
@@ -172,22 +172,22 @@ def _call_name(node: object) -> str:
 
 _RULES = Rules(
     refused=(
-        (exp.UDTF, "a table function cannot stand in an expression", "compute it before MATCH_RECOGNIZE"),
+        (exp.UDTF, "a table function is not allowed in an expression", "compute it before MATCH_RECOGNIZE"),
         (
             exp.Window,
-            "a window function cannot stand in MATCH_RECOGNIZE",
+            "a window function is not allowed in MATCH_RECOGNIZE",
             "look at other rows by PREV, NEXT and labels: sum(A.price)",
         ),
-        (exp.Limit, "LIMIT cannot stand in an expression", "limit the result"),
-        (exp.Lambda, "a lambda cannot stand in MATCH_RECOGNIZE", "compute it as a column before MATCH_RECOGNIZE"),
-        (exp.Alias, "an alias cannot stand here", "AS names measures, and stands behind the whole expression"),
-        (exp.Kwarg, "a named argument cannot stand in MATCH_RECOGNIZE", "give the arguments in order"),
-        (exp.Slice, "a slice cannot stand in MATCH_RECOGNIZE", "index one element: A.items[0], or use slice(...)"),
+        (exp.Limit, "LIMIT is not allowed in an expression", "limit the result"),
+        (exp.Lambda, "a lambda is not allowed in MATCH_RECOGNIZE", "compute it as a column before MATCH_RECOGNIZE"),
+        (exp.Alias, "an alias is not allowed here", "AS names measures, and comes after the whole expression"),
+        (exp.Kwarg, "a named argument is not allowed in MATCH_RECOGNIZE", "give the arguments in order"),
+        (exp.Slice, "a slice is not allowed in MATCH_RECOGNIZE", "index one element: A.items[0], or use slice(...)"),
         (exp.Command, "this is not an expression", "is it a Spark SQL expression?"),
     ),
     check_node=_check_node,
     misplaced_hint=misplaced_hint,
-    alias_hint="AS names measures, and stands behind the whole expression",
+    alias_hint="AS names measures, and comes after the whole expression",
     bracket_error=("unexpected '[' in the expression", "an array is written ARRAY(1, 2)"),
     parser=_RowParser,
     subqueries=True,
@@ -225,7 +225,7 @@ def _spell_classifier(text: str, call: exp.Anonymous, whole: Span, labels: Colle
         )
     if not _spell(argument.this, labels):
         hint = unknown_label_hint(argument.name, labels)
-        fail_at(text, argument, whole, f"'{argument.name}' is no label of PATTERN", hint)
+        fail_at(text, argument, whole, f"'{argument.name}' is not a label of PATTERN", hint)
 
 
 def _place_subqueries(tree: exp.Expr, tokens: Sequence[Token]) -> None:

@@ -70,7 +70,7 @@ def draw_lane(canvas: Canvas, lane: Lane, colour: str, limit: int) -> None:
     n_rows = int(rows.max(initial=0)) + 1
     if n_rows > _MAX_ROWS:
         n_more = int((rows >= _MAX_ROWS).sum())
-        canvas.notes.append(f"{lane.name}: {n_more:,} that overlap stand on one another in the last row")
+        canvas.notes.append(f"{lane.name}: {n_more:,} that overlap are drawn on one another in the last row")
         n_rows = _MAX_ROWS
     pitch = LANE if n_rows == 1 else 18.0 if n_rows <= 20 else 8.0
     height = min(_BAR, pitch - 2)

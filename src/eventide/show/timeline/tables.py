@@ -123,7 +123,7 @@ class Clock:
             return pc.multiply(column.cast(pa.date32()).cast(pa.int32()).cast(pa.int64()), 86_400_000_000)
         if not pa.types.is_integer(kind):
             hint = "a timestamp, a date, or an integer with ts_unit="
-            raise InputError(f"'{name}' is no time: it is {kind}", hint=hint)
+            raise InputError(f"'{name}' is not a time: it is {kind}", hint=hint)
         if self.unit not in UNIT_US:
             hint = 'pass ts_unit="s", "ms" or "us"'
             raise InputError(f"'{name}' is an integer: nothing says in what unit it counts", hint=hint)
@@ -140,7 +140,7 @@ def numbers(column: pa.ChunkedArray, name: str) -> Any:
     kind = column.type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     if not is_number and not pa.types.is_boolean(kind):
-        raise InputError(f"'{name}' is no number: it is {kind}", hint="values= takes columns of numbers")
+        raise InputError(f"'{name}' is not a number: it is {kind}", hint="values= takes columns of numbers")
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
     return pc.fill_null(column.cast(pa.float64()), float("nan")).to_numpy()

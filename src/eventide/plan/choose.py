@@ -117,20 +117,30 @@ def forced(form: str) -> Iterator[None]:
 def choose(physical: Physical, given: Input, n_buckets: int) -> Choice:
     """The form for these events."""
     asked = _forced.get()
-    few = None if asked in (KEYS, SLICES) else "asked for" if asked == ONE_TASK else given.why_few()
-    if few is not None and given.few_form == ONE_TASK:
+    few = _why_few(given) if given.few_form == ONE_TASK else None
+    if few is not None:
         return Choice(ONE_TASK, few)
     slicing = family_of(physical.spec).slicing(physical.spec)
-    if isinstance(slicing, str) or few is not None or asked == KEYS:
-        return Choice(KEYS, slicing if isinstance(slicing, str) else few or "asked for")
-    has_keys = bool(physical.intake.layout.distribution)
+    if isinstance(slicing, str):
+        return Choice(KEYS, slicing)
+    few = "asked for" if asked == KEYS else _why_few(given)
+    if few is not None:
+        return Choice(KEYS, few)
     if not given.sampling_costs_a_job and given.times() is None:
         return Choice(KEYS, given.no_times)
-    if has_keys and not slicing.combines and given.sampling_costs_a_job and asked is None:
+    if physical.intake.layout.distribution and not slicing.combines and given.sampling_costs_a_job and asked is None:
         # Patterns most often have many keys.
         return Choice(KEYS, NEEDS_EVENTS)
     why = _why_by_time(physical, given, n_buckets)
     return (_combined if slicing.combines else _apart)(physical, slicing, given, n_buckets, why)
+
+
+def _why_few(given: Input) -> str | None:
+    """Why the events are not shared out; what is forced is not asked for its costs."""
+    asked = _forced.get()
+    if asked is None:
+        return given.why_few()
+    return "asked for" if asked == ONE_TASK else None
 
 
 def _why_by_time(physical: Physical, given: Input, n_buckets: int) -> str | None:
@@ -204,10 +214,10 @@ def top_share(table: pa.Table, columns: Sequence[str]) -> float:
 
 def parts_for_threads(spec: Spec, block: pa.Table, n_threads: int) -> Sequence[Part]:
     """Parts of the events of one partition in this process; none if threads would not help."""
-    slicing = family_of(spec).slicing(spec)
-    if isinstance(slicing, str) or not slicing.on_threads or spec.layout.partition or n_threads < 2:
+    if spec.layout.partition or n_threads < 2 or block.num_rows < max(cost("few_events"), 1):
         return ()
-    if block.num_rows < max(cost("few_events"), 1):
+    slicing = family_of(spec).slicing(spec)
+    if isinstance(slicing, str) or not slicing.on_threads:
         return ()
     times = Times.of(numpy_int64(block.column(TS)))
     bounds = times.bounds(slicing.count(block.num_rows, n_threads, times.length_us))

@@ -140,7 +140,8 @@ class Slice:
             block = block.filter(pc.invert(is_earlier))
         yield from self._decide(operator, block)
 
-    def _decide(self, operator: WatermarkOperator, block: pa.Table) -> Results:
+    def _decide(self, operator: Operator, block: pa.Table) -> Results:
+        assert isinstance(operator, WatermarkOperator)
         if self.stop_us != MAX_US:
             # A slice may reach behind the end of the input: time does not.
             yield from operator.process(block, min(self.stop_us - 1, operator.end_us))

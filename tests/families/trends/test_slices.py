@@ -427,6 +427,17 @@ def test_slices_on_spark_give_the_values_of_the_embedded_engine(spark: Any, tmp_
             assert_same(rows, expected)
 
 
+@pytest.mark.spark
+@costing(few_bytes=0)
+def test_events_are_counted_once_whatever_was_looked_at_before(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample of the keys reads a few of the events, and is no run."""
+    monkeypatch.setattr("eventide.engines.spark.frame_input._SAMPLE_ROWS", 10)
+    table = hot_events(400).append_column("at", pa.array([None if i % 40 == 7 else i for i in range(400)]))
+    query = ev.query(GROUPED, ts="at", ts_unit="s", type="kind", counts="double", on_bad_event="drop")
+    query.run(spark.createDataFrame(table).repartition(8)).toArrow()
+    assert query.metrics() == {"events": 400, "dropped_events": 10}
+
+
 def assert_same(rows: pa.Table, expected: pa.Table) -> None:
     """The same rows in any order; doubles are added in another order, too."""
     assert rows.column_names == expected.column_names

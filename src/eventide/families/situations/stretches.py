@@ -17,9 +17,8 @@ from eventide.families.situations.operator import SituationOperator
 from eventide.families.situations.spec import SituationSpec
 from eventide.runtime.block import MAX_US, MIN_US, TS, numpy_int64
 from eventide.runtime.costs import cost
-from eventide.runtime.holding import WatermarkOperator
 from eventide.runtime.partitions import encode_partitions
-from eventide.runtime.protocol import Results
+from eventide.runtime.protocol import Operator, Results
 from eventide.runtime.slicing import Read, Slice, Slicing
 
 
@@ -92,7 +91,7 @@ class Stretch(Slice):
             needed &= ~is_early | (ts == latest[codes])
         return block if needed.all() else block.filter(pa.array(needed))
 
-    def _decide(self, operator: WatermarkOperator, block: pa.Table) -> Results:
+    def _decide(self, operator: Operator, block: pa.Table) -> Results:
         if not self.spec.closes:
             yield from super()._decide(operator, block)
             return

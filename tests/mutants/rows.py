@@ -235,14 +235,14 @@ ROWS = (
     ),
     Mutant(
         "rows: a condition's PREV leaves the partition",
-        "_RowTestWriter._find",
+        "_RowWriter._find",
         'f"    if {at} < span[0] or {at} >= span[1]:"',
         'f"    if {at} < 0 or {at} >= span[1]:"',
         MATCHER,
     ),
     Mutant(
         "rows: a condition's LAST with an offset is off by one",
-        "_RowTestWriter._find",
+        "_RowWriter._find",
         'f"{at} = {find}(labels, row - span[2], np.array([{members}], dtype=np.int32), {slot.offset})"',
         'f"{at} = {find}(labels, row - span[2], np.array([{members}], dtype=np.int32), {max(slot.offset - 1, 0)})"',
         MATCHER,
@@ -291,16 +291,16 @@ ROWS = (
     ),
     Mutant(
         "rows: a condition's aggregate takes rows of other labels",
-        "ConditionCode._fold_source",
-        'f"    if ({wanted}) and cols[2][{index}, row]:"',
-        'f"    if cols[2][{index}, row]:"',
+        "Store.fold_lines",
+        'f"if {wanted}:"',
+        '"if True:"',
         MATCHER,
     ),
     Mutant(
         "rows: a condition's aggregate begins with its second value",
-        "ConditionCode._fold_source",
-        'f"        x{k} = y{k} if n{k} == 0 else ({combine})"',
-        'f"        x{k} = ({combine})"',
+        "taken",
+        'f"if {n} == 0 or {better}:"',
+        'f"if {better}:"',
         MATCHER,
     ),
     Mutant(
@@ -327,8 +327,8 @@ ROWS = (
     Mutant(
         "rows: a constant measure of an unmatched row is not NULL",
         "_Lowering._item",
-        "duckdb = duckdb and f'CASE WHEN \"{NUMBER}\" IS NOT NULL THEN {duckdb} END'",
-        "pass",
+        "duckdb = made.duckdb and f'CASE WHEN \"{NUMBER}\" IS NOT NULL THEN {made.duckdb} END'",
+        "duckdb = made.duckdb",
         MATCHER,
     ),
     Mutant(

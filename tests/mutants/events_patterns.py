@@ -343,9 +343,9 @@ EVENTS_PATTERNS = (
     ),
     Mutant(
         "patterns: an average of decimals is cut off",
-        "ClosingWriter._average",
-        'f"    d{k} = {whole} + (abs(a{k}) % c{k} * 20000 + c{k}) // (2 * c{k})"',
-        'f"    d{k} = {whole} + (abs(a{k}) % c{k} * 20000) // (2 * c{k})"',
+        "ClosingWriter._aggregate",
+        'f"{whole} + (abs({total}) % {count} * 20000 + {count}) // (2 * {count})"',
+        'f"{whole} + (abs({total}) % {count} * 20000) // (2 * {count})"',
         DECIMALS,
     ),
     Mutant(

@@ -271,9 +271,9 @@ SITUATIONS = (
     # Aggregates
     Mutant(
         "situations: what earlier blocks have counted is forgotten",
-        "count_values",
-        "n = carried[origin[i]] if origin[i] >= 0 else 0",
-        "n = 0",
+        "_over_runs",
+        "state = opened(carried[origin[i]]) if origin[i] >= 0 else opened(start)",
+        "state = opened(start)",
         MICRO_BATCHES,
     ),
     Mutant(
@@ -292,9 +292,9 @@ SITUATIONS = (
     ),
     Mutant(
         "situations: all bits are unset before the first value",
-        "combine_bits",
-        "none = -1 if operation == 0 else 0",
-        "none = 0",
+        "_folds",
+        'np.full(1, -1 if function == "BIT_AND" else 0)',
+        "np.full(1, 0)",
         ONE_BIT,
     ),
     Mutant(
@@ -306,9 +306,9 @@ SITUATIONS = (
     ),
     Mutant(
         "situations: pairs with a NULL count",
-        "Measures._add_moments",
-        "valid = _valid(column) & _valid(other)",
-        "valid = _valid(other)",
+        "Measures.fold",
+        "valid &= _valid(column)",
+        "valid = _valid(column)",
         AGGREGATES,
     ),
     Mutant(

@@ -23,8 +23,7 @@ from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import Types
 from eventide.expressions.typed import Source, Typed
 from eventide.expressions.write_code import DECORATOR, Encoded, TestWriter
-from eventide.lang.rows.expressions import read_expression
-from eventide.lang.tokens import match_brackets, tokenize
+from eventide.lang.rows.expressions import parse_expression, refuse_calls
 from eventide.lang.tree import Scalar
 from eventide.runtime.encode import Encoding
 
@@ -78,9 +77,7 @@ class Names:
 
     def parse(self, text: str, what: str, example: str | None = None) -> Scalar:
         """An expression, as it is written."""
-        tokens = tokenize(text)
-        match_brackets(text, tokens)
-        return read_expression(text, tokens[:-1], tokens[-1], what, {*self.labels, *self.quoted}, example)
+        return parse_expression(text, what, {*self.labels, *self.quoted}, example)
 
     def resolve(self, scalar: Scalar, schema: pa.Schema, text: str) -> Resolved:
         return resolve(scalar, self.labels, self.quoted, schema, text, defines=self.own_number)
@@ -110,17 +107,10 @@ class Names:
                 )
 
 
-def refuse_rows(tree: exp.Expression, text: str, scalar: Scalar, *, final: bool = False) -> None:
+def refuse_rows(text: str, scalar: Scalar, *, final: bool = False) -> None:
     """An error about what only MATCH_RECOGNIZE knows; `final`: FINAL and RUNNING say something here."""
-    source = Source(text, scalar.span)
-    for node in tree.walk():
-        name = node.name.upper() if isinstance(node, exp.Anonymous) else ""
-        if name in _REFUSED and not (final and name in ("RUNNING", "FINAL")):
-            message = f"{name} is not allowed in a pattern of the builder"
-            raise source.error(message, source.span_of(node), _REFUSED[name])
-        if isinstance(node, exp.Query):
-            message = "a subquery is not allowed in a pattern of the builder"
-            raise source.error(message, source.span_of(node), "join the other table before")
+    refused = {name: hint for name, hint in _REFUSED.items() if not (final and name in ("RUNNING", "FINAL"))}
+    refuse_calls(scalar, text, refused, "in a pattern of the builder")
 
 
 def split_step(number: int, text: str, names: Names, schema: pa.Schema) -> tuple[list[EventValue], list[Relation]]:
@@ -132,7 +122,7 @@ def split_step(number: int, text: str, names: Names, schema: pa.Schema) -> tuple
     (['`price` > 1'], 1)
     """
     whole = names.parse(text, "the condition", "begin('a', 'price > 1')")
-    refuse_rows(whole.tree, text, whole)
+    refuse_rows(text, whole)
     names.check(whole, schema, text)
     source = Source(text, whole.span)
     alone, others = split_condition(whole, source, lambda part: names.resolve(part, schema, text), schema)

@@ -189,7 +189,7 @@ class _Lowering:
     def _measure(self, name: str, text: str, outputs: Outputs) -> SqlColumn:
         try:
             scalar, resolved = self.names.read(text, self.schema, "the measure")
-            refuse_rows(scalar.tree, text, scalar, final=True)
+            refuse_rows(text, scalar, final=True)
             source = Source(text, scalar.span)
             return outputs.column(name, outputs.over(resolved, source), source)
         except QueryError as error:

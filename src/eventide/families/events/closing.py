@@ -14,11 +14,11 @@ from sqlglot import exp
 
 from eventide.expressions.folds import DOUBLES, INTEGERS, Fold, Folds, folded
 from eventide.expressions.split import EventValue
-from eventide.expressions.typecheck import bind, columns_of
+from eventide.expressions.typecheck import Types, bind, columns_of
 from eventide.expressions.typed import Source, Typed
 from eventide.expressions.types import is_number, kind, type_name
 from eventide.expressions.write_code import Encoded, TestWriter
-from eventide.lang.nodes import copied
+from eventide.lang.nodes import every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Scalar, Span
 from eventide.plan.bound import Bound
@@ -94,27 +94,14 @@ class _Binder:
         self._slots: list[str] = []
 
     def bind(self) -> ClosingTest:
-        leaves: dict[str, Typed] = {}
-
-        def cut(node: exp.Expr) -> exp.Expr | None:
+        types, tree, source = Types(), self._conjunct.tree, self._source
+        for node in every_node(tree, lambda node: isinstance(node, exp.AggFunc | exp.Column)):
             if isinstance(node, exp.AggFunc):
-                return self._leaf(node, leaves, self._aggregate(node))
-            if isinstance(node, exp.Column):
-                return self._leaf(node, leaves, self._single(node))
-            return None
-
-        tree = copied(self._conjunct.tree, cut)
-        assert isinstance(tree, exp.Expression)
-        text, span = self._plan.query.text, self._conjunct.span
-        typed = bind(tree, lambda column: pa.field(column.name, leaves[column.name].dtype), text, span)
-        return ClosingTest(_placed(typed, leaves), tuple(self._aggregates), tuple(self._slots), self._source)
-
-    def _leaf(self, node: exp.Expr, leaves: dict[str, Typed], leaf: Typed) -> exp.Column:
-        name = f"leaf {len(leaves)}"
-        leaves[name] = leaf
-        column = exp.Column(this=exp.Identifier(this=name, quoted=True))
-        column.meta.update(start=leaf.span.start, end=leaf.span.end - 1)
-        return column
+                types.keep(node, self._aggregate(node))
+            elif isinstance(node, exp.Column):
+                types.keep(node, self._single(node))
+        typed = bind(tree, columns_of(self._plan.schema), source.text, source.span, types)
+        return ClosingTest(typed, tuple(self._aggregates), tuple(self._slots), source)
 
     def _aggregate(self, node: exp.AggFunc) -> Typed:
         span = span_of(node, self._conjunct.span)
@@ -181,13 +168,6 @@ class _Binder:
 
     def _error(self, span: Span, message: str, hint: str | None = None) -> Exception:
         return error_at(self._plan.query, span, message, hint)
-
-
-def _placed(typed: Typed, leaves: Mapping[str, Typed]) -> Typed:
-    if typed.op == "column":
-        return leaves[typed.value[0]]
-    args = tuple(_placed(arg, leaves) for arg in typed.args)
-    return Typed(typed.op, args, typed.dtype, typed.value, typed.span)
 
 
 class ClosingWriter(TestWriter):

@@ -16,10 +16,11 @@ from eventide.expressions.split import EventValue
 from eventide.expressions.typed import Source
 from eventide.expressions.types import is_number, type_name
 from eventide.families.intervals.code import IntervalRelations
-from eventide.families.intervals.expressions import parse_expression, resolve_part
+from eventide.families.intervals.expressions import resolve_part
 from eventide.families.intervals.spec import COUNT, DETECTED_AT, END, RUNS, SPANS, START, IntervalSpec
 from eventide.families.intervals.values import Values
 from eventide.lang.durations import write_length
+from eventide.lang.rows.expressions import parse_expression
 from eventide.lang.tree import Length
 from eventide.plan.columns import MAX_STEPS, Columns
 from eventide.plan.facts import read_columns, with_facts
@@ -90,7 +91,7 @@ def _check_frame(name: str, text: str, schema: pa.Schema) -> None:
     """Refuse what a ready-made frame does not take; messages are about what the user wrote."""
     what = "condition" if name in ("threshold", "aggregate") else "expression"
     with about(what):
-        scalar = parse_expression(text, f"the {what}", _CONDITION if what == "condition" else "speed")
+        scalar = parse_expression(text, f"the {what}", usage=_CONDITION if what == "condition" else "speed")
         source = Source(text, scalar.span)
         parts = [resolve_part(tree, scalar, schema, text) for tree in conjuncts(scalar.tree)]
         local = all(map(is_local, parts))
@@ -128,7 +129,7 @@ class _Lowering:
 
     def _split(self, what: str, text: str) -> tuple[list[EventValue], list[Relation]]:
         """What an event alone decides of a condition, and the conjuncts that relate it to its interval."""
-        scalar = parse_expression(text, f"the {what}", _CONDITION)
+        scalar = parse_expression(text, f"the {what}", usage=_CONDITION)
         source = Source(text, scalar.span)
         alone, others = split_condition(
             scalar, source, lambda part: resolve_part(part.tree, scalar, self.schema, text), self.schema
@@ -170,7 +171,7 @@ class _Lowering:
         """All events of a run have the type of its first; NULL is a type of its own."""
         column = "`" + argument_column("type", name, self.schema, ordered=True).replace("`", "``") + "`"
         text = f"{column} <=> first({column})"
-        scalar = parse_expression(text, "the type", text)
+        scalar = parse_expression(text, "the type", usage=text)
         return Relation(0, resolve_part(scalar.tree, scalar, self.schema, text), Source(text, scalar.span))
 
     # --- the whole ------------------------------------------------------------------------------------------

@@ -10,8 +10,9 @@ from eventide.expressions.navigation.leaves import FoldLeaf, Leaf, ValueLeaf, le
 from eventide.expressions.split import EventValue
 from eventide.expressions.typed import Source
 from eventide.families.intervals.code import IntervalRelations
-from eventide.families.intervals.expressions import PREV, parse_expression, resolve_part
+from eventide.families.intervals.expressions import PREV, resolve_part
 from eventide.families.intervals.spec import EXTREME, FIRST, LAST, Folded, Taken
+from eventide.lang.rows.expressions import parse_expression
 from eventide.lang.tree import Span
 from eventide.plan.columns import Columns
 from eventide.plan.physical import SqlColumn
@@ -32,7 +33,7 @@ class Values(Readings):
 
     def add(self, name: str, text: str) -> SqlColumn:
         """The column of a value."""
-        scalar = parse_expression(text, "the value", 'value="avg(temp)"')
+        scalar = parse_expression(text, "the value", usage='value="avg(temp)"')
         source = Source(text, scalar.span)
         resolved = resolve_part(scalar.tree, scalar, self._columns.schema, text)
         tree = self.over(resolved, source)

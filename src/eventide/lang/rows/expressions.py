@@ -6,7 +6,7 @@ are spelt as in PATTERN. Subqueries pass unseen, and their places cover their pa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from eventide.lang.positions import span_of
 from eventide.lang.rows.keywords import AGGREGATES, misplaced_hint
 from eventide.lang.rows.names import is_plain_label, unknown_label_hint
 from eventide.lang.scalars import BoundedParser, Rules, fail_at, read_scalar
-from eventide.lang.tokens import Kind, Token, check_character
+from eventide.lang.tokens import Kind, Token, check_character, match_brackets, tokenize
 from eventide.lang.tree import Scalar, Span
 
 NAVIGATION = frozenset({"PREV", "NEXT", "FIRST", "LAST"})
@@ -28,6 +28,29 @@ _CALLS = NAVIGATION | {"CLASSIFIER", "MATCH_NUMBER"}
 _OPERATORS = frozenset({"AND", "OR", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "NOT", "DIV", "AS"})
 _SUBQUERY = frozenset({"SELECT", "WITH", "VALUES"})
 _MOST_ROWS = 2**31 - 1
+
+
+def parse_expression(text: str, what: str, labels: Collection[str] = (), usage: str | None = None) -> Scalar:
+    """The expression that a whole text is.
+
+    >>> parse_expression("temp >= 1.1 * prev(temp)", "the condition").tree.sql("spark")
+    'temp >= 1.1 * PREV(temp)'
+    """
+    tokens = tokenize(text)
+    match_brackets(text, tokens)
+    return read_expression(text, tokens[:-1], tokens[-1], what, labels, usage)
+
+
+def refuse_calls(scalar: Scalar, text: str, refused: Mapping[str, str], where: str) -> None:
+    """An error about a function that means nothing here, with what to write instead, or about a subquery."""
+    for node in walk(scalar.tree):
+        name = node.name.upper() if isinstance(node, exp.Anonymous) else ""
+        is_query = isinstance(node, exp.Query)
+        if name in refused or is_query:
+            hint = "join the other table to the events before" if is_query else refused[name]
+            span = span_of(node, scalar.span)
+            message = f"{'a subquery' if is_query else name} is not allowed {where}"
+            raise QueryError(message, text, span.start, span.end, hint=hint)
 
 
 def read_expression(

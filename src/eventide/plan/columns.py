@@ -15,9 +15,10 @@ from sqlglot import exp
 from eventide.errors import QueryError
 from eventide.expressions.readings import readings
 from eventide.expressions.split import EventValue, Split, split
+from eventide.expressions.typed import Source
 from eventide.expressions.types import type_name
 from eventide.lang.tree import Scalar, Step, Strategy
-from eventide.plan.bound import Bound
+from eventide.plan.bound import Bound, Item
 from eventide.plan.physical import Addend, Intake, Physical, SqlColumn, column_as
 from eventide.plan.places import option_error
 from eventide.plan.references import references
@@ -215,6 +216,13 @@ def of_plan(plan: Bound) -> dict[str, Any]:
         "keep_all": plan.strategy is Strategy.CONTIGUOUS,
         "align_to_first": plan.options.origin == "first",
     }
+
+
+def argument_of(tree: exp.Expr, item: Item, plan: Bound, columns: Columns) -> tuple[str, pa.DataType | None]:
+    """The block column of what an aggregate in RETURN is over, and its type: a plain column keeps its own."""
+    value = EventValue.of(tree, plan.schema, Source(plan.query.text, item.span), plan.types)
+    own = isinstance(tree, exp.Column)
+    return columns.add_value(value), plan.schema.field(tree.name).type if own else value.dtype
 
 
 def conditions_of(plan: Bound, steps: Sequence[Step], parts: Split) -> list[list[EventValue]]:

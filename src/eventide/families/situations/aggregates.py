@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.expressions.split import EventValue
-from eventide.expressions.typed import Source
 from eventide.expressions.types import canonical, is_number, type_name
 from eventide.families.situations.functions import arguments_of, function_of, kept_form
 from eventide.families.situations.measures import BITS, BY, output_type
@@ -18,7 +16,7 @@ from eventide.families.situations.spec import Measure
 from eventide.lang.situations import END
 from eventide.lang.tree import Span
 from eventide.plan.bound import Bound, Item
-from eventide.plan.columns import Columns
+from eventide.plan.columns import Columns, argument_of
 from eventide.plan.physical import SqlColumn, column_as
 from eventide.plan.places import error_at
 from eventide.plan.results import project_item, renamed
@@ -96,7 +94,7 @@ class Aggregates:
     def _make(self, node: exp.Expr, item: Item) -> Measure:
         written = function_of(node)
         assert written is not None
-        span, source = call_span(node, item.span, self.plan.query.text), Source(self.plan.query.text, item.span)
+        span = call_span(node, item.span, self.plan.query.text)
         arguments = arguments_of(node)
         if isinstance(arguments[0], exp.Identifier):
             return Measure(self.numbers[arguments[0].name], "COUNT")
@@ -104,9 +102,7 @@ class Aggregates:
         function, arguments = kept_form(written, arguments)
         columns: list[str | pa.DataType | None] = []
         for argument in arguments:
-            value = EventValue.of(argument, self.plan.schema, source, self.plan.types)
-            column = self.columns.add_value(value)
-            dtype = value.dtype if not isinstance(value.expression, exp.Column) else self._given(value.expression)
+            column, dtype = argument_of(argument, item, self.plan, self.columns)
             self._check(function, written, dtype, span)
             columns += [column, dtype]
         measure = Measure(self.numbers[symbol], function, *columns)
@@ -135,6 +131,3 @@ class Aggregates:
     def fields(self) -> list[pa.Field]:
         """The columns of the measures."""
         return [pa.field(f"a{i}", output_type(measure)) for measure, i in self.measures.items()]
-
-    def _given(self, column: exp.Column) -> pa.DataType:
-        return self.plan.schema.field(column.name).type

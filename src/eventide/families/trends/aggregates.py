@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.expressions.split import EventValue
-from eventide.expressions.typed import Source
 from eventide.expressions.types import canonical, kind
 from eventide.families.trends.outputs import output_type
 from eventide.families.trends.spec import Measure
 from eventide.lang.positions import span_of
 from eventide.plan.bind_items import AGGREGATES
 from eventide.plan.bound import Bound, Item
-from eventide.plan.columns import Columns
+from eventide.plan.columns import Columns, argument_of
 from eventide.plan.physical import SqlColumn, column_as
 from eventide.plan.places import error_at
 from eventide.plan.results import project_item, renamed
@@ -73,7 +71,7 @@ class Aggregates:
 
     def _make(self, node: exp.Expr, item: Item) -> Measure:
         function = node.sql_name().upper()  # type: ignore[attr-defined]
-        span, source = span_of(node, item.span), Source(self.plan.query.text, item.span)
+        span = span_of(node, item.span)
         if self.plan.options.counts == "log2" and function == "SUM":
             message = "a SUM has no logarithm: it may be negative"
             hint = 'return AVG and COUNT, or give counts="double"'
@@ -84,9 +82,7 @@ class Aggregates:
             number = self.counted.setdefault(symbols, len(self.counted))
             measure = Measure(function, number)
             if not isinstance(node.this, exp.Identifier):
-                value = EventValue.of(node.this, self.plan.schema, source, self.plan.types)
-                column = self.columns.add_value(value)
-                dtype = value.dtype if not isinstance(value.expression, exp.Column) else self._given(value.expression)
+                column, dtype = argument_of(node.this, item, self.plan, self.columns)
                 if dtype is None and function != "COUNT":
                     message = "nothing says of which type this is"
                     raise error_at(self.plan.query, span, message, f"cast it: {function}(CAST(... AS DOUBLE))")
@@ -95,9 +91,6 @@ class Aggregates:
                 measure = Measure(function, number, column, dtype)
         self.measures.setdefault(measure, len(self.measures))
         return measure
-
-    def _given(self, column: exp.Column) -> pa.DataType:
-        return self.plan.schema.field(column.name).type
 
     def _symbols(self, node: exp.Expr) -> frozenset[int]:
         if isinstance(node.this, exp.Identifier):

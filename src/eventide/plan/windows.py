@@ -15,7 +15,7 @@ from eventide.runtime.windows import Slide
 def check_windows(plan: Bound) -> None:
     """The borders of windows are result times: they must be whole units of the time column."""
     window, slide = plan.query.window, slide_of(plan)
-    if window is None or slide is None or window.length.in_events:
+    if window is None or slide is None or window.slide is None or window.length.in_events:
         return
     unit_us = time_unit_us(plan.time_type)
     if any(us % unit_us for us in (slide.length_us, slide.slide_us, slide.origin_us)):
@@ -34,9 +34,9 @@ def time_unit_us(time_type: TimeType) -> int:
 
 
 def slide_of(plan: Bound) -> Slide | None:
-    """The windows of `WITHIN w SLIDE s`."""
+    """The windows of `WITHIN w SLIDE s`; without SLIDE those of aggregates follow one another."""
     window = plan.query.window
-    if window is None or window.slide is None:
+    if window is None or (window.slide is None and not plan.aggregates):
         return None
-    origin = plan.options.origin
-    return Slide(window.length.amount, window.slide.amount, origin if isinstance(origin, int) else 0)
+    origin, slide = plan.options.origin, window.slide or window.length
+    return Slide(window.length.amount, slide.amount, origin if isinstance(origin, int) else 0)

@@ -23,9 +23,8 @@ from eventide.plan.physical import Physical
 from eventide.plan.places import clause_span, error_at, option_error
 from eventide.plan.references import never_adjacent, sides_of
 from eventide.plan.results import added_columns, added_fields
-from eventide.plan.windows import check_windows
+from eventide.plan.windows import check_windows, slide_of
 from eventide.runtime.block import SEQUENCE
-from eventide.runtime.windows import Slide
 
 
 def lower_trends(plan: Bound, engine: str) -> Physical:
@@ -92,16 +91,6 @@ def lower_trends(plan: Bound, engine: str) -> Physical:
         passes_over=not parts.tests,
         **common,
     )
-
-
-def slide_of(plan: Bound) -> Slide | None:
-    """The windows; without SLIDE they follow one another."""
-    window = plan.query.window
-    if window is None:
-        return None
-    origin = plan.options.origin
-    slide = window.slide or window.length
-    return Slide(window.length.amount, slide.amount, origin if isinstance(origin, int) else 0)
 
 
 def split_adjacent(plan: Bound) -> Split:

@@ -108,8 +108,8 @@ DIAGNOSIS = (
     Mutant(
         "diagnose: an aggregate goes over the events of all symbols",
         "_Investigator._aggregates",
-        "partial.of(aggregate.symbol)",
-        "list(partial.rows)",
+        "tried.of(aggregate.symbol)",
+        "list(tried.rows)",
         REASONS,
     ),
     Mutant(

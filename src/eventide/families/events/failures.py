@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
+from functools import partial as partial_of
 from itertools import islice, product
 from math import prod
 from typing import Any
@@ -96,6 +97,9 @@ class _Partial:
 
     def of(self, symbol: str) -> list[int]:
         return [row for name, row in zip(self.symbols, self.rows, strict=True) if name == symbol]
+
+    def with_event(self, symbol: str, row: int) -> _Partial:
+        return replace(self, symbols=[*self.symbols, symbol], rows=[*self.rows, row])
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +191,12 @@ class _Investigator:
     def _alone(self, symbol: str, stood: _Partial) -> tuple[_Found | None, _Rows, int]:
         """What the events decide alone, and their times; and the events that are left."""
         begin = self._behind(stood)
-        demands: list[_Demand] = [partial(self._meets, symbol, begin, check) for check in self._question.checks[symbol]]
+        demands: list[_Demand] = [
+            partial_of(self._meets, symbol, begin, check) for check in self._question.checks[symbol]
+        ]
         alone = [local for local in self._question.parts.locals if local.symbol in (None, symbol)]
-        demands.insert(len(demands) - len(alone), partial(self._in_place, symbol, begin, stood))
-        demands.append(partial(self._in_window, symbol, stood))
+        demands.insert(len(demands) - len(alone), partial_of(self._in_place, symbol, begin, stood))
+        demands.append(partial_of(self._in_window, symbol, stood))
         rows = np.arange(stood.lo, stood.hi)
         for n_met, demand in enumerate(demands):
             failure, rows = demand(rows)
@@ -212,7 +218,8 @@ class _Investigator:
             return Failure(symbol, "no event", check.text, hint=hint), rows
         behind = rows[rows >= begin]
         row = int((behind if behind.size else rows)[0])
-        values = ", ".join(self._values(check.reads, symbol, row, None, None))
+        # Whatever else is bound to the symbol, this event fails.
+        values = ", ".join(self._values(check.reads, _Partial([symbol], [row], row, row, row), {}))
         return Failure(symbol, "condition", check.text, values, self._time(row), hint), rows
 
     def _in_place(self, symbol: str, begin: int, stood: _Partial, rows: _Rows) -> tuple[Failure | None, _Rows]:
@@ -253,12 +260,9 @@ class _Investigator:
             candidates = candidates[: max(1, _MAX_TESTS // max(1, condition.n_tests))]
             left = [row for row in candidates if condition.broken_by(row) is None]
             if not left:
-                row = candidates[0]
-                plan, broken = self._question.plan, condition.broken_by(row)
-                read = self._values(related_reads(plan, condition.span), symbol, row, partial, broken)
-                values = ", ".join([*read, *self._aggregates(condition.closing, symbol, row, partial)])
-                predicate = shown_text(plan, condition.span)
-                return _Found(n_met, Failure(symbol, "condition", predicate, values, self._time(row)))
+                tried, broken = partial.with_event(symbol, candidates[0]), condition.broken_by(candidates[0])
+                failure = self._unmet(symbol, condition.span, tried, broken, condition.closing)
+                return _Found(n_met, replace(failure, event=self._time(candidates[0])))
             candidates, n_met = left, n_met + 1
         linked = [k for k, negation in enumerate(self._program.negations) if self._number(symbol) in negation.linked]
         for negation in (*edge.negations, *linked)[:1]:
@@ -284,7 +288,8 @@ class _Investigator:
                 made.append(_Condition(test.source.span, self._breaks(k, slots, pools), n_tests))
         for k in edge.closes:
             span = self._question.closing[k].source.span
-            made.append(_Condition(span, self._leaves_open(k, symbol, partial), len(partial.rows), k))
+            broken_by = partial_of(self._leaves_open, k, symbol, partial)
+            made.append(_Condition(span, broken_by, len(partial.rows), k))
         return made
 
     def _breaks(self, test: int, slots: list[_Slot], pools: list[list[int] | None]) -> _Broken:
@@ -299,11 +304,8 @@ class _Investigator:
 
         return broken_by
 
-    def _leaves_open(self, test: int, symbol: str, partial: _Partial) -> _Broken:
-        def broken_by(row: int) -> dict[_Slot, int] | None:
-            return None if self._closes(test, [*partial.symbols, symbol], [*partial.rows, row]) else {}
-
-        return broken_by
+    def _leaves_open(self, test: int, symbol: str, partial: _Partial, row: int) -> dict[_Slot, int] | None:
+        return None if self._closes(test, partial.with_event(symbol, row)) else {}
 
     def _pools(self, slots: list[_Slot], symbol: str, partial: _Partial) -> list[list[int] | None] | None:
         """The rows of each slot, None for the new event's; None altogether where the test is not made at this step."""
@@ -320,10 +322,10 @@ class _Investigator:
         pools = [None if name == symbol else partial.of(name) for name, _ in slots]
         return None if any(pool == [] for pool in pools) else pools
 
-    def _closes(self, test: int, symbols: list[str], rows: list[int]) -> bool:
-        numbers = np.array([self._number(symbol) for symbol in symbols], dtype=np.int64)
-        at = np.array(rows, dtype=np.int64)
-        return bool(self._tests.closes(test, numbers, at, 0, len(rows), self._cols))
+    def _closes(self, test: int, partial: _Partial) -> bool:
+        numbers = np.array([self._number(symbol) for symbol in partial.symbols], dtype=np.int64)
+        rows = np.array(partial.rows, dtype=np.int64)
+        return bool(self._tests.closes(test, numbers, rows, 0, rows.size, self._cols))
 
     def _number(self, symbol: str) -> int:
         return self._program.symbols.index(symbol)
@@ -359,13 +361,9 @@ class _Investigator:
             return Failure(last, "length", f"MIN LENGTH {least}", f"{len(partial.rows)} events")
         endings = [ending for number in witness.positions for ending in self._program.positions[number].endings]
         for k in dict.fromkeys(k for ending in endings for k in ending.closes):
-            if not self._closes(k, partial.symbols, partial.rows):
+            if not self._closes(k, partial):
                 closing = question.closing[k]
-                reads = related_reads(question.plan, closing.source.span)
-                read = self._values(reads, "", -1, partial, {})
-                values = ", ".join([*read, *self._aggregates(k, "", -1, partial)])
-                predicate = shown_text(question.plan, closing.source.span)
-                return Failure(sorted(closing.symbols)[0], "condition", predicate, values)
+                return self._unmet(sorted(closing.symbols)[0], closing.source.span, partial, {}, k)
         return self._outside(endings, partial)
 
     def _outside(self, endings: Sequence[Any], partial: _Partial) -> Failure:
@@ -394,15 +392,10 @@ class _Investigator:
 
     def _present(self, negation: int, lo: int, hi: int) -> int | None:
         """The first row of the symbol that NOT excludes, where that is a single event."""
-        symbols = [
-            self._number(name)
-            for name in self._question.names_of(self._program.negations[negation].branches)
-            if name in self._program.symbols
-        ]
-        for row in range(lo, hi):
-            if any(int(self._ordered.mask[row]) >> symbol & 1 for symbol in symbols):
-                return row
-        return None
+        names = self._question.names_of(self._program.negations[negation].branches)
+        bits = sum(1 << self._number(name) for name in names if name in self._program.symbols)
+        found = np.flatnonzero(self._ordered.mask[lo:hi] & bits)
+        return lo + int(found[0]) if found.size else None
 
     def _absence(self, negation: int, row: int | None) -> Failure:
         name = " or ".join(self._question.names_of(self._program.negations[negation].branches))
@@ -412,23 +405,20 @@ class _Investigator:
 
     # --- what is shown --------------------------------------------------------------------------------------
 
-    def _values(
-        self,
-        reads: Sequence[Shown],
-        symbol: str,
-        row: int,
-        partial: _Partial | None,
-        failing: dict[_Slot, int] | None,
-    ) -> list[str]:
+    def _unmet(
+        self, symbol: str, span: Span, tried: _Partial, broken: dict[_Slot, int] | None, closing: int | None
+    ) -> Failure:
+        """A conjunct of WHERE that does not hold among some events."""
+        plan = self._question.plan
+        values = [*self._values(related_reads(plan, span), tried, broken or {}), *self._aggregates(closing, tried)]
+        return Failure(symbol, "condition", shown_text(plan, span), ", ".join(values))
+
+    def _values(self, reads: Sequence[Shown], tried: _Partial, broken: dict[_Slot, int]) -> list[str]:
         """Each value that a condition reads: of the rows that fail it, or of all events of a symbol it aggregates."""
         texts = []
         for read in reads:
-            if partial is None or read.symbol is None:
-                rows = [row]
-            elif failing and (read.symbol, read.is_next) in failing:
-                rows = [failing[(read.symbol, read.is_next)]]
-            else:
-                rows = partial.of(read.symbol) + ([row] if read.symbol == symbol else [])
+            slot = read.symbol or tried.symbols[-1], read.is_next
+            rows = [broken[slot]] if slot in broken else tried.of(slot[0])
             values = [shown(self._value(read.column, each)) for each in rows[:_MAX_VALUES]]
             more = ", ..." if len(rows) > _MAX_VALUES else ""
             texts.append(
@@ -436,15 +426,15 @@ class _Investigator:
             )
         return texts
 
-    def _aggregates(self, test: int | None, symbol: str, row: int, partial: _Partial) -> list[str]:
-        """The aggregates of a test over the events of the partial match, a candidate for a symbol among them."""
+    def _aggregates(self, test: int | None, tried: _Partial) -> list[str]:
+        """The aggregates of a test over some events."""
         if test is None:
             return []
         question, texts = self._question, {}
         closing = question.closing[test]
         for leaf in _aggregate_leaves(closing.tree):
             aggregate = closing.aggregates[leaf.value]
-            rows = partial.of(aggregate.symbol) + ([row] if aggregate.symbol == symbol else [])
+            rows = tried.of(aggregate.symbol)
             value = None if aggregate.value is None else question.values[aggregate.value]
             found: Any = len(rows)
             if value is not None and value.dtype is not None:

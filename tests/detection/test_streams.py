@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import eventide as ev
 from eventide.api.detect import _skip
 from eventide.errors import UnsupportedError
-from eventide.families.builder.lower import DetectionOptions, check_stream, prepare_detection
+from eventide.families.builder.lower import DetectionOptions
+from eventide.families.registry import family_named
 from eventide.plan.ending import with_end
 from tests.budget import budgeted
 from tests.detection.cases import SCHEMA, Case, cases, found
@@ -24,8 +25,7 @@ def open_stream(pattern: ev.Pattern, end_us: int = 2**62, skip: Any = "no_skip",
     given = DetectionOptions(
         partition_by=("key",), ts="ts", ts_unit="s", sequence="seq", skip=kind, skip_to=step, **options
     )
-    physical = prepare_detection(pattern.tree, SCHEMA, given)
-    check_stream(physical)
+    physical = family_named("builder").prepare(pattern.tree, given, SCHEMA, on_stream=True)
     return Stream(with_end(physical, end_us))
 
 

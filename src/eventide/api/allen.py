@@ -20,11 +20,9 @@ from eventide.families.allen.lower import (
     INTERVAL_START,
     AllenOptions,
     AllenPlan,
-    check_stream,
     prepare_allen,
 )
 from eventide.families.allen.relations import parse_relations
-from eventide.families.intervals.explain import explain_allen
 from eventide.families.intervals.lower import about
 from eventide.lang.durations import parse_time
 from eventide.plan.arguments import (
@@ -122,22 +120,19 @@ class Pairs(Query):
     def _pair(self, one: pa.Schema, other: pa.Schema) -> AllenPlan:
         return prepare_allen(one, other, self.options)
 
-    def _explained_pair(self, inputs: Inputs, on_spark: bool, spark: Any) -> str:
+    def _schemas(self, inputs: Inputs, on_spark: bool, spark: Any) -> tuple[tuple[pa.Schema, ...], str]:
         if not on_spark:
-            schemas = [open_source(side).schema for side in inputs.values()]
-            return explain_allen(str(self), self._pair(*schemas).physical, "local")
+            return tuple(open_source(inputs[side]).schema for side in ("left", "right")), "local"
         from eventide.engines.spark.types import input_schema
 
         frames = self._frames(inputs, spark)
-        made = self._pair(*map(input_schema, frames))
-        return explain_allen(str(self), made.physical, "spark stream" if frames[0].isStreaming else "spark")
+        return tuple(map(input_schema, frames)), "spark stream" if frames[0].isStreaming else "spark"
 
     def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
         if events is None and not inputs:
-            return explain_allen(str(self), None, "local")
+            return super().explain(engine=engine)
         events, inputs, on_spark = self._where("explain", events, inputs, engine)
-        in_order = {name: inputs[name] for name in ("left", "right")}
-        return self._explained_pair(in_order, on_spark, spark)
+        return self._explained(self.options, *self._schemas(inputs, on_spark, spark))
 
     def _opened(self, events: Any, inputs: Inputs) -> tuple[Source, Physical]:
         return open_pair(inputs["left"], inputs["right"], self._pair)
@@ -156,8 +151,6 @@ class Pairs(Query):
                 raise not_for_spark(side)
             else:
                 frames.append(side)
-        if all(frame.isStreaming for frame in frames):
-            check_stream(self.options)
         return frames
 
     def _run_on_spark(self, events: Any, inputs: Inputs, spark: Any) -> Any:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from eventide.errors import UnsupportedError
+from eventide.errors import EventideError, UnsupportedError
 from eventide.runtime.borders import NextRows, Reach
 from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.protocol import Combiner, Operator, Results, Spec
 
 if TYPE_CHECKING:
-    from eventide.plan.physical import Physical
+    from eventide.plan.logical import Logical
+    from eventide.plan.physical import Physical, Planned
 
-Choose: TypeAlias = "Callable[[Physical], str | None]"
+Sections: TypeAlias = dict[str, list[str]]  # lines by title
 
 NO_SITUATIONS = {
     "situations": ("only a query that relates situations has any", "PATTERN A overlaps B"),
@@ -53,38 +54,70 @@ class Family:
 
     # --- from a query to a plan; `tree` and `options` are what the constructor made of its arguments
 
-    def prepare(
-        self, tree: Any, options: Any, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
-    ) -> Physical:
-        """The executable form over events of a schema."""
+    def bind(self, tree: Any, options: Any, schema: Any, *, on_stream: bool = False) -> Logical:
+        """The logical plan over inputs of a schema, or of several: every name found, every expression checked."""
         raise NotImplementedError
 
-    def explain(
-        self,
-        tree: Any,
-        options: Any,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        """What `explain` says; without a schema, what the query alone tells.
+    def missing(self, node: Any) -> EventideError | None:
+        """The error about a plan that has no operator yet."""
 
-        `engine` is "local", "spark" or "spark stream"; `learned` is what the last run found out; `choose` is the
-        engine's word on how these events are shared out.
-        """
-        from eventide.plan.explain import explain_plainly
+    def lower(self, node: Any, engine: str) -> Physical:
+        """What an engine runs; "local" needs every expression on the allow-list."""
+        raise NotImplementedError
 
-        made = None
-        if schema is not None:
-            made = self.prepare(tree, options, schema, engine=engine.split()[0], on_stream=engine == "spark stream")
-        return explain_plainly(self.write(tree), made, engine, n_rows)
+    def plan(self, tree: Any, options: Any, schema: Any, *, engine: str = "local", on_stream: bool = False) -> Planned:
+        """Bind, rewrite, lower: all that is known of a query before it runs."""
+        from eventide.expressions.known_functions import for_engine
+        from eventide.lang.deadline import check_deadline
+        from eventide.plan.physical import Planned
+        from eventide.plan.places import within_the_stack
+        from eventide.plan.rules import rewrite
+
+        applied: list[str] = []
+        with within_the_stack(self.text(tree)), for_engine(engine):
+            node = rewrite(self.bind(tree, options, schema, on_stream=on_stream), applied)
+            check_deadline()
+            missing = self.missing(node)
+            made = None if missing is not None else self.lower(node, engine)
+        check_deadline()
+        return Planned(node, tuple(applied), made, missing)
+
+    def prepare(
+        self, tree: Any, options: Any, schema: Any, *, engine: str = "local", on_stream: bool = False
+    ) -> Physical:
+        """What an engine runs over inputs of a schema."""
+        return self.plan(tree, options, schema, engine=engine, on_stream=on_stream).ready()
+
+    def text(self, tree: Any) -> str:
+        """The text that messages are about."""
+        return self.write(tree)
 
     def write(self, tree: Any) -> str:
         """The query as text."""
         return str(tree)
+
+    # --- what `explain` says, by the titles of `plan.explain`
+
+    def outline(self, tree: Any, options: Any) -> Sections:
+        """What the query alone tells."""
+        return {}
+
+    def sections(self, planned: Planned, learned: Any = None) -> Sections:
+        """What runs; `learned` is what the last run found out."""
+        physical = planned.ready()
+        per_event = f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine"
+        return {"Operator": [physical.spec.family, per_event]}
+
+    def shared_out(self, spec: Any, engine: str, keys: str) -> str | None:
+        """How the work is shared out on "local", "spark" or "spark stream"; None: by the keys alone."""
+
+    def stream_problems(self, physical: Physical) -> list[str]:
+        """Why no stream runs the plan, where `on_stream` does not say it."""
+        return []
+
+    def kept_on_stream(self, planned: Planned) -> list[str]:
+        """What the state of a stream holds."""
+        return ["keeps the state of its operator"]
 
     def input_types(self, tree: Any) -> tuple[str, ...] | None:
         """The event types that may be inputs of their own; None where there is one input."""
@@ -172,3 +205,12 @@ def refuse_unbounded(what: str, hint: str) -> UnsupportedError:
 
 
 WITHIN_OR_TTL = "add a WITHIN clause, such as WITHIN 1 hour, or give state_ttl='1 hour', which bounds every match so"
+
+
+def cut_at_borders(engine: str) -> str:
+    """What `explain` says of patterns without a partition column whose matches depend on those before them."""
+    where = "threads" if engine == "local" else "tasks"
+    return (
+        f"no partition column; many rows are cut by time for {where}, at rows where matching goes on whatever was "
+        "matched before; few rows, or no such rows: one"
+    )

@@ -19,8 +19,8 @@ from eventide.lang.positions import span_of
 from eventide.lang.tree import Definition, EventQuery, Length, Scalar, Span, Strategy, Window
 from eventide.plan.assumed import is_assumed, type_of
 from eventide.plan.bind_items import bind_items
-from eventide.plan.bound import Bound, Symbol
 from eventide.plan.holder import guess_time
+from eventide.plan.logical import Match, Scan, Symbol, Trends
 from eventide.plan.options import Options
 from eventide.plan.places import error_at, option_error
 from eventide.plan.references import (
@@ -38,8 +38,8 @@ from eventide.plan.time_column import time_type_of
 from eventide.runtime.times import TimeType
 
 
-def bind(query: EventQuery, options: Options, schema: pa.Schema) -> Bound:
-    """The logical plan of a query over events of a schema.
+def bind(query: EventQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Match:
+    """The logical plan of a query over events of a schema: `Trends` where it returns aggregates over them.
 
     >>> from eventide.lang import parse
     >>> schema = pa.schema([("ts", pa.timestamp("us")), ("kind", pa.string()), ("price", pa.float64())])
@@ -61,20 +61,17 @@ def bind(query: EventQuery, options: Options, schema: pa.Schema) -> Bound:
     conditions = _bind_types(query, options, schema, symbols, types)
     conjuncts = tuple(_bind_conjunct(c, query, schema, symbols, partition, types) for c in query.where)
     read = (references(scalar.tree) for scalar in (*conditions.values(), *conjuncts))
-    return Bound(
+    items = bind_items(query, options, schema, symbols, partition, ts, types)
+    kind = Trends if any(item.aggregates for item in items) else Match
+    return kind(
+        input=Scan(options, schema, ts, time_type, sequence, partition, is_stream=on_stream),
         query=query,
-        options=options,
-        schema=schema,
-        ts=ts,
-        time_type=time_type,
-        sequence=sequence,
-        partition=partition,
         pattern=query.pattern,
         symbols=symbols,
         conditions=conditions,
         conjuncts=conjuncts,
         strategy=query.semantics or Strategy.ANY,
-        items=bind_items(query, options, schema, symbols, partition, ts, types),
+        items=items,
         reads=frozenset(reference.column for each in read for reference in each),
         types=types,
     )

@@ -15,7 +15,7 @@ from eventide.lang.nodes import every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import EventQuery, ReturnItem, Scalar, Span
 from eventide.plan.assumed import type_of
-from eventide.plan.bound import Item, Symbol
+from eventide.plan.logical import Item, Symbol
 from eventide.plan.one_match import (
     ENDS,
     bind_ends,

@@ -12,7 +12,7 @@ from eventide.expressions.readings import readings
 from eventide.expressions.split import EventValue, Split, split
 from eventide.expressions.types import type_name
 from eventide.lang.tree import Scalar, Step
-from eventide.plan.bound import Bound
+from eventide.plan.logical import Match
 from eventide.plan.physical import Addend, SqlColumn
 from eventide.plan.places import option_error
 from eventide.plan.references import is_orderable, references
@@ -21,14 +21,14 @@ from eventide.runtime.block import MASK, SEQUENCE, TS, Layout
 MAX_STEPS = 62  # bits of the mask
 
 
-def read_columns(plan: Bound) -> tuple[str, ...]:
+def read_columns(plan: Match) -> tuple[str, ...]:
     """Every column the query reads, in schema order."""
     names = {reference.column for item in plan.items for reference in references(item.tree)}
     names |= plan.reads | {plan.ts, *plan.partition} | ({plan.sequence} if plan.sequence else set())
     return tuple(name for name in plan.schema.names if name in names)
 
 
-def check_ties(plan: Bound) -> None:
+def check_ties(plan: Match) -> None:
     """Where tied events have an order or an id, something must tell them apart."""
     if plan.sequence is not None:
         return
@@ -47,7 +47,7 @@ def check_ties(plan: Bound) -> None:
 class Columns:
     """The block's columns as they are asked for: each user column and each value once."""
 
-    def __init__(self, plan: Bound, engine: str) -> None:
+    def __init__(self, plan: Match, engine: str) -> None:
         self._plan = plan
         self.engine = engine
         counts_events = plan.query.window is not None and plan.query.window.length.in_events
@@ -121,7 +121,7 @@ class Columns:
         return SqlColumn(name, "`" + column.replace("`", "``") + "`", f'"{quoted}"')
 
 
-def mask_column(plan: Bound, steps: Sequence[Step], parts: Split, columns: Columns) -> SqlColumn:
+def mask_column(plan: Match, steps: Sequence[Step], parts: Split, columns: Columns) -> SqlColumn:
     """One bit per step: the event has the step's type and satisfies the conjuncts on it alone."""
     spark: list[str] = []
     duckdb: list[str] | None = []
@@ -140,7 +140,7 @@ def mask_column(plan: Bound, steps: Sequence[Step], parts: Split, columns: Colum
     return SqlColumn(MASK, " + ".join(spark), joined, addends=addends, n_bits=len(conditions))
 
 
-def conditions_of(plan: Bound, steps: Sequence[Step], parts: Split) -> list[list[EventValue]]:
+def conditions_of(plan: Match, steps: Sequence[Step], parts: Split) -> list[list[EventValue]]:
     """Of each step what one event must meet: the condition of its type, and the conjuncts on it alone."""
     constants = [local.value for local in parts.locals if local.symbol is None]
     found = []
@@ -159,5 +159,5 @@ def addends_of(conditions: list[list[EventValue]], bits: list[str]) -> tuple[Add
     return tuple(Addend(column, f"CAST({' + '.join(texts)} AS BIGINT)") for column, texts in by_column.items())
 
 
-def _value(condition: Scalar, plan: Bound) -> EventValue:
+def _value(condition: Scalar, plan: Match) -> EventValue:
     return split([condition], ["event"], plan.schema, plan.query.text, plan.types).locals[0].value

@@ -8,10 +8,10 @@ from sqlglot import exp
 
 from eventide.lang import write
 from eventide.lang.nodes import copied
-from eventide.plan.bound import Bound
+from eventide.plan.logical import Match
 
 
-def meaning(plan: Bound) -> str:
+def meaning(plan: Match) -> str:
     """The canonical text: it names a checkpoint's query and is part of `match_id`."""
     bare = replace(plan.query, options=(), source=None, partition_by=())
     conditions = [f"{name}: {_text(condition.tree)}" for name, condition in sorted(plan.conditions.items())]

@@ -18,7 +18,7 @@ from eventide.lang.positions import span_of
 from eventide.lang.tokens import tokenize
 from eventide.lang.tree import EventQuery, Scalar, Span
 from eventide.plan.assumed import type_of
-from eventide.plan.bound import Item, Symbol
+from eventide.plan.logical import Item, Symbol
 from eventide.plan.places import error_at
 from eventide.plan.references import references
 

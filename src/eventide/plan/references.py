@@ -17,8 +17,8 @@ from eventide.expressions.readings import is_next, readings
 from eventide.lang.nodes import copied, every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import EventQuery, Span
-from eventide.plan.bound import Reference, Symbol
 from eventide.plan.holder import column_hint
+from eventide.plan.logical import Reference, Symbol
 from eventide.plan.places import error_at
 from eventide.plan.symbols import find_symbol
 

@@ -13,12 +13,12 @@ from eventide.expressions.readings import readings
 from eventide.expressions.typecheck import bind, columns_of
 from eventide.expressions.typed import Source, Typed
 from eventide.expressions.write_sql import FROM_RESULT, write_spark, write_typed
-from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import Columns
+from eventide.plan.logical import Item, Match
 from eventide.plan.physical import SqlColumn
 
 
-def added_fields(plan: Bound) -> list[pa.Field]:
+def added_fields(plan: Match) -> list[pa.Field]:
     """What every row carries besides RETURN."""
     times = plan.time_type.arrow
     fields = []
@@ -29,7 +29,7 @@ def added_fields(plan: Bound) -> list[pa.Field]:
     return [*fields, pa.field("detected_at", times)]
 
 
-def added_columns(plan: Bound) -> list[SqlColumn]:
+def added_columns(plan: Match) -> list[SqlColumn]:
     """The same as result columns."""
     times = [None if field.name == "match_id" else plan.ts for field in added_fields(plan)]
     names = [field.name for field in added_fields(plan)]
@@ -45,7 +45,7 @@ def renamed(node: exp.Expr, name: Callable[[exp.Column], str]) -> exp.Expr:
     return exp.Column(this=identifier)
 
 
-def project_item(item: Item, tree: exp.Expr, schema: pa.Schema, plan: Bound, columns: Columns) -> SqlColumn:
+def project_item(item: Item, tree: exp.Expr, schema: pa.Schema, plan: Match, columns: Columns) -> SqlColumn:
     """One RETURN column over the operator's columns; `tree` is what the item becomes over them."""
     assert isinstance(tree, exp.Expression)
     if isinstance(tree, exp.Column):
@@ -55,7 +55,7 @@ def project_item(item: Item, tree: exp.Expr, schema: pa.Schema, plan: Bound, col
     return _computed(item, typed, write_spark(tree), plan, columns)
 
 
-def project_columns(item: Item, name: Callable[[exp.Column], str], plan: Bound, columns: Columns) -> SqlColumn:
+def project_columns(item: Item, name: Callable[[exp.Column], str], plan: Match, columns: Columns) -> SqlColumn:
     """The same for an item that is read from the operator's columns as it stands, each column under its name there."""
     if isinstance(item.tree, exp.Column):
         made = name(item.tree)
@@ -74,7 +74,7 @@ def _renamed(typed: Typed, names: dict[int, str]) -> Typed:
     return replace(typed, args=tuple(_renamed(arg, names) for arg in typed.args))
 
 
-def _computed(item: Item, typed: Typed, spark: str, plan: Bound, columns: Columns) -> SqlColumn:
+def _computed(item: Item, typed: Typed, spark: str, plan: Match, columns: Columns) -> SqlColumn:
     try:
         duckdb = write_typed(typed, Source(plan.query.text, item.span), FROM_RESULT)
     except QueryError:

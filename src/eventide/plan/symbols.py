@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from eventide.errors import did_you_mean
 from eventide.lang.tree import And, EventQuery, Not, Or, Pattern, Repeat, Seq, Span, Step
-from eventide.plan.bound import Symbol
+from eventide.plan.logical import Symbol
 from eventide.plan.places import error_at
 
 

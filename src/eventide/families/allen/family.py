@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import pyarrow as pa
+
+from eventide.errors import UnsupportedError
 from eventide.families.allen.operator import AllenOperator, warm
 from eventide.families.allen.spec import AllenSpec
-from eventide.families.base import NO_SITUATIONS, Family
+from eventide.families.base import NO_SITUATIONS, Family, Sections
 from eventide.families.registry import register
 from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.protocol import Operator
 
 if TYPE_CHECKING:
     from eventide.families.allen.lower import AllenOptions
+    from eventide.plan.logical import Join
+    from eventide.plan.physical import Physical, Planned
 
 
 class Allen(Family):
@@ -32,6 +37,55 @@ class Allen(Family):
         ),
         "plan": ("this query has two inputs, and a plan for both", "q.explain(left=..., right=...) shows it"),
     }
+
+    def bind(
+        self,
+        tree: AllenOptions,
+        options: AllenOptions,
+        schema: tuple[pa.Schema, pa.Schema],
+        *,
+        on_stream: bool = False,
+    ) -> Join:
+        from eventide.families.allen.lower import bind_allen
+
+        return bind_allen(tree, *schema, on_stream=on_stream)
+
+    def lower(self, node: Join, engine: str) -> Physical:
+        from eventide.families.allen.lower import lower_allen
+
+        return lower_allen(node).physical
+
+    def sections(self, planned: Planned, learned: Any = None) -> Sections:
+        lines = [
+            "pairs of intervals, by ranges of an index over the right side",
+            "memory      all intervals",
+            "decided     when the watermark has passed the later end of the two",
+        ]
+        return {"Operator": lines}
+
+    def shared_out(self, spec: AllenSpec, engine: str, keys: str) -> str | None:
+        if engine == "local":
+            return "left intervals on all cores, in equal shares"
+        if keys or engine == "spark stream":
+            return None
+        if spec.window_us is None:
+            return "one task, because there is neither a partition nor a within"
+        return "slices of time of eight windows, each with the last window of the one before"
+
+    def kept_on_stream(self, planned: Planned) -> list[str]:
+        window_us = planned.node.window_us  # type: ignore[attr-defined]
+        from eventide.lang.durations import write_length
+        from eventide.lang.tree import Length
+
+        return [f"keeps the intervals of the last {write_length(Length(window_us))}"]
+
+    def on_stream(self, spec: AllenSpec) -> AllenSpec:
+        if spec.window_us is None:
+            raise UnsupportedError(
+                "a stream cannot relate intervals without within: every interval stays relevant for ever",
+                hint='add within="1 hour"',
+            )
+        return spec
 
     def write(self, tree: AllenOptions) -> str:
         return tree.text()

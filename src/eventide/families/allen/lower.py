@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from eventide.errors import InputError, UnsupportedError
+from eventide.errors import InputError
 from eventide.expressions.types import canonical, duckdb_type, kind, type_name
 from eventide.families.allen.spec import COMPOSITE_END, COMPOSITE_START, RELATION, AllenSpec
 from eventide.lang.durations import write_length
@@ -19,6 +19,7 @@ from eventide.lang.relations import RELATIONS, names_of
 from eventide.lang.tree import Length
 from eventide.plan.facts import with_facts
 from eventide.plan.holder import column_hint
+from eventide.plan.logical import Join, Scan
 from eventide.plan.physical import Intake, IntervalIntake, IntervalSide, Physical, SqlColumn
 from eventide.plan.references import is_orderable
 from eventide.plan.row_columns import plain
@@ -64,14 +65,37 @@ class AllenPlan:
     origins: Mapping[str, tuple[str, str]]  # result column -> "left" or "right", and its column there
 
 
-def prepare_allen(left: pa.Schema, right: pa.Schema, options: AllenOptions) -> AllenPlan:
-    """The plan over the schemas of both sides."""
-    made = _Lowering(left, right, options).plan()
+def bind_allen(options: AllenOptions, left: pa.Schema, right: pa.Schema, *, on_stream: bool = False) -> Join:
+    """The logical plan over the schemas of both sides."""
+    sides = (
+        _side("left", left, LEFT, options.left_times, options.partition_by),
+        _side("right", right, RIGHT, options.right_times, options.partition_by),
+    )
+    end, times = sides[0].end, _common_time(sides)
+    timed = left.set(left.get_field_index(end), pa.field(end, times))
+    time_type = time_type_of(end, timed, options.ts_unit)
+    scans = [
+        Scan(options, side.schema, side.start, time_type, None, side.partition, is_stream=on_stream, end=side.end)
+        for side in sides
+    ]
+    return Join(scans[0], scans[1], tuple(names_of(options.relations)), options.window_us)
+
+
+def lower_allen(node: Join) -> AllenPlan:
+    """The plan over both sides."""
+    made = _Lowering(node).plan()
     # In the order of the schemas: the block's columns follow it.
     columns = [
-        (f"{side}.{field.name}", field.type) for side, schema in (("left", left), ("right", right)) for field in schema
+        (f"{side}.{field.name}", field.type)
+        for side, scan in (("left", node.left), ("right", node.right))
+        for field in scan.schema
     ]
-    return replace(made, physical=with_facts(made.physical, columns, {"ts_unit": options.ts_unit}))
+    return replace(made, physical=with_facts(made.physical, columns, {"ts_unit": node.left.options.ts_unit}))
+
+
+def prepare_allen(left: pa.Schema, right: pa.Schema, options: AllenOptions) -> AllenPlan:
+    """Both in one."""
+    return lower_allen(bind_allen(options, left, right))
 
 
 def in_slices(plan: AllenPlan) -> AllenPlan:
@@ -93,15 +117,6 @@ def in_slices(plan: AllenPlan) -> AllenPlan:
         output_schema=pa.schema([pa.field(layout.partition[0], pa.int64()), *schema]),
     )
     return replace(plan, physical=sliced)
-
-
-def check_stream(options: AllenOptions) -> None:
-    """Refuse what no stream could answer."""
-    if options.window_us is None:
-        raise UnsupportedError(
-            "a stream cannot relate intervals without within: every interval stays relevant for ever",
-            hint='add within="1 hour"',
-        )
 
 
 def find_column(option: str, name: str, schema: pa.Schema, side: str | None = None) -> str:
@@ -134,18 +149,16 @@ class _Side:
 
 
 class _Lowering:
-    def __init__(self, left: pa.Schema, right: pa.Schema, options: AllenOptions) -> None:
-        self.options = options
+    def __init__(self, node: Join) -> None:
+        self.options: AllenOptions = node.left.options
         self.sides = (
-            _side("left", left, LEFT, options.left_times, options.partition_by),
-            _side("right", right, RIGHT, options.right_times, options.partition_by),
+            _Side("left", node.left.schema, LEFT, node.left.ts, node.left.end, node.left.partition),
+            _Side("right", node.right.schema, RIGHT, node.right.ts, node.right.end, node.right.partition),
         )
-        self.times = self._common("time", [(side, name) for side in self.sides for name in (side.start, side.end)])
-        end, of_left = self.sides[0].end, self.sides[0].schema
-        times = of_left.set(of_left.get_field_index(end), pa.field(end, self.times))
-        self.time_type = time_type_of(end, times, options.ts_unit)
+        self.times = _common_time(self.sides)
+        self.time_type = node.left.time_type
         self.partition = [
-            self._common("partition", list(zip(self.sides, names, strict=True)))
+            _common("partition", list(zip(self.sides, names, strict=True)))
             for names in zip(*(side.partition for side in self.sides), strict=True)
         ]
 
@@ -189,22 +202,6 @@ class _Lowering:
             output_schema=self._schema(shown, blocks),
         )
         return AllenPlan(physical, selected[0], selected[1], origins)
-
-    def _common(self, what: str, columns: list[tuple[_Side, str]]) -> pa.DataType:
-        """The one type that columns have, of which NULLs alone have any."""
-        found: dict[pa.DataType, tuple[_Side, str]] = {}
-        types = [side.schema.field(name).type for side, name in columns]
-        for place, dtype in zip(columns, types, strict=True):
-            if kind(canonical(dtype)) != "null":
-                found.setdefault(canonical(dtype), place)
-        if len(found) > 1:
-            (one, (a, x)), (two, (b, y)) = list(found.items())[:2]
-            shown = f"'{x}' of {a.name} is {type_name(one)}, '{y}' of {b.name} is {type_name(two)}"
-            raise InputError(f"the {what} columns have different types: {shown}", hint="cast one of them")
-        known = [dtype for dtype in types if kind(canonical(dtype)) != "null"]
-        if len(set(known)) > 1:
-            return next(iter(found))
-        return known[0] if known else types[0]
 
     def _select(self, side: _Side, blocks: Mapping[str, str], layout: Layout) -> tuple[SqlColumn, ...]:
         """The side's columns as the input's; where the sides have a type in two forms, both are cast."""
@@ -260,6 +257,27 @@ class _Lowering:
         times = [(side.start, side.end) for side in self.sides]
         found = replace(self.options, left_times=times[0], right_times=times[1], partition_by=self.sides[0].partition)
         return found.text()
+
+
+def _common_time(sides: tuple[_Side, _Side]) -> pa.DataType:
+    return _common("time", [(side, name) for side in sides for name in (side.start, side.end)])
+
+
+def _common(what: str, columns: list[tuple[_Side, str]]) -> pa.DataType:
+    """The one type that columns have, of which NULLs alone have any."""
+    found: dict[pa.DataType, tuple[_Side, str]] = {}
+    types = [side.schema.field(name).type for side, name in columns]
+    for place, dtype in zip(columns, types, strict=True):
+        if kind(canonical(dtype)) != "null":
+            found.setdefault(canonical(dtype), place)
+    if len(found) > 1:
+        (one, (a, x)), (two, (b, y)) = list(found.items())[:2]
+        shown = f"'{x}' of {a.name} is {type_name(one)}, '{y}' of {b.name} is {type_name(two)}"
+        raise InputError(f"the {what} columns have different types: {shown}", hint="cast one of them")
+    known = [dtype for dtype in types if kind(canonical(dtype)) != "null"]
+    if len(set(known)) > 1:
+        return next(iter(found))
+    return known[0] if known else types[0]
 
 
 def _side(name: str, schema: pa.Schema, bit: int, times: tuple[str, str], partition_by: tuple[str, ...]) -> _Side:

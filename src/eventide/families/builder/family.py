@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from eventide.families.base import NO_SITUATIONS, Choose, Family
+from eventide.errors import UnsupportedError
+from eventide.families.base import NO_SITUATIONS, Family, Sections, cut_at_borders
 from eventide.families.builder.attempts import next_rows, reach_of
 from eventide.families.builder.operator import DetectionOperator, warm
 from eventide.families.builder.spec import DetectionSpec
@@ -20,7 +21,8 @@ from eventide.runtime.protocol import Operator
 if TYPE_CHECKING:
     from eventide.families.builder.lower import DetectionOptions
     from eventide.families.builder.syntax import EventPattern
-    from eventide.plan.physical import Physical
+    from eventide.plan.logical import Detect
+    from eventide.plan.physical import Physical, Planned
 
 
 class Builder(Family):
@@ -30,39 +32,40 @@ class Builder(Family):
     what = "a builder pattern"
     refusals = NO_SITUATIONS
 
-    def prepare(
-        self,
-        tree: EventPattern,
-        options: DetectionOptions,
-        schema: pa.Schema,
-        *,
-        engine: str = "local",
-        on_stream: bool = False,
-    ) -> Physical:
-        from eventide.families.builder.lower import check_stream, prepare_detection
+    def bind(
+        self, tree: EventPattern, options: DetectionOptions, schema: pa.Schema, *, on_stream: bool = False
+    ) -> Detect:
+        from eventide.families.builder.lower import bind_pattern
 
-        made = prepare_detection(tree, schema, options, engine=engine)
-        if on_stream:
-            check_stream(made)
+        return bind_pattern(tree, options, schema, on_stream=on_stream)
+
+    def lower(self, node: Detect, engine: str) -> Physical:
+        from eventide.families.builder.lower import lower_pattern
+
+        made = lower_pattern(node, engine)
+        if node.input.is_stream:
+            self.on_stream(made.spec)  # type: ignore[arg-type]
         return made
 
-    def explain(
-        self,
-        tree: EventPattern,
-        options: DetectionOptions,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        from eventide.families.builder.explain import explain_pattern
+    def outline(self, tree: EventPattern, options: DetectionOptions) -> Sections:
+        from eventide.families.builder.explain import outline
 
-        made = None
-        if schema is not None:
-            made = self.prepare(tree, options, schema, engine=engine.split()[0], on_stream=engine == "spark stream")
-        return explain_pattern(tree, made, engine, n_rows, options)
+        return outline(tree, options.max_matches, options.max_steps)
+
+    def sections(self, planned: Planned, learned: Any = None) -> Sections:
+        from eventide.families.builder.explain import sections
+
+        physical = planned.ready()
+        return sections(planned.node.tree, physical.spec, physical)  # type: ignore[attr-defined, arg-type]
+
+    def shared_out(self, spec: DetectionSpec, engine: str, keys: str) -> str | None:
+        is_cut = not keys and engine != "spark stream" and reach_of(spec) is not None
+        return cut_at_borders(engine) if is_cut else None
+
+    def kept_on_stream(self, planned: Planned) -> list[str]:
+        from eventide.families.builder.explain import kept_lines
+
+        return kept_lines(planned.ready().spec)  # type: ignore[arg-type]
 
     def write(self, tree: EventPattern) -> str:
         from eventide.families.builder.write import write_pattern
@@ -80,6 +83,14 @@ class Builder(Family):
 
     def with_steps(self, spec: DetectionSpec, max_steps: int) -> DetectionSpec:
         return replace(spec, max_steps=tighter(spec.max_steps, max_steps))
+
+    def on_stream(self, spec: DetectionSpec) -> DetectionSpec:
+        if not spec.is_timed:
+            raise UnsupportedError(
+                "a stream cannot run this pattern: a partial match may wait for ever, so every event stays",
+                hint="add .within('1 hour') to the pattern; or pass state_ttl='1 day': no match is longer then",
+            )
+        return spec
 
     def reach(self, spec: DetectionSpec) -> Reach | None:
         return reach_of(spec)

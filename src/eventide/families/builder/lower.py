@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import EventideError, InputError, QueryError, UnsupportedError, did_you_mean
+from eventide.errors import EventideError, InputError, QueryError, did_you_mean
 from eventide.expressions.known_functions import for_engine
 from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import Types
@@ -28,6 +28,7 @@ from eventide.families.builder.syntax import EventPattern, not_before, walk_step
 from eventide.families.builder.write import write_pattern
 from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.holder import column_hint, guess_time
+from eventide.plan.logical import NO_TIME, Detect, Scan
 from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.places import within_the_stack
 from eventide.plan.references import is_orderable
@@ -37,8 +38,6 @@ from eventide.plan.time_column import time_type_of
 from eventide.runtime.block import MAX_US, TS
 from eventide.runtime.measured import RowOrder
 from eventide.runtime.times import TimeType
-
-_NO_TIME = TimeType(pa.int64(), "us")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +60,41 @@ class DetectionOptions:
     shown: tuple[str, ...] = ()  # columns of events that a match without `select` shows; none: all
 
 
+def bind_pattern(
+    pattern: EventPattern, options: DetectionOptions, schema: pa.Schema, *, on_stream: bool = False
+) -> Detect:
+    """The logical plan."""
+    pattern = bounded(pattern, options)
+    time = _find_time(schema, options)
+    if time is None and pattern.is_bounded:
+        which = "within" if options.state_ttl is None else "state_ttl"
+        raise EventideError(f"{which} measures time, and no column holds it", hint="pass ts='column'")
+    ts, time_type = time or ("", NO_TIME)
+    sequence = None if options.sequence is None else _orderable("sequence", options.sequence, schema)
+    return Detect(
+        Scan(options, schema, ts, time_type, sequence, partition_columns(schema, options), is_stream=on_stream),
+        pattern,
+        tuple((name, text) for _, name, text in pattern_conditions(pattern)),
+        options.select,
+        pattern.window_us,
+    )
+
+
+def lower_pattern(node: Detect, engine: str, *, whole: bool = True) -> Physical:
+    """The executable form of a pattern over events of a schema; of a part of one if it is not `whole`."""
+    options = node.input.options
+    made = _Lowering(node, engine, whole).physical()
+    told = {name: getattr(options, name) for name in ("partition_by", "ts_unit", "sequence", "select")}
+    facts = {"ts": made.intake.ts_column or None, **told}
+    return with_facts(made, read_columns(made, node.input.schema), facts)
+
+
 def prepare_detection(
     pattern: EventPattern, schema: pa.Schema, options: DetectionOptions, *, engine: str = "local", whole: bool = True
 ) -> Physical:
-    """The executable form of a pattern over events of a schema; of a part of one if it is not `whole`."""
+    """The executable form, without rules; of a part of a pattern if it is not `whole`."""
     with within_the_stack(write_pattern(pattern)), for_engine(engine):
-        made = _Lowering(bounded(pattern, options), schema, options, engine, whole).physical()
-    told = {name: getattr(options, name) for name in ("partition_by", "ts_unit", "sequence", "select")}
-    return with_facts(made, read_columns(made, schema), {"ts": made.intake.ts_column or None, **told})
+        return lower_pattern(bind_pattern(pattern, options, schema), engine, whole=whole)
 
 
 def bounded(pattern: EventPattern, options: DetectionOptions) -> EventPattern:
@@ -76,17 +102,6 @@ def bounded(pattern: EventPattern, options: DetectionOptions) -> EventPattern:
     if options.state_ttl is None:
         return pattern
     return replace(pattern, window_us=min(options.state_ttl, pattern.window_us or options.state_ttl))
-
-
-def check_stream(physical: Physical) -> None:
-    """Refuse what no stream could answer, with what would make it possible."""
-    spec = physical.spec
-    assert isinstance(spec, DetectionSpec)
-    if not spec.is_timed:
-        raise UnsupportedError(
-            "a stream cannot run this pattern: a partial match may wait for ever, so every event stays",
-            hint="add .within('1 hour') to the pattern; or pass state_ttl='1 day': no match is longer then",
-        )
 
 
 def _find_time(schema: pa.Schema, options: DetectionOptions) -> tuple[str, TimeType] | None:
@@ -122,23 +137,19 @@ def partition_columns(schema: pa.Schema, options: DetectionOptions) -> tuple[str
 
 
 class _Lowering:
-    def __init__(
-        self, pattern: EventPattern, schema: pa.Schema, options: DetectionOptions, engine: str, whole: bool
-    ) -> None:
-        self.pattern = pattern
+    def __init__(self, node: Detect, engine: str, whole: bool) -> None:
+        self.pattern: EventPattern = node.tree
         self.whole = whole
-        self.schema = schema
+        self.scan = node.input
+        self.schema = node.input.schema
         self.types = Types()
-        self.options = options
-        self.program = compile_pattern(pattern)
-        absent = tuple(step.name for step in walk_steps(pattern.steps) if step.link.is_negative)
+        self.options: DetectionOptions = node.input.options
+        self.program = compile_pattern(self.pattern)
+        absent = tuple(step.name for step in walk_steps(self.pattern.steps) if step.link.is_negative)
         self.names = Names(self.program.steps, absent)
-        self.partition = partition_columns(schema, options)
-        self.columns = RowColumns(self.partition, schema, engine)
-        self.time = _find_time(schema, options)
-        if self.time is None and pattern.is_bounded:
-            which = "within" if options.state_ttl is None else "state_ttl"
-            raise EventideError(f"{which} measures time, and no column holds it", hint="pass ts='column'")
+        self.partition = node.input.partition
+        self.columns = RowColumns(self.partition, self.schema, engine)
+        self.time = (self.scan.ts, self.scan.time_type) if self.scan.ts else None
 
     # --- conditions -----------------------------------------------------------------------------------------
 
@@ -193,8 +204,8 @@ class _Lowering:
         value_columns = [self.columns.of_value(value) for value in code.values]
         order = [RowOrder(TS, False, True)] if self.time is not None else []
         end_column = ""
-        if options.sequence is not None:
-            end_column = self.columns.of_column(_orderable("sequence", options.sequence, self.schema))
+        if self.scan.sequence is not None:
+            end_column = self.columns.of_column(self.scan.sequence)
             order.append(RowOrder(end_column, False, True))
         outputs = Outputs(self.columns, "")
         measures = [self._measure(name, text, outputs) for name, text in options.select]
@@ -234,7 +245,7 @@ class _Lowering:
             max_matches=options.max_matches,
             max_steps=options.max_steps,
         )
-        ts, time_type = self.time or ("", _NO_TIME)
+        ts, time_type = self.scan.ts, self.scan.time_type
         times = plain(TS, ts) if ts else SqlColumn(TS, "0L", "CAST(0 AS BIGINT)")
         return Physical(
             text="",

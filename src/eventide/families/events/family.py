@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from eventide.families.base import NO_SITUATIONS, WITHIN_OR_TTL, Choose, Family, refuse_unbounded
+from eventide.errors import EventideError
+from eventide.families.base import NO_SITUATIONS, WITHIN_OR_TTL, Family, Sections, refuse_unbounded
 from eventide.families.events.sequence import SequenceOperator, SequenceSpec, warm
 from eventide.families.events.spec import PatternSpec
 from eventide.families.registry import register
+from eventide.families.time_slices import overlap_us
 from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.limit import is_exact, tighter
 from eventide.runtime.protocol import Operator
 
 if TYPE_CHECKING:
     from eventide.lang.tree import EventQuery
+    from eventide.plan.logical import Match
     from eventide.plan.options import Options
-    from eventide.plan.physical import Physical
+    from eventide.plan.physical import Physical, Planned
 
 EventSpec = PatternSpec | SequenceSpec
 
@@ -30,27 +33,44 @@ class Events(Family):
     what = "an event pattern"
     refusals = NO_SITUATIONS
 
-    def prepare(
-        self, tree: EventQuery, options: Options, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
-    ) -> Physical:
-        from eventide.families.events.prepare import prepare
+    def bind(self, tree: EventQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Match:
+        from eventide.families.events.prepare import bind_events
 
-        return prepare(tree, options, schema, engine=engine)
+        return bind_events(tree, options, schema, on_stream=on_stream)
 
-    def explain(
-        self,
-        tree: EventQuery,
-        options: Options,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        from eventide.families.events.explain import explain
+    def missing(self, node: Match) -> EventideError | None:
+        from eventide.families.events.prepare import not_there_yet
 
-        return explain(tree, options, schema, engine=engine, n_rows=n_rows, choose=choose)
+        return not_there_yet(node)
+
+    def lower(self, node: Match, engine: str) -> Physical:
+        from eventide.families.events.prepare import lower
+
+        return lower(node, engine)
+
+    def text(self, tree: EventQuery) -> str:
+        return tree.text
+
+    def outline(self, tree: EventQuery, options: Options) -> Sections:
+        from eventide.families.events.explain import outline
+
+        return outline(tree, options)
+
+    def sections(self, planned: Planned, learned: Any = None) -> Sections:
+        from eventide.families.events.explain import sections
+
+        return sections(planned)
+
+    def shared_out(self, spec: EventSpec, engine: str, keys: str) -> str | None:
+        if keys or engine == "spark stream" or overlap_us(spec) is None:
+            return None
+        where = {"local": "threads", "spark": "tasks"}[engine]
+        return f"no partition column; many events are cut by time for {where}, with a window's overlap"
+
+    def kept_on_stream(self, planned: Planned) -> list[str]:
+        from eventide.families.events.explain import kept_on_stream
+
+        return kept_on_stream(planned)
 
     def write(self, tree: EventQuery) -> str:
         from eventide.lang.write import write

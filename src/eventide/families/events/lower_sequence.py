@@ -12,8 +12,8 @@ from eventide.expressions.residue import compile_tests
 from eventide.expressions.split import Split, Test, split
 from eventide.families.events.sequence import Returned, SequenceSpec
 from eventide.lang.tree import Pattern, Seq, Step, Strategy
-from eventide.plan.bound import Bound
 from eventide.plan.columns import MAX_STEPS, Columns, check_ties, mask_column, read_columns
+from eventide.plan.logical import Match
 from eventide.plan.meaning import meaning
 from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.places import error_at
@@ -43,7 +43,7 @@ def sequence_steps(pattern: Pattern) -> tuple[Step, ...] | None:
     return None
 
 
-def place_tests(plan: Bound, steps: tuple[Step, ...], parts: Split) -> tuple[Placed, ...]:
+def place_tests(plan: Match, steps: tuple[Step, ...], parts: Split) -> tuple[Placed, ...]:
     """Each test with its steps; an adjacent-event test stands once for every adjacent pair it concerns."""
     at = {step.symbol: i for i, step in enumerate(steps)}
     placed: list[Placed] = []
@@ -56,7 +56,7 @@ def place_tests(plan: Bound, steps: tuple[Step, ...], parts: Split) -> tuple[Pla
     return tuple(placed)
 
 
-def _adjacent_pairs(test: Test, steps: tuple[Step, ...], plan: Bound) -> list[int]:
+def _adjacent_pairs(test: Test, steps: tuple[Step, ...], plan: Match) -> list[int]:
     """The steps that are directly followed by one that the test relates them to."""
     (left,) = (slot.symbol for slot in test.slots if not slot.is_next)
     (right,) = (slot.symbol for slot in test.slots if slot.is_next)
@@ -74,7 +74,7 @@ def _adjacent_pairs(test: Test, steps: tuple[Step, ...], plan: Bound) -> list[in
     return pairs
 
 
-def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physical:
+def lower_sequence(plan: Match, steps: tuple[Step, ...], engine: str) -> Physical:
     """The executable form; `engine` "local" needs every expression on the allow-list."""
     _check(plan, steps)
     query = plan.query
@@ -141,7 +141,7 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
     )
 
 
-def _check(plan: Bound, steps: tuple[Step, ...]) -> None:
+def _check(plan: Match, steps: tuple[Step, ...]) -> None:
     query = plan.query
     if len(steps) > MAX_STEPS:
         raise error_at(query, steps[MAX_STEPS].span, f"a SEQ has at most {MAX_STEPS} steps")
@@ -150,7 +150,7 @@ def _check(plan: Bound, steps: tuple[Step, ...]) -> None:
 
 
 def _results(
-    plan: Bound, steps: tuple[Step, ...], columns: Columns
+    plan: Match, steps: tuple[Step, ...], columns: Columns
 ) -> tuple[tuple[Returned, ...], tuple[SqlColumn, ...], pa.Schema]:
     """What the operator returns, how the user's columns are made of it, and the operator's schema."""
     at = {step.symbol: i for i, step in enumerate(steps)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from eventide.families.base import Choose, Family
+from eventide.families.base import Family, Sections
 from eventide.families.intervals.combine import IntervalCombiner
 from eventide.families.intervals.operator import IntervalOperator, warm
 from eventide.families.intervals.settling import why_not_settled
@@ -18,8 +18,9 @@ from eventide.runtime.protocol import Combiner, Operator
 
 if TYPE_CHECKING:
     from eventide.families.intervals.lower import Deriving
+    from eventide.plan.logical import Intervals as Bound
     from eventide.plan.options import Options
-    from eventide.plan.physical import Physical
+    from eventide.plan.physical import Physical, Planned
 
 
 class Intervals(Family):
@@ -28,32 +29,31 @@ class Intervals(Family):
     name = "intervals"
     what = "a derivation of intervals"
 
-    def prepare(
-        self, tree: Deriving, options: Options, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
-    ) -> Physical:
-        """Rows of a stream say when they were decided; others, where they were asked to."""
-        from eventide.families.intervals.lower import prepare_intervals
+    def bind(self, tree: Deriving, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Bound:
+        from eventide.families.intervals.lower import bind_intervals
 
-        detects = on_stream if tree.detects is None else tree.detects
-        return prepare_intervals(tree, schema, options, engine=engine, detects=detects)
+        return bind_intervals(tree, options, schema, on_stream=on_stream)
 
-    def explain(
-        self,
-        tree: Deriving,
-        options: Options,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        from eventide.families.intervals.explain import explain_intervals
+    def lower(self, node: Bound, engine: str) -> Physical:
+        from eventide.families.intervals.lower import lower_intervals
 
-        made = None
-        if schema is not None:
-            made = self.prepare(tree, options, schema, engine=engine.split()[0], on_stream=engine == "spark stream")
-        return explain_intervals(self.write(tree), made, engine)
+        return lower_intervals(node, engine)
+
+    def text(self, tree: Deriving) -> str:
+        return tree.first
+
+    def sections(self, planned: Planned, learned: Any = None) -> Sections:
+        from eventide.families.intervals.explain import sections
+
+        return sections(planned.ready().spec, planned.ready())  # type: ignore[arg-type]
+
+    def shared_out(self, spec: IntervalSpec, engine: str, keys: str) -> str | None:
+        from eventide.families.intervals.explain import shared_out
+
+        return shared_out(engine, keys, self.needs_events(spec))
+
+    def kept_on_stream(self, planned: Planned) -> list[str]:
+        return ["keeps the open intervals, and the events before the watermark"]
 
     def write(self, tree: Deriving) -> str:
         return tree.text()

@@ -10,7 +10,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import EventideError, InputError, QueryError
-from eventide.expressions.known_functions import for_engine
 from eventide.expressions.navigation.leaves import Resolved, ValueLeaf
 from eventide.expressions.relate import conjuncts, event_value, is_local, plain_tree
 from eventide.expressions.split import EventValue
@@ -24,15 +23,14 @@ from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
 from eventide.plan.facts import read_columns, with_facts
 from eventide.plan.holder import column_hint, guess_time
+from eventide.plan.logical import Intervals, Scan
 from eventide.plan.options import Options
 from eventide.plan.physical import Intake, Physical, SqlColumn
-from eventide.plan.places import within_the_stack
 from eventide.plan.references import is_orderable
 from eventide.plan.row_columns import BITS_PER_MASK, RowColumns, plain
 from eventide.plan.time_column import time_type_of
 from eventide.runtime.block import MAX_US, TS
 from eventide.runtime.measured import RowOrder
-from eventide.runtime.times import TimeType
 
 _CONDITION = "temp >= 35"
 
@@ -55,6 +53,11 @@ class Spans:
     end: str
     exclude: tuple[str, ...] = ()
 
+    @property
+    def asked(self) -> tuple[tuple[str, str], ...]:
+        """The conditions, with the arguments that they are."""
+        return ("start", self.start), ("end", self.end), *(("exclude", text) for text in self.exclude)
+
 
 @dataclass(frozen=True, slots=True)
 class Deriving:
@@ -64,6 +67,11 @@ class Deriving:
     values: tuple[tuple[str, str], ...] = ()
     frame: tuple[str, str] | None = None  # the ready-made form that the condition is of, and what the user wrote
     detects: bool | None = None  # whether rows say when they were decided; None: those of a stream do
+
+    @property
+    def first(self) -> str:
+        """The condition that decides where an interval begins."""
+        return self.form.condition if isinstance(self.form, Runs) else self.form.start
 
     def text(self) -> str:
         """What is derived, in words."""
@@ -77,16 +85,49 @@ class Deriving:
         return "\n".join([*parts, *(f"VALUE {text} AS {name}" for name, text in self.values)])
 
 
-def prepare_intervals(
-    deriving: Deriving, schema: pa.Schema, options: Options, *, engine: str = "local", detects: bool = False
-) -> Physical:
-    """The executable form over events of a schema; with `detects`, rows say when they were decided."""
+def bind_intervals(deriving: Deriving, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Intervals:
+    """The logical plan."""
     if deriving.frame is not None:
         _check_frame(*deriving.frame, schema)
-    first = form.condition if isinstance(form := deriving.form, Runs) else form.start
-    with within_the_stack(first), for_engine(engine):
-        made = _Lowering(deriving, schema, options, engine, detects).physical()
-    return with_facts(made, read_columns(made, schema), {"ts_unit": options.ts_unit})
+    partition = tuple(dict.fromkeys(_orderable("partition_by", name, schema) for name in options.partition_by))
+    ts = _find("ts", options.ts if options.ts is not None else guess_time(schema), schema)
+    time_type = time_type_of(ts, schema, options.ts_unit)
+    sequence = None if options.sequence is None else _orderable("sequence", options.sequence, schema)
+    form = deriving.form
+    asked = (("", form.condition),) if isinstance(form, Runs) else form.asked
+    return Intervals(
+        Scan(options, schema, ts, time_type, sequence, partition, is_stream=on_stream),
+        deriving,
+        asked,
+        deriving.values,
+        form.gap_us if isinstance(form, Runs) else None,
+    )
+
+
+def lower_intervals(node: Intervals, engine: str) -> Physical:
+    """The executable form; rows say when they were decided if it was asked for, or if they are those of a stream."""
+    deriving: Deriving = node.tree
+    detects = node.input.is_stream if deriving.detects is None else deriving.detects
+    made = _Lowering(node, engine, detects).physical()
+    return with_facts(made, read_columns(made, node.input.schema), {"ts_unit": node.input.options.ts_unit})
+
+
+def _find(option: str, name: str, schema: pa.Schema) -> str:
+    found: list[str] = [column for column in schema.names if column.lower() == name.lower()]
+    if not found:
+        raise InputError(f"{option}: there is no column '{name}'", hint=column_hint(name, schema))
+    if len(found) > 1:
+        hint = "rename one of them: the case of letters does not tell columns apart, as in Spark"
+        raise InputError(f"{option}: column '{name}' is ambiguous: {', '.join(found)}", hint=hint)
+    return found[0]
+
+
+def _orderable(option: str, name: str, schema: pa.Schema) -> str:
+    column = _find(option, name, schema)
+    dtype = schema.field(column).type
+    if not is_orderable(dtype):
+        raise InputError(f"{option} cannot take '{column}': it is {type_name(dtype)}", hint="take a plain column")
+    return column
 
 
 def _check_frame(name: str, text: str, schema: pa.Schema) -> None:
@@ -121,42 +162,18 @@ def applies_to_first(resolved: Resolved) -> bool:
 
 
 class _Lowering:
-    def __init__(self, deriving: Deriving, schema: pa.Schema, options: Options, engine: str, detects: bool) -> None:
-        self.deriving = deriving
+    def __init__(self, node: Intervals, engine: str, detects: bool) -> None:
+        self.deriving: Deriving = node.tree
         self.detects = detects
-        self.schema = schema
-        self.options = options
-        self.partition = tuple(dict.fromkeys(self._orderable("partition_by", name) for name in options.partition_by))
-        self.columns = RowColumns(self.partition, schema, engine)
-        self.code = IntervalCode(schema)
+        self.scan = node.input
+        self.schema = node.input.schema
+        self.options: Options = node.input.options
+        self.partition = node.input.partition
+        self.columns = RowColumns(self.partition, self.schema, engine)
+        self.code = IntervalCode(self.schema)
         self.values = Values(self.columns, self.code)
-        self.ts, self.time_type = self._time()
+        self.ts, self.time_type = node.input.ts, node.input.time_type
         self._alone: list[EventValue] = []  # what events alone decide
-
-    # --- names ----------------------------------------------------------------------------------------------
-
-    def _find(self, option: str, name: str) -> str:
-        found: list[str] = [column for column in self.schema.names if column.lower() == name.lower()]
-        if not found:
-            raise InputError(f"{option}: there is no column '{name}'", hint=column_hint(name, self.schema))
-        if len(found) > 1:
-            hint = "rename one of them: the case of letters does not tell columns apart, as in Spark"
-            raise InputError(f"{option}: column '{name}' is ambiguous: {', '.join(found)}", hint=hint)
-        return found[0]
-
-    def _orderable(self, option: str, name: str) -> str:
-        column = self._find(option, name)
-        dtype = self.schema.field(column).type
-        if not is_orderable(dtype):
-            raise InputError(f"{option} cannot take '{column}': it is {type_name(dtype)}", hint="take a plain column")
-        return column
-
-    def _time(self) -> tuple[str, TimeType]:
-        name, schema, unit = self.options.ts, self.schema, self.options.ts_unit
-        if name is None:
-            name = guess_time(schema)
-        name = self._find("ts", name)
-        return name, time_type_of(name, schema, unit)
 
     # --- conditions -----------------------------------------------------------------------------------------
 
@@ -188,13 +205,12 @@ class _Lowering:
                 for relation in relations:
                     self.code.relate(relation)
             return [alone] if alone else []
-        asked = [("start", form.start), ("end", form.end), *(("exclude", text) for text in form.exclude)]
-        if len(asked) > BITS_PER_MASK:
+        if len(form.asked) > BITS_PER_MASK:
             raise EventideError(
                 f"exclude takes at most {BITS_PER_MASK - 2} conditions", hint="join some of them with OR"
             )
         bits = []
-        for what, text in asked:
+        for what, text in form.asked:
             with about(what):
                 bits.append(self._on_one_event(what, text))
         return bits
@@ -209,7 +225,7 @@ class _Lowering:
 
     def _one_type(self, name: str) -> Relation:
         """All events of a run have the type of its first; NULL is a type of its own."""
-        column = "`" + self._orderable("type", name).replace("`", "``") + "`"
+        column = "`" + _orderable("type", name, self.schema).replace("`", "``") + "`"
         text = f"{column} <=> first({column})"
         scalar = parse_expression(text, "the type", text)
         return Relation(resolve_part(scalar.tree, scalar, self.schema, text), Source(text, scalar.span), False)
@@ -220,15 +236,15 @@ class _Lowering:
         form, options = self.deriving.form, self.options
         closes = options.close_at_end
         bits = self._conditions()
-        shown = [] if options.type is None or isinstance(form, Spans) else [self._find("type", options.type)]
+        shown = [] if options.type is None or isinstance(form, Spans) else [_find("type", options.type, self.schema)]
         types = [(name, self.values.take_first(name)) for name in shown]
         added = []
         for name, text in self.deriving.values:
             with about(f"value '{name}'"):
                 added.append(self.values.add(name, text))
         order = [RowOrder(TS, False, True)]
-        if options.sequence is not None:
-            order.append(RowOrder(self.columns.of_column(self._orderable("sequence", options.sequence)), False, True))
+        if self.scan.sequence is not None:
+            order.append(RowOrder(self.columns.of_column(self.scan.sequence), False, True))
         value_columns = [self.columns.of_value(value) for value in self.code.values]
         ties = self._tie_columns()
         with about("condition"):

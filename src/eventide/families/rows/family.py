@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from eventide.families.base import NO_SITUATIONS, Choose, Family
+from eventide.families.base import NO_SITUATIONS, Family, Sections
 from eventide.families.registry import register
 from eventide.families.rows.attempts import next_rows, reach_of
 from eventide.families.rows.operator import RowsOperator, warm
@@ -19,8 +19,9 @@ from eventide.runtime.protocol import Operator
 
 if TYPE_CHECKING:
     from eventide.lang.rows.tree import RowQuery
+    from eventide.plan.logical import Recognize
     from eventide.plan.options import Options
-    from eventide.plan.physical import Physical
+    from eventide.plan.physical import Physical, Planned
 
 
 class Rows(Family):
@@ -30,30 +31,39 @@ class Rows(Family):
     what = "a row pattern"
     refusals = NO_SITUATIONS
 
-    def prepare(
-        self, tree: RowQuery, options: Options, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
-    ) -> Physical:
-        from eventide.families.rows.lower import prepare_rows
+    def bind(self, tree: RowQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Recognize:
+        from eventide.families.rows.bind import bind_rows
 
-        return prepare_rows(tree, schema, engine=engine, options=options, on_stream=on_stream)
+        return bind_rows(tree, options, schema, on_stream=on_stream)
 
-    def explain(
-        self,
-        tree: RowQuery,
-        options: Options,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        from eventide.families.rows.explain import explain_rows
+    def lower(self, node: Recognize, engine: str) -> Physical:
+        from eventide.families.rows.lower import lower_rows
 
-        on_stream = engine == "spark stream"
-        # What a stream would miss is part of the text, not an error.
-        made = None if schema is None else self.prepare(tree, options, schema, engine=engine.split()[0])
-        return explain_rows(tree, made, on_stream=on_stream)
+        return lower_rows(node, engine)
+
+    def text(self, tree: RowQuery) -> str:
+        return tree.text
+
+    def sections(self, planned: Planned, learned: Any = None) -> Sections:
+        from eventide.families.rows.explain import sections
+
+        return sections(planned.ready().spec, planned.ready())  # type: ignore[arg-type]
+
+    def shared_out(self, spec: RowsSpec, engine: str, keys: str) -> str | None:
+        from eventide.families.rows.explain import shared_out
+
+        return shared_out(spec, engine)
+
+    def stream_problems(self, physical: Physical) -> list[str]:
+        from eventide.families.rows.streams import problems
+
+        order = [] if physical.stream_refusal is None else [physical.stream_refusal]
+        return [*order, *(f"{message}; {hint}" for message, hint in problems(physical.spec))]  # type: ignore[arg-type]
+
+    def kept_on_stream(self, planned: Planned) -> list[str]:
+        from eventide.families.rows.streams import kept_lines
+
+        return kept_lines(planned.ready().spec)  # type: ignore[arg-type]
 
     def write(self, tree: RowQuery) -> str:
         from eventide.lang.rows.write import write_clause

@@ -18,8 +18,8 @@ from eventide.families.situations.refusals import call_span
 from eventide.families.situations.spec import Measure
 from eventide.lang.situations import END
 from eventide.lang.tree import Span
-from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import Columns
+from eventide.plan.logical import Item, Match
 from eventide.plan.physical import SqlColumn
 from eventide.plan.places import error_at
 from eventide.plan.references import is_orderable
@@ -42,7 +42,7 @@ def bound_of(node: exp.Expr) -> tuple[str, str] | None:
 class Aggregates:
     """The measures of a query, each once, the values that they read, and the ends that are returned."""
 
-    plan: Bound
+    plan: Match
     columns: Columns
     numbers: dict[str, int]  # of the situations
     measures: dict[Measure, int] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -23,14 +23,16 @@ from eventide.lang.situations import END
 from eventide.lang.tree import ReturnItem, SituationQuery, Span
 from eventide.plan.assumed import type_of
 from eventide.plan.bind import bind
-from eventide.plan.bound import Bound, Item
+from eventide.plan.logical import Item, Match, Situations
 from eventide.plan.options import Options
 from eventide.plan.places import error_at, option_error
 from eventide.plan.references import hold_counted_symbols, qualify, references
 from eventide.plan.symbols import find_symbol
 
 
-def bind_situations(query: SituationQuery, options: Options, schema: pa.Schema) -> Bound:
+def bind_situations(
+    query: SituationQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False
+) -> Situations:
     """The logical plan: situations are its symbols, RETURN is about them."""
     for name, given, needless in (
         ("match_id", options.match_id, "a situation query has no match_id"),
@@ -44,13 +46,14 @@ def bind_situations(query: SituationQuery, options: Options, schema: pa.Schema) 
             raise option_error(query.events, name, needless, f"leave out {name}")
     check_conditions(query, schema)
     # Situations depend on the order of all events, tied ones too.
-    plan = bind(query.events, replace(options, ties="sequence"), schema)
+    plan = bind(query.events, replace(options, ties="sequence"), schema, on_stream=on_stream)
     items = tuple(_bind_item(item, plan) for item in query.returns) or _default_items(plan)
     _check_names(items, query, plan)
-    return replace(plan, items=items)
+    held = {field.name: getattr(plan, field.name) for field in fields(plan)}
+    return Situations(**{**held, "items": items}, tree=query)
 
 
-def _default_items(plan: Bound) -> tuple[Item, ...]:
+def _default_items(plan: Match) -> tuple[Item, ...]:
     """Without RETURN: the partition columns, and start and end of each situation."""
     span = plan.query.pattern.span
     made = [
@@ -63,7 +66,7 @@ def _default_items(plan: Bound) -> tuple[Item, ...]:
     return tuple(made)
 
 
-def _bind_item(item: ReturnItem, plan: Bound) -> Item:
+def _bind_item(item: ReturnItem, plan: Match) -> Item:
     query, source, symbols = plan.query, item.value, plan.symbols
     check_situations(source.tree, source.span, query, symbols, plan.schema)
     tree = hold_counted_symbols(source.tree, source.span, query, symbols)
@@ -112,7 +115,7 @@ def _plain_nulls(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _check_node(node: exp.Expr, default: Span, plan: Bound) -> None:
+def _check_node(node: exp.Expr, default: Span, plan: Match) -> None:
     query, span = plan.query, span_of(node, default)
     function = function_of(node)
     if function is None:
@@ -176,7 +179,7 @@ def _default_name(tree: exp.Expr, text: str) -> str:
     return f"{word}_{arguments[0].table}_{arguments[0].name}"
 
 
-def _check_names(items: tuple[Item, ...], query: SituationQuery, plan: Bound) -> None:
+def _check_names(items: tuple[Item, ...], query: SituationQuery, plan: Match) -> None:
     seen: set[str] = set()
     added = ["detected_at"]
     if plan.options.possible:

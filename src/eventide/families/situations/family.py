@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
-from eventide.families.base import Choose, Family, refuse_unbounded
+from eventide.families.base import Family, Sections, refuse_unbounded
 from eventide.families.registry import register
 from eventide.families.situations.combine import SituationCombiner
 from eventide.families.situations.operator import SituationOperator
@@ -20,8 +21,9 @@ from eventide.runtime.protocol import Combiner, Operator
 
 if TYPE_CHECKING:
     from eventide.lang.tree import SituationQuery
+    from eventide.plan.logical import Situations as Bound
     from eventide.plan.options import Options
-    from eventide.plan.physical import Physical
+    from eventide.plan.physical import Physical, Planned
 
 
 class Situations(Family):
@@ -38,33 +40,37 @@ class Situations(Family):
     has_stretches = True
     is_grouped = True
 
-    def prepare(
-        self,
-        tree: SituationQuery,
-        options: Options,
-        schema: pa.Schema,
-        *,
-        engine: str = "local",
-        on_stream: bool = False,
-    ) -> Physical:
-        from eventide.families.situations.lower import prepare_situations
+    def bind(self, tree: SituationQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Bound:
+        from eventide.families.situations.bind import bind_situations
 
-        return prepare_situations(tree, options, schema, engine=engine)
+        return bind_situations(tree, options, schema, on_stream=on_stream)
 
-    def explain(
-        self,
-        tree: SituationQuery,
-        options: Options,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        from eventide.families.situations.explain import explain_situations
+    def lower(self, node: Bound, engine: str) -> Physical:
+        from eventide.families.situations.lower import lower_situations
 
-        return explain_situations(tree, options, schema, engine=engine, n_rows=n_rows, observed=learned, choose=choose)
+        return lower_situations(node, engine)
+
+    def text(self, tree: SituationQuery) -> str:
+        return tree.text
+
+    def outline(self, tree: SituationQuery, options: Options) -> Sections:
+        from eventide.plan.assumed import assumed_schema
+
+        self.bind(tree, options, assumed_schema(replace(tree.events, returns=tree.returns), options))
+        return {}
+
+    def sections(self, planned: Planned, learned: Program | None = None) -> Sections:
+        from eventide.families.situations.explain import sections
+
+        return sections(planned, learned)
+
+    def shared_out(self, spec: SituationSpec, engine: str, keys: str) -> str | None:
+        from eventide.families.situations.explain import shared_out
+
+        return shared_out(engine, keys)
+
+    def kept_on_stream(self, planned: Planned) -> list[str]:
+        return ["keeps the situations that began within the window, and no events of them"]
 
     def write(self, tree: SituationQuery) -> str:
         from eventide.lang.write import write

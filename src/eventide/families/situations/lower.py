@@ -6,36 +6,25 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from eventide.expressions.known_functions import for_engine
 from eventide.expressions.split import split
 from eventide.families.situations.aggregates import Aggregates
-from eventide.families.situations.bind import bind_situations
 from eventide.families.situations.operator import output_fields
 from eventide.families.situations.spec import Related, SituationSpec
 from eventide.lang import write
-from eventide.lang.deadline import check_deadline
 from eventide.lang.relations import RELATIONS, inverse, mask_of
 from eventide.lang.tree import Seq, SituationQuery, Step
-from eventide.plan.bound import Bound
 from eventide.plan.columns import Columns, mask_column, read_columns
 from eventide.plan.facts import with_options
-from eventide.plan.options import Options
+from eventide.plan.logical import Match, Situations
 from eventide.plan.physical import Intake, Physical, SqlColumn
-from eventide.plan.places import option_error, within_the_stack
+from eventide.plan.places import option_error
 from eventide.plan.references import is_orderable
 from eventide.runtime.block import SEQUENCE
 
 
-def prepare_situations(query: SituationQuery, options: Options, schema: pa.Schema, *, engine: str) -> Physical:
-    """The executable form of a situation query over events of a schema."""
-    with within_the_stack(query.text), for_engine(engine):
-        made = lower_situations(query, bind_situations(query, options, schema), engine)
-    check_deadline()
-    return with_options(made, options, schema)
-
-
-def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physical:
+def lower_situations(plan: Situations, engine: str) -> Physical:
     """The executable form; `engine` "local" needs every expression on the allow-list."""
+    query = plan.tree
     columns = Columns(plan, engine)
     names = query.symbols
     numbers = {name: k for k, name in enumerate(names)}
@@ -100,7 +89,7 @@ def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physica
         keep_all=True,
         names=columns.names(),
     )
-    return Physical(
+    made = Physical(
         text=query.text,
         intake=intake,
         select=columns.select(mask_column(plan, steps, parts, columns)),
@@ -112,9 +101,10 @@ def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physica
         windows_close=not spec.closes,
         output_schema=out,
     )
+    return with_options(made, plan.options, plan.schema)
 
 
-def _added(spec: SituationSpec, plan: Bound) -> list[SqlColumn]:
+def _added(spec: SituationSpec, plan: Match) -> list[SqlColumn]:
     """What every row carries besides RETURN."""
     made = []
     if spec.possible:
@@ -130,7 +120,7 @@ def _added(spec: SituationSpec, plan: Bound) -> list[SqlColumn]:
     return [*made, SqlColumn("detected_at", "`detected_at`", '"detected_at"', plan.ts)]
 
 
-def _meaning(query: SituationQuery, plan: Bound) -> str:
+def _meaning(query: SituationQuery, plan: Match) -> str:
     """The canonical text: it names a checkpoint's query."""
     bare = replace(query, options=(), source=None, partition_by=())
     resolved = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from eventide.families.base import NO_SITUATIONS, Family
-from eventide.families.registry import register
+from eventide.families.base import NO_SITUATIONS, Family, Sections
+from eventide.families.registry import family_named, register
 
 if TYPE_CHECKING:
     from eventide.lang.rows.tree import Statement
@@ -30,7 +30,14 @@ class Statements(Family):
     }
 
     def write(self, tree: Statement) -> str:
-        return tree.text
+        return tree.text.strip()
+
+    def outline(self, tree: Statement, options: Any) -> Sections:
+        lines = []
+        for each in tree.recognitions:
+            lines.append(f"MATCH_RECOGNIZE over {each.relation}")
+            lines += (f"  {line}" for line in family_named("rows").write(each.clause).splitlines())
+        return {"Logical plan": lines}
 
 
 register(Statements())

@@ -15,8 +15,8 @@ from eventide.families.trends.outputs import output_type
 from eventide.families.trends.spec import Measure
 from eventide.lang.positions import span_of
 from eventide.plan.bind_items import AGGREGATES
-from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import Columns
+from eventide.plan.logical import Item, Match
 from eventide.plan.physical import SqlColumn
 from eventide.plan.places import error_at
 from eventide.plan.results import project_item, renamed
@@ -26,7 +26,7 @@ from eventide.plan.results import project_item, renamed
 class Aggregates:
     """The measures of a query, each once, and the values that they read."""
 
-    plan: Bound
+    plan: Match
     columns: Columns
     numbers: dict[str, int]  # of the pattern's symbols
     counted: dict[frozenset[int], int] = field(default_factory=dict)

@@ -17,8 +17,8 @@ from eventide.families.trends.alphabet import alphabet_of
 from eventide.families.trends.relations import comparisons_of, tests_between, write_relations
 from eventide.families.trends.spec import MAX_SIDES, CountWindows, TrendSpec
 from eventide.lang.tree import Strategy
-from eventide.plan.bound import Bound
 from eventide.plan.columns import MAX_STEPS, Columns, mask_column, read_columns
+from eventide.plan.logical import Match
 from eventide.plan.meaning import meaning
 from eventide.plan.physical import Intake, Physical, SqlColumn
 from eventide.plan.places import clause_span, error_at, option_error
@@ -30,7 +30,7 @@ from eventide.runtime.windows import Slide
 _STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
 
 
-def lower_trends(plan: Bound, engine: str) -> Physical:
+def lower_trends(plan: Match, engine: str) -> Physical:
     """The executable form; `engine` "local" needs every expression on the allow-list."""
     plan, n_group = _groups_first(plan)
     query = plan.query
@@ -109,7 +109,7 @@ def lower_trends(plan: Bound, engine: str) -> Physical:
     )
 
 
-def slide_of(plan: Bound) -> Slide | None:
+def slide_of(plan: Match) -> Slide | None:
     """The windows; without SLIDE they follow one another."""
     window = plan.query.window
     if window is None:
@@ -119,7 +119,7 @@ def slide_of(plan: Bound) -> Slide | None:
     return Slide(window.length.amount, slide.amount, origin if isinstance(origin, int) else 0)
 
 
-def split_adjacent(plan: Bound) -> Split:
+def split_adjacent(plan: Match) -> Split:
     """The conjuncts: on one event, or on adjacent events; nothing else can be decided without building trends."""
     for conjunct in plan.conjuncts:
         if is_closing(conjunct):
@@ -139,7 +139,7 @@ def split_adjacent(plan: Bound) -> Split:
     return parts
 
 
-def trend_program(plan: Bound, parts: Split) -> tuple[PatternProgram, tuple[tuple[int, ...], ...]]:
+def trend_program(plan: Match, parts: Split) -> tuple[PatternProgram, tuple[tuple[int, ...], ...]]:
     """The automata, and the branches of each side: of an outermost AND, or of the whole pattern."""
     program = make_program(plan, parts, [])
     sides: tuple[tuple[int, ...], ...] = (program.main,)
@@ -159,7 +159,7 @@ def trend_program(plan: Bound, parts: Split) -> tuple[PatternProgram, tuple[tupl
     return program, sides
 
 
-def _check_next(plan: Bound, parts: Split, program: PatternProgram) -> None:
+def _check_next(plan: Match, parts: Split, program: PatternProgram) -> None:
     pairs = {
         (program.symbols[position.symbol], program.symbols[target])
         for position in program.positions
@@ -178,7 +178,7 @@ def _check_next(plan: Bound, parts: Split, program: PatternProgram) -> None:
             raise error_at(plan.query, test.source.span, message, hint)
 
 
-def _check_bits(plan: Bound, program: PatternProgram, absences: tuple[Absence, ...], n_tests: int) -> None:
+def _check_bits(plan: Match, program: PatternProgram, absences: tuple[Absence, ...], n_tests: int) -> None:
     """Tests, and symbols with what is known of absences, are bits of a number."""
     n_bits = max([len(program.symbols), *(max(a.lead, a.trail) + 1 for a in absences)])
     if max(n_bits, n_tests + len(absences)) > MAX_STEPS:
@@ -186,7 +186,7 @@ def _check_bits(plan: Bound, program: PatternProgram, absences: tuple[Absence, .
         raise error_at(plan.query, clause_span(plan.query, "PATTERN"), message, "use fewer of them")
 
 
-def _groups_first(plan: Bound) -> tuple[Bound, int]:
+def _groups_first(plan: Match) -> tuple[Match, int]:
     """GROUP BY columns, and partition columns that are returned, before the others; and how many they are."""
     if plan.options.match_id:
         message = "match_id names a match, and this query returns aggregates over trends"
@@ -208,10 +208,10 @@ def _groups_first(plan: Bound) -> tuple[Bound, int]:
     }
     groups = [name for name in plan.partition if name.lower() in grouped or name in returned]
     rest = [name for name in plan.partition if name not in groups]
-    return replace(plan, partition=(*groups, *rest)), len(groups)
+    return replace(plan, input=replace(plan.input, partition=(*groups, *rest))), len(groups)
 
 
-def _count_windows(plan: Bound) -> CountWindows | None:
+def _count_windows(plan: Match) -> CountWindows | None:
     window = plan.query.window
     if window is None or not window.length.in_events:
         return None
@@ -219,7 +219,7 @@ def _count_windows(plan: Bound) -> CountWindows | None:
     return CountWindows(window.length.amount, slide.amount)
 
 
-def _check_told_apart(plan: Bound) -> None:
+def _check_told_apart(plan: Match) -> None:
     if plan.sequence is None:
         for name in read_columns(plan):
             if not is_orderable(plan.schema.field(name).type):
@@ -227,11 +227,11 @@ def _check_told_apart(plan: Bound) -> None:
                 raise option_error(plan.query, "ties", message, "name a column that does with sequence=")
 
 
-def _group_fields(plan: Bound, n_group: int) -> list[pa.Field]:
+def _group_fields(plan: Match, n_group: int) -> list[pa.Field]:
     return [pa.field(f"p{i}", plan.schema.field(name).type) for i, name in enumerate(plan.partition[:n_group])]
 
 
-def _added(plan: Bound) -> list[pa.Field]:
+def _added(plan: Match) -> list[pa.Field]:
     """What every row carries besides RETURN."""
     window, times = plan.query.window, plan.time_type.arrow
     fields = []
@@ -241,7 +241,7 @@ def _added(plan: Bound) -> list[pa.Field]:
     return [*fields, pa.field("detected_at", times)]
 
 
-def _added_columns(plan: Bound) -> list[SqlColumn]:
+def _added_columns(plan: Match) -> list[SqlColumn]:
     made = []
     for each in _added(plan):
         is_time = each.type == plan.time_type.arrow

@@ -25,9 +25,9 @@ from eventide.families.events.progress import measure_progress
 from eventide.families.events.spec import PatternSpec
 from eventide.lang.tree import EventQuery
 from eventide.plan.bind import bind
-from eventide.plan.bound import Bound
 from eventide.plan.checks import check_columns, symbol_checks, user_columns
 from eventide.plan.ending import with_end, with_origin
+from eventide.plan.logical import Match
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.references import is_orderable
@@ -64,7 +64,7 @@ def diagnose_events(
     return replace(_diagnosis(question, block, searched, partitions, source), absent=absent)
 
 
-def _read(plan: Bound, physical: Physical, columns: list[SqlColumn], source: Source) -> pa.Table:
+def _read(plan: Match, physical: Physical, columns: list[SqlColumn], source: Source) -> pa.Table:
     """All events as a block, by time; tied ones in an order that does not depend on their arrival."""
     items = ", ".join(f"{column.duckdb} AS {column.name}" for column in columns)
     ties = [

@@ -29,8 +29,8 @@ from eventide.families.events.progress import Progress
 from eventide.families.events.spec import PatternSpec
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length, Span, Strategy
-from eventide.plan.bound import Bound
 from eventide.plan.checks import BITS_PER_COLUMN, Check, Shown, related_reads, shown_text
+from eventide.plan.logical import Match
 from eventide.runtime.block import MAX_US, numpy_int64
 from eventide.runtime.generated import load_module
 
@@ -45,7 +45,7 @@ _MAX_VALUES = 8
 class Question:
     """The query, and what is asked of each event."""
 
-    plan: Bound
+    plan: Match
     spec: PatternSpec
     parts: Split
     values: Sequence[EventValue]  # that `closing` goes over
@@ -87,7 +87,7 @@ class _Condition:
     n_tests: int  # that one candidate takes
     closing: int | None = None  # the number of a test that has aggregates
 
-    def shown(self, plan: Bound) -> tuple[str, tuple[Shown, ...]]:
+    def shown(self, plan: Match) -> tuple[str, tuple[Shown, ...]]:
         """Its text, and what it reads."""
         return shown_text(plan, self.span), related_reads(plan, self.span)
 

@@ -31,6 +31,7 @@ _MEANING = {
     Strategy.NEXT: "only the earliest event that fits extends a match",
     Strategy.CONTIGUOUS: "the next event of the partition must fit",
 }
+_WHOSE = re.compile(r"^a stream cannot run this \w+: ")
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -83,7 +84,7 @@ def _refused_on_stream(physical: Physical) -> list[str]:
     try:
         for_stream(physical)
     except EventideError as error:
-        return [f"{error.message}; {error.hint}"]
+        return [f"{_WHOSE.sub('', error.message)}; {error.hint}"]
     return []
 
 
@@ -98,7 +99,8 @@ def _shared_out(physical: Physical, engine: str) -> str:
         return f"{one}, because there is no partition column"
     return {
         "local": f"partitions by {keys} are shared out over all cores",
-        "spark": f"hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket",
+        "spark": f"hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket; few events "
+        "in files: one task, no exchange",
         STREAM: f"hash of {keys} to buckets, one operator with its own state per bucket",
     }[engine]
 
@@ -133,9 +135,9 @@ def _scan_lines(node: Logical) -> Iterator[str]:
         if scan.ts:
             until = f" to {scan.end}" if scan.end else ""
             yield f"time        {side}{scan.ts}{until} ({_time(scan)})"
-        if scan.order or not scan.ts:
-            keys = [f"{key.column} DESC" if key.descending else key.column for key in scan.order]
-            yield f"order       {', '.join(keys) or 'as the rows come'}"
+        keys = [f"{key.column} DESC" if key.descending else key.column for key in scan.order]
+        if not scan.ts or keys[1:]:
+            yield f"order       {', '.join(keys) or scan.sequence or 'as the rows come'}"
         elif scan.sequence is not None:
             yield f"order       tied events by {scan.sequence}"
     yield f"partition   {', '.join(scan.partition) or 'none: all events together'}"
@@ -167,7 +169,9 @@ def _match_lines(node: Match) -> Iterator[str]:
             marks = (", absent" if symbol.negated else "") + (", repeated" if symbol.repeated else "")
             yield f"condition   {symbol.name}: {readable(node.conditions[symbol.type].tree)}{marks}"
         yield from (f"where       {written(node, conjunct.span)}" for conjunct in node.conjuncts)
-    yield from (f"return      {item.name} = {readable(item.tree)}" for item in node.items)
+    for item in node.items:
+        value = readable(item.tree)
+        yield f"return      {item.name}" + (f" = {value}" if value != item.name else "")
 
 
 def _situation_lines(node: Situations) -> Iterator[str]:

@@ -58,7 +58,7 @@ class Allen(Family):
     def sections(self, planned: Planned, learned: Any = None) -> Sections:
         lines = [
             "pairs of intervals, by ranges of an index over the right side",
-            "memory      all intervals",
+            "memory      on bounded input all intervals",
             "decided     when the watermark has passed the later end of the two",
         ]
         return {"Operator": lines}

@@ -29,7 +29,7 @@ def operator_lines(spec: DetectionSpec, physical: Physical) -> list[str]:
         f"step matcher, {len(spec.program.states)} states, an attempt at each event",
         f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine",
         f"between     tests that relate events: {'none' if spec.holds_source is None else 'compiled for this query'}",
-        "memory      all events of a partition",
+        "memory      on bounded input all events of a partition",
     ]
     return [*lines, f"at the end  {at_the_end(physical.closes_at_end)}"] if spec.is_timed else lines
 

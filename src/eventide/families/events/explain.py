@@ -102,7 +102,7 @@ def _operator_lines(plan: Match, physical: Physical) -> list[str]:
     lines = [
         f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine",
         f"between     tests that relate events: {'none' if source is None else 'compiled for this query'}",
-        "memory      all relevant events",
+        "memory      on bounded input all relevant events",
     ]
     lines += _sequence_cost(spec) if isinstance(spec, SequenceSpec) else _pattern_cost(plan, spec)
     if not physical.intake.keep_all:

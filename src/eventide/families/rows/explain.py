@@ -13,7 +13,7 @@ def sections(spec: RowsSpec, physical: Physical) -> Sections:
     """The program, how each label is tested, and what that takes."""
     per_row = f"per row     {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine"
     operator = ["row matcher, walking forward from each row where a match may begin", per_row]
-    operator.append("memory      the rows of a partition")
+    operator.append("memory      on bounded input all rows of a partition")
     if any(spec.depends_on_path):
         operator += [
             "warning     a condition depends on the labels before it: what failed once may hold another time, so it "

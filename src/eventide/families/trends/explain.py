@@ -75,7 +75,7 @@ def trend_operator_lines(plan: Match, physical: Physical) -> list[str]:
         f"numbers     {_NUMBERS[spec.counts]}",
         f"windows     {_windows(spec)}",
         f"time        {_time(spec)}",
-        f"memory      {_memory(spec)}",
+        f"memory      on bounded input {_memory(spec)}",
     ]
     groups = plan.query.group_by or spec.user_groups
     if len(spec.layout.partition) > len(groups):
@@ -112,7 +112,7 @@ def kept_on_stream(spec: TrendSpec) -> list[str]:
     length = write_length(Length(spec.slide.length_us))
     lines = [f"keeps the relevant events of the windows that are open, {length} each"]
     if not isinstance(slice_tables(spec), str):
-        lines.append("a matrix a group and pane stands for those that the watermark has passed")
+        lines.append("keeps a matrix for each group and pane in place of those that the watermark has passed")
     return lines
 
 

@@ -39,19 +39,15 @@ _FRONT = {"base", "registry", "time_slices"}
 # Of another family: the program of event patterns, which trends are made of, and what plans and texts share.
 _NEIGHBOURS = {
     "allen": {"late.lower", "late.operator"},
-    "events": {"trends.explain", "trends.lower", "trends.spec"},
-    "intervals": {"allen.spec"},
     "trends": {"events.closing", "events.lower", "events.program"},
 }
-# Files beside the families that know one: a diagnosis looks into a pattern, two tables become one input, a statement
-# explains its clauses.
+# Files beside the families that know one: a diagnosis looks into a pattern, two tables become one input.
 _INSIDERS = {
     "engines/local/allen.py",
     "engines/local/instants.py",
     "engines/local/listing.py",
     "engines/spark/allen.py",
     "engines/spark/instants.py",
-    "engines/statements.py",
     "plan/one_match.py",
 }
 _INSIDE = ("api/", "engines/local/diagnosis/")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import pyarrow as pa
 
@@ -13,10 +13,9 @@ from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.protocol import Combiner, Operator, Results, Spec
 
 if TYPE_CHECKING:
+    from eventide.plan.explain import Explanation
     from eventide.plan.logical import Logical
     from eventide.plan.physical import Physical, Planned
-
-Sections: TypeAlias = dict[str, list[str]]  # lines by title
 
 NO_SITUATIONS = {
     "situations": ("only a query that relates situations has any", "PATTERN A overlaps B"),
@@ -96,28 +95,11 @@ class Family:
         """The query as text."""
         return str(tree)
 
-    # --- what `explain` says, by the titles of `plan.explain`
+    def explanation(self) -> Explanation:
+        """What the family contributes to `explain`."""
+        from eventide.plan.explain import Explanation
 
-    def outline(self, tree: Any, options: Any) -> Sections:
-        """What the query alone tells."""
-        return {}
-
-    def sections(self, planned: Planned, learned: Any = None) -> Sections:
-        """What runs; `learned` is what the last run found out."""
-        physical = planned.ready()
-        per_event = f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine"
-        return {"Operator": [physical.spec.family, per_event]}
-
-    def shared_out(self, spec: Any, engine: str, keys: str) -> str | None:
-        """How the work is shared out on "local", "spark" or "spark stream"; None: by the keys alone."""
-
-    def stream_problems(self, physical: Physical) -> list[str]:
-        """Why no stream runs the plan, where `on_stream` does not say it."""
-        return []
-
-    def kept_on_stream(self, planned: Planned) -> list[str]:
-        """What the state of a stream holds."""
-        return ["keeps the state of its operator"]
+        return Explanation()
 
     def input_types(self, tree: Any) -> tuple[str, ...] | None:
         """The event types that may be inputs of their own; None where there is one input."""
@@ -205,12 +187,3 @@ def refuse_unbounded(what: str, hint: str) -> UnsupportedError:
 
 
 WITHIN_OR_TTL = "add a WITHIN clause, such as WITHIN 1 hour, or give state_ttl='1 hour', which bounds every match so"
-
-
-def cut_at_borders(engine: str) -> str:
-    """What `explain` says of patterns without a partition column whose matches depend on those before them."""
-    where = "threads" if engine == "local" else "tasks"
-    return (
-        f"no partition column; many rows are cut by time for {where}, at rows where matching goes on whatever was "
-        "matched before; few rows, or no such rows: one"
-    )

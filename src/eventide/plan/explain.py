@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
@@ -26,6 +26,7 @@ from eventide.plan.streams import for_stream
 TITLES = ("Query", "Logical plan", "Rules applied", "Program", "Conditions", "Operator", "Distribution", "On a stream")
 NO_COLUMNS = "needs the events' columns: pass the events to explain"
 STREAM = "spark stream"
+Sections: TypeAlias = dict[str, list[str]]  # lines by title
 _MEANING = {
     Strategy.ANY: "every event that fits extends a match",
     Strategy.NEXT: "only the earliest event that fits extends a match",
@@ -33,6 +34,43 @@ _MEANING = {
 }
 _WHOSE = re.compile(r"^a stream cannot run this \w+: ")
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+class Explanation:
+    """What a family contributes; `spec` is one of its own. What it leaves out has the meaning that stands here."""
+
+    def outline(self, tree: Any, options: Any) -> Sections:
+        """What the query alone tells."""
+        return {}
+
+    def sections(self, planned: Planned, physical: Physical, learned: Any) -> Sections:
+        """What runs; `learned` is what the last run found out."""
+        return {"Operator": [physical.spec.family, per_event(physical)]}
+
+    def shared_out(self, spec: Any, engine: str, keys: str) -> str | None:
+        """How the work is shared out on "local", "spark" or "spark stream"; None: by the keys alone."""
+
+    def stream_problems(self, physical: Physical) -> list[str]:
+        """Why no stream runs the plan, where `on_stream` of the family does not say it."""
+        return []
+
+    def kept_on_stream(self, spec: Any) -> list[str]:
+        """What the state of a stream holds."""
+        return ["keeps the state of its operator"]
+
+
+def per_event(physical: Physical) -> str:
+    """The line on what the SQL engine does."""
+    return f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine"
+
+
+def cut_at_borders(engine: str) -> str:
+    """How matches without a partition column are shared out if each depends on those before it."""
+    where = "threads" if engine == "local" else "tasks"
+    return (
+        f"no partition column; many rows are cut by time for {where}, at rows where matching goes on whatever was "
+        "matched before; few rows, or no such rows: one"
+    )
 
 
 def in_sections(sections: Mapping[str, Sequence[str]]) -> str:
@@ -43,7 +81,7 @@ def in_sections(sections: Mapping[str, Sequence[str]]) -> str:
 
 def outlined(family: Family, tree: Any, options: Any, needs: str = NO_COLUMNS) -> str:
     """What a query says without its inputs."""
-    found = family.outline(tree, options)
+    found = family.explanation().outline(tree, options)
     plan = [*found.get("Logical plan", []), needs]
     return in_sections({**found, "Query": family.write(tree).splitlines(), "Logical plan": plan})
 
@@ -63,19 +101,20 @@ def explained(query: str, planned: Planned, engine: str, chosen: str | None = No
     if physical is None:
         assert planned.missing is not None
         return in_sections({**sections, "Operator": [f"none: {planned.missing.message}"]})
-    family = family_of(physical.spec)
-    problems = family.stream_problems(physical) or _refused_on_stream(physical)
-    sections |= family.sections(planned, learned)
-    sections["On a stream"] = [f"refused: {each}" for each in problems] or family.kept_on_stream(planned)
+    family, spec = family_of(physical.spec), physical.spec
+    own = family.explanation()
+    problems = own.stream_problems(physical) or _refused_on_stream(physical)
+    sections |= own.sections(planned, physical, learned)
+    sections["On a stream"] = [f"refused: {each}" for each in problems] or own.kept_on_stream(spec)
     if engine == STREAM and problems:
         return in_sections({**sections, "Distribution": [f"{STREAM}: none, because a stream refuses the query"]})
     n_rows = [scan.provided.n_rows for scan in planned.node.scans()]
     seen = "" if None in n_rows else f" ({sum(filter(None, n_rows)):,} events)"
-    sections["Distribution"] = [f"{engine}{seen}: {chosen or _shared_out(physical, engine)}"]
+    sections["Distribution"] = [f"{engine}{seen}: {chosen or _shared_out(own, physical, engine)}"]
     if engine == STREAM and physical.intake.layout.distribution:
         sections["On a stream"].append(
             "hot key: all tasks read and filter its events, then one task works on them while those of other buckets "
-            f"go on; {family.kept_of_hot_key(physical.spec)}; ev.metrics has the largest bucket's share"
+            f"go on; {family.kept_of_hot_key(spec)}; ev.metrics has the largest bucket's share"
         )
     return in_sections(sections)
 
@@ -88,10 +127,10 @@ def _refused_on_stream(physical: Physical) -> list[str]:
     return []
 
 
-def _shared_out(physical: Physical, engine: str) -> str:
+def _shared_out(explanation: Explanation, physical: Physical, engine: str) -> str:
     names = dict(physical.intake.names)
     keys = ", ".join(names.get(name, name) for name in physical.intake.layout.distribution)
-    own = family_of(physical.spec).shared_out(physical.spec, engine, keys)
+    own = explanation.shared_out(physical.spec, engine, keys)
     if own is not None:
         return own
     if not keys:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
 from eventide.errors import UnsupportedError
 from eventide.families.allen.operator import AllenOperator, warm
 from eventide.families.allen.spec import AllenSpec
-from eventide.families.base import NO_SITUATIONS, Family, Sections
+from eventide.families.base import NO_SITUATIONS, Family
 from eventide.families.registry import register
 from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.protocol import Operator
 
 if TYPE_CHECKING:
     from eventide.families.allen.lower import AllenOptions
+    from eventide.plan.explain import Explanation
     from eventide.plan.logical import Join
-    from eventide.plan.physical import Physical, Planned
+    from eventide.plan.physical import Physical
 
 
 class Allen(Family):
@@ -55,29 +56,10 @@ class Allen(Family):
 
         return lower_allen(node).physical
 
-    def sections(self, planned: Planned, learned: Any = None) -> Sections:
-        lines = [
-            "pairs of intervals, by ranges of an index over the right side",
-            "memory      on bounded input all intervals",
-            "decided     when the watermark has passed the later end of the two",
-        ]
-        return {"Operator": lines}
+    def explanation(self) -> Explanation:
+        from eventide.families.allen.explain import AllenExplanation
 
-    def shared_out(self, spec: AllenSpec, engine: str, keys: str) -> str | None:
-        if engine == "local":
-            return "left intervals on all cores, in equal shares"
-        if keys or engine == "spark stream":
-            return None
-        if spec.window_us is None:
-            return "one task, because there is neither a partition nor a within"
-        return "slices of time of eight windows, each with the last window of the one before"
-
-    def kept_on_stream(self, planned: Planned) -> list[str]:
-        window_us = planned.node.window_us  # type: ignore[attr-defined]
-        from eventide.lang.durations import write_length
-        from eventide.lang.tree import Length
-
-        return [f"keeps the intervals of the last {write_length(Length(window_us))}"]
+        return AllenExplanation()
 
     def on_stream(self, spec: AllenSpec) -> AllenSpec:
         if spec.window_us is None:

@@ -2,46 +2,56 @@
 
 from __future__ import annotations
 
-from eventide.families.base import Sections
+from typing import Any
+
+from eventide.families.builder.attempts import reach_of
 from eventide.families.builder.automaton import compile_pattern
 from eventide.families.builder.growth import warnings_of
+from eventide.families.builder.lower import DetectionOptions
 from eventide.families.builder.spec import DetectionSpec
 from eventide.families.builder.syntax import EventPattern
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
 from eventide.plan.ending import at_the_end
-from eventide.plan.physical import Physical
+from eventide.plan.explain import STREAM, Explanation, Sections, cut_at_borders, per_event
+from eventide.plan.logical import Detect
+from eventide.plan.physical import Physical, Planned
 from eventide.runtime.effort import steps_text
 from eventide.runtime.limit import limit_text
 
 
-def outline(pattern: EventPattern, max_matches: int | None = None, max_steps: int | None = None) -> Sections:
-    """What a partial match may do with an event in each of its states; warnings, and the limits behind them."""
-    program = compile_pattern(pattern)
-    warnings = [f"warning     {text}" for text in warnings_of(pattern, program)]
-    limits = [f"limit       {text}" for text in (limit_text(max_matches), steps_text(max_steps))]
-    return {"Program": program.dump().splitlines(), "Operator": [*warnings, *limits] if warnings else []}
+class BuilderExplanation(Explanation):
+    """An attempt begins at every event."""
 
+    def outline(self, tree: EventPattern, options: DetectionOptions) -> Sections:
+        """What a partial match may do with an event in each of its states; warnings, and the limits behind them."""
+        program = compile_pattern(tree)
+        warnings = [f"warning     {text}" for text in warnings_of(tree, program)]
+        limits = limit_text(options.max_matches), steps_text(options.max_steps)
+        growth = [*warnings, *(f"limit       {text}" for text in limits)] if warnings else []
+        return {"Program": program.dump().splitlines(), "Operator": growth}
 
-def operator_lines(spec: DetectionSpec, physical: Physical) -> list[str]:
-    """What runs, and what it keeps."""
-    lines = [
-        f"step matcher, {len(spec.program.states)} states, an attempt at each event",
-        f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine",
-        f"between     tests that relate events: {'none' if spec.holds_source is None else 'compiled for this query'}",
-        "memory      on bounded input all events of a partition",
-    ]
-    return [*lines, f"at the end  {at_the_end(physical.closes_at_end)}"] if spec.is_timed else lines
+    def sections(self, planned: Planned, physical: Physical, learned: Any) -> Sections:
+        node, spec = planned.node, physical.spec
+        assert isinstance(node, Detect)
+        assert isinstance(spec, DetectionSpec)
+        tests = "none" if spec.holds_source is None else "compiled for this query"
+        lines = [
+            f"step matcher, {len(spec.program.states)} states, an attempt at each event",
+            per_event(physical),
+            f"between     tests that relate events: {tests}",
+            "memory      on bounded input all events of a partition",
+        ]
+        if spec.is_timed:
+            lines.append(f"at the end  {at_the_end(physical.closes_at_end)}")
+        found = self.outline(node.tree, node.input.options)
+        return {**found, "Operator": [*lines, *found["Operator"]]}
 
+    def shared_out(self, spec: DetectionSpec, engine: str, keys: str) -> str | None:
+        is_cut = not keys and engine != STREAM and reach_of(spec) is not None
+        return cut_at_borders(engine) if is_cut else None
 
-def sections(pattern: EventPattern, spec: DetectionSpec, physical: Physical) -> Sections:
-    """The program and the operator."""
-    found = outline(pattern, spec.max_matches, spec.max_steps)
-    return {**found, "Operator": [*operator_lines(spec, physical), *found["Operator"]]}
-
-
-def kept_lines(spec: DetectionSpec) -> list[str]:
-    """What a stream keeps of a pattern whose matches are bounded in time."""
-    if spec.window_us is None:
-        return ["keeps the events of partial matches that the time between events has not ended"]
-    return [f"keeps the events of the last {write_length(Length(spec.window_us))}"]
+    def kept_on_stream(self, spec: DetectionSpec) -> list[str]:
+        if spec.window_us is None:
+            return ["keeps the events of partial matches that the time between events has not ended"]
+        return [f"keeps the events of the last {write_length(Length(spec.window_us))}"]

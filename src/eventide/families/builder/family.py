@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from eventide.errors import UnsupportedError
-from eventide.families.base import NO_SITUATIONS, Family, Sections, cut_at_borders
+from eventide.families.base import NO_SITUATIONS, Family
 from eventide.families.builder.attempts import next_rows, reach_of
 from eventide.families.builder.operator import DetectionOperator, warm
 from eventide.families.builder.spec import DetectionSpec
@@ -21,8 +21,9 @@ from eventide.runtime.protocol import Operator
 if TYPE_CHECKING:
     from eventide.families.builder.lower import DetectionOptions
     from eventide.families.builder.syntax import EventPattern
+    from eventide.plan.explain import Explanation
     from eventide.plan.logical import Detect
-    from eventide.plan.physical import Physical, Planned
+    from eventide.plan.physical import Physical
 
 
 class Builder(Family):
@@ -47,25 +48,10 @@ class Builder(Family):
             self.on_stream(made.spec)  # type: ignore[arg-type]
         return made
 
-    def outline(self, tree: EventPattern, options: DetectionOptions) -> Sections:
-        from eventide.families.builder.explain import outline
+    def explanation(self) -> Explanation:
+        from eventide.families.builder.explain import BuilderExplanation
 
-        return outline(tree, options.max_matches, options.max_steps)
-
-    def sections(self, planned: Planned, learned: Any = None) -> Sections:
-        from eventide.families.builder.explain import sections
-
-        physical = planned.ready()
-        return sections(planned.node.tree, physical.spec, physical)  # type: ignore[attr-defined, arg-type]
-
-    def shared_out(self, spec: DetectionSpec, engine: str, keys: str) -> str | None:
-        is_cut = not keys and engine != "spark stream" and reach_of(spec) is not None
-        return cut_at_borders(engine) if is_cut else None
-
-    def kept_on_stream(self, planned: Planned) -> list[str]:
-        from eventide.families.builder.explain import kept_lines
-
-        return kept_lines(planned.ready().spec)  # type: ignore[arg-type]
+        return BuilderExplanation()
 
     def write(self, tree: EventPattern) -> str:
         from eventide.families.builder.write import write_pattern

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from eventide.expressions.split import split
-from eventide.families.base import Sections
 from eventide.families.events.automaton import TooLargeError, compile_pattern
+from eventide.families.events.family import EventSpec
 from eventide.families.events.growth import growth_lines
 from eventide.families.events.lower import STRATEGY, split_conjuncts, too_large
 from eventide.families.events.lower_sequence import place_tests, sequence_steps
@@ -13,11 +15,12 @@ from eventide.families.events.prepare import bind_events, check_shape, not_there
 from eventide.families.events.program import PatternProgram
 from eventide.families.events.sequence import SequenceSpec
 from eventide.families.events.spec import PatternSpec
+from eventide.families.time_slices import overlap_us
 from eventide.lang.durations import write_length
 from eventide.lang.tree import EventQuery, Length, Strategy
 from eventide.plan.assumed import assumed_schema
 from eventide.plan.ending import at_the_end
-from eventide.plan.explain import readable, written
+from eventide.plan.explain import STREAM, Explanation, Sections, per_event, readable, written
 from eventide.plan.logical import Match
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical, Planned
@@ -26,43 +29,44 @@ from eventide.runtime.effort import steps_text
 from eventide.runtime.limit import limit_text
 
 
-def outline(query: EventQuery, options: Options) -> Sections:
-    """What the pattern alone says, whatever the columns are: its automata, and whether it may have too many matches."""
-    plan = rewrite(bind_events(query, options, assumed_schema(query, options)))
-    missing = not_there_yet(plan)
-    if missing is not None:
-        return {"Operator": [f"none: {missing.message}"]}
-    check_shape(plan)
-    try:
-        program = compile_pattern(plan.pattern, STRATEGY[plan.strategy])
-    except TooLargeError as error:
-        raise too_large(plan, error) from None
-    growth = [] if plan.aggregates else _growth(plan, program)
-    return {"Program": program.dump(), "Operator": growth}
+class EventsExplanation(Explanation):
+    """A SEQ has a walk of its own, every other pattern has an automaton."""
 
+    def outline(self, tree: EventQuery, options: Options) -> Sections:
+        """The automata, and whether there may be too many matches, whatever the columns are."""
+        plan = rewrite(bind_events(tree, options, assumed_schema(tree, options)))
+        missing = not_there_yet(plan)
+        if missing is not None:
+            return {"Operator": [f"none: {missing.message}"]}
+        check_shape(plan)
+        try:
+            program = compile_pattern(plan.pattern, STRATEGY[plan.strategy])
+        except TooLargeError as error:
+            raise too_large(plan, error) from None
+        return {"Program": program.dump(), "Operator": [] if plan.aggregates else _growth(plan, program)}
 
-def sections(planned: Planned) -> Sections:
-    """The program and the operator of a SEQ, which has a walk of its own, or of any other pattern."""
-    plan, physical = planned.node, planned.ready()
-    assert isinstance(plan, Match)
-    spec = physical.spec
-    if isinstance(spec, SequenceSpec):
-        walk = "backwards from each last event" if spec.strategy == "any" else "forward from each first event"
-        program, how = _sequence_program(plan), f"sequence matcher, {spec.n_steps} steps, walking {walk}"
-    else:
-        assert isinstance(spec, PatternSpec)
-        program = [*spec.program.dump(), *_program_tests(plan)]
-        how = f"pattern matcher, {len(spec.program.positions)} positions, walking forward from each first event"
-    return {"Program": program, "Operator": [how, *_operator_lines(plan, physical)]}
+    def sections(self, planned: Planned, physical: Physical, learned: Any) -> Sections:
+        plan, spec = planned.node, physical.spec
+        assert isinstance(plan, Match)
+        if isinstance(spec, SequenceSpec):
+            walk = "backwards from each last event" if spec.strategy == "any" else "forward from each first event"
+            program, how = _sequence_program(plan), f"sequence matcher, {spec.n_steps} steps, walking {walk}"
+        else:
+            assert isinstance(spec, PatternSpec)
+            program = [*spec.program.dump(), *_program_tests(plan)]
+            how = f"pattern matcher, {len(spec.program.positions)} positions, walking forward from each first event"
+        return {"Program": program, "Operator": [how, *_operator_lines(plan, spec, physical)]}
 
+    def shared_out(self, spec: EventSpec, engine: str, keys: str) -> str | None:
+        if keys or engine == STREAM or overlap_us(spec) is None:
+            return None
+        where = {"local": "threads", "spark": "tasks"}[engine]
+        return f"no partition column; many events are cut by time for {where}, with a window's overlap"
 
-def kept_on_stream(planned: Planned) -> list[str]:
-    """The events of the last window."""
-    spec = planned.ready().spec
-    assert isinstance(spec, SequenceSpec | PatternSpec)
-    kept = spec.window_us if isinstance(spec, SequenceSpec) else spec.kept_us
-    assert kept is not None
-    return [f"keeps the relevant events of the last {write_length(Length(kept))}"]
+    def kept_on_stream(self, spec: EventSpec) -> list[str]:
+        kept = spec.window_us if isinstance(spec, SequenceSpec) else spec.kept_us
+        assert kept is not None
+        return [f"keeps the relevant events of the last {write_length(Length(kept))}"]
 
 
 def _sequence_program(plan: Match) -> list[str]:
@@ -94,13 +98,11 @@ def _program_tests(plan: Match) -> list[str]:
     return [f"test when {when}: {written(plan, span)}" for when, span in tested]
 
 
-def _operator_lines(plan: Match, physical: Physical) -> list[str]:
+def _operator_lines(plan: Match, spec: EventSpec, physical: Physical) -> list[str]:
     """What it keeps, and what it may cost."""
-    spec = physical.spec
-    assert isinstance(spec, SequenceSpec | PatternSpec)
     source = spec.holds_source if isinstance(spec, SequenceSpec) else spec.tests_source
     lines = [
-        f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine",
+        per_event(physical),
         f"between     tests that relate events: {'none' if source is None else 'compiled for this query'}",
         "memory      on bounded input all relevant events",
     ]

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from eventide.errors import EventideError
-from eventide.families.base import NO_SITUATIONS, WITHIN_OR_TTL, Family, Sections, refuse_unbounded
+from eventide.families.base import NO_SITUATIONS, WITHIN_OR_TTL, Family, refuse_unbounded
 from eventide.families.events.sequence import SequenceOperator, SequenceSpec, warm
 from eventide.families.events.spec import PatternSpec
 from eventide.families.registry import register
-from eventide.families.time_slices import overlap_us
 from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.limit import is_exact, tighter
 from eventide.runtime.protocol import Operator
 
 if TYPE_CHECKING:
     from eventide.lang.tree import EventQuery
+    from eventide.plan.explain import Explanation
     from eventide.plan.logical import Match
     from eventide.plan.options import Options
-    from eventide.plan.physical import Physical, Planned
+    from eventide.plan.physical import Physical
 
 EventSpec = PatternSpec | SequenceSpec
 
@@ -51,26 +51,10 @@ class Events(Family):
     def text(self, tree: EventQuery) -> str:
         return tree.text
 
-    def outline(self, tree: EventQuery, options: Options) -> Sections:
-        from eventide.families.events.explain import outline
+    def explanation(self) -> Explanation:
+        from eventide.families.events.explain import EventsExplanation
 
-        return outline(tree, options)
-
-    def sections(self, planned: Planned, learned: Any = None) -> Sections:
-        from eventide.families.events.explain import sections
-
-        return sections(planned)
-
-    def shared_out(self, spec: EventSpec, engine: str, keys: str) -> str | None:
-        if keys or engine == "spark stream" or overlap_us(spec) is None:
-            return None
-        where = {"local": "threads", "spark": "tasks"}[engine]
-        return f"no partition column; many events are cut by time for {where}, with a window's overlap"
-
-    def kept_on_stream(self, planned: Planned) -> list[str]:
-        from eventide.families.events.explain import kept_on_stream
-
-        return kept_on_stream(planned)
+        return EventsExplanation()
 
     def write(self, tree: EventQuery) -> str:
         from eventide.lang.write import write

@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
-from eventide.families.base import Sections
+from typing import Any
+
 from eventide.families.intervals.spec import RUNS, IntervalSpec
+from eventide.families.registry import family_of
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
 from eventide.plan.ending import at_the_end
-from eventide.plan.physical import Physical
+from eventide.plan.explain import STREAM, Explanation, Sections, per_event
+from eventide.plan.physical import Physical, Planned
 
 
-def sections(spec: IntervalSpec, physical: Physical) -> Sections:
-    """The operator, and what it keeps of an open interval."""
-    runs = spec.kind == RUNS
-    compiled = f"compiled for {'this condition' if runs else 'these values'}"
-    kept = f"its first and last event, {len(spec.extremes)} with extreme values, {sum(spec.sizes[:3])} numbers"
-    lines = [
-        f"{'runs of events' if runs else 'spans from a start to an end'}, one pass",
-        f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine",
-        f"between     what relates an event to its interval: {compiled if spec.source else 'nothing'}",
-        f"memory      of each open interval {kept}",
-        f"decided     {_decided(spec)}",
-    ]
-    return {"Operator": [*lines, f"at the end  {at_the_end(physical.closes_at_end)}"] if runs else lines}
+class IntervalsExplanation(Explanation):
+    """Of each open interval a few values are kept."""
+
+    def sections(self, planned: Planned, physical: Physical, learned: Any) -> Sections:
+        spec = physical.spec
+        assert isinstance(spec, IntervalSpec)
+        runs = spec.kind == RUNS
+        compiled = f"compiled for {'this condition' if runs else 'these values'}"
+        kept = f"its first and last event, {len(spec.extremes)} with extreme values, {sum(spec.sizes[:3])} numbers"
+        lines = [
+            f"{'runs of events' if runs else 'spans from a start to an end'}, one pass",
+            per_event(physical),
+            f"between     what relates an event to its interval: {compiled if spec.source else 'nothing'}",
+            f"memory      of each open interval {kept}",
+            f"decided     {_decided(spec)}",
+        ]
+        return {"Operator": [*lines, f"at the end  {at_the_end(physical.closes_at_end)}"] if runs else lines}
+
+    def shared_out(self, spec: IntervalSpec, engine: str, keys: str) -> str | None:
+        """How events without a partition are cut by time, or why they are not."""
+        if keys or engine == STREAM:
+            return None
+        why_not = family_of(spec).needs_events(spec)
+        if why_not is not None:
+            return f"one {'thread' if engine == 'local' else 'task'}: {why_not}"
+        if engine == "local":
+            return "stretches of time on all cores, cut behind events that end whatever is open"
+        return (
+            "slices of time in parallel tasks, cut behind events that end whatever is open; what lies at their "
+            "borders goes to one task; few events: one task"
+        )
+
+    def kept_on_stream(self, spec: IntervalSpec) -> list[str]:
+        return ["keeps the open intervals, and the events before the watermark"]
 
 
 def _decided(spec: IntervalSpec) -> str:
@@ -33,17 +57,3 @@ def _decided(spec: IntervalSpec) -> str:
     if spec.maximum is not None and spec.maximum == spec.minimum:
         return f"{full}"
     return ", or ".join(part for part in (full, "with the event that breaks it", gap) if part)
-
-
-def shared_out(engine: str, keys: str, why_not: str | None) -> str | None:
-    """How events without a partition are cut by time; `why_not`: why they are not."""
-    if keys or engine == "spark stream":
-        return None
-    if why_not is not None:
-        return f"one {'thread' if engine == 'local' else 'task'}: {why_not}"
-    if engine == "local":
-        return "stretches of time on all cores, cut behind events that end whatever is open"
-    return (
-        "slices of time in parallel tasks, cut behind events that end whatever is open; what lies at their borders "
-        "goes to one task; few events: one task"
-    )

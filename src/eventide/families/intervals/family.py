@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from eventide.families.base import Family, Sections
+from eventide.families.base import Family
 from eventide.families.intervals.combine import IntervalCombiner
 from eventide.families.intervals.operator import IntervalOperator, warm
 from eventide.families.intervals.settling import why_not_settled
@@ -18,9 +18,10 @@ from eventide.runtime.protocol import Combiner, Operator
 
 if TYPE_CHECKING:
     from eventide.families.intervals.lower import Deriving
+    from eventide.plan.explain import Explanation
     from eventide.plan.logical import Intervals as Bound
     from eventide.plan.options import Options
-    from eventide.plan.physical import Physical, Planned
+    from eventide.plan.physical import Physical
 
 
 class Intervals(Family):
@@ -42,18 +43,10 @@ class Intervals(Family):
     def text(self, tree: Deriving) -> str:
         return tree.first
 
-    def sections(self, planned: Planned, learned: Any = None) -> Sections:
-        from eventide.families.intervals.explain import sections
+    def explanation(self) -> Explanation:
+        from eventide.families.intervals.explain import IntervalsExplanation
 
-        return sections(planned.ready().spec, planned.ready())  # type: ignore[arg-type]
-
-    def shared_out(self, spec: IntervalSpec, engine: str, keys: str) -> str | None:
-        from eventide.families.intervals.explain import shared_out
-
-        return shared_out(engine, keys, self.needs_events(spec))
-
-    def kept_on_stream(self, planned: Planned) -> list[str]:
-        return ["keeps the open intervals, and the events before the watermark"]
+        return IntervalsExplanation()
 
     def write(self, tree: Deriving) -> str:
         return tree.text()

@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
-from eventide.families.base import Sections, cut_at_borders
+from typing import Any
+
 from eventide.families.rows.attempts import why_whole
 from eventide.families.rows.spec import RowsSpec
-from eventide.plan.physical import Physical
+from eventide.families.rows.streams import kept_lines, problems
+from eventide.plan.explain import STREAM, Explanation, Sections, cut_at_borders, per_event
+from eventide.plan.physical import Physical, Planned
 from eventide.runtime.effort import steps_text
 
 
-def sections(spec: RowsSpec, physical: Physical) -> Sections:
-    """The program, how each label is tested, and what that takes."""
-    per_row = f"per row     {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine"
-    operator = ["row matcher, walking forward from each row where a match may begin", per_row]
-    operator.append("memory      on bounded input all rows of a partition")
-    if any(spec.depends_on_path):
-        operator += [
-            "warning     a condition depends on the labels before it: what failed once may hold another time, so it "
-            "is tried again, and nested quantifiers may take exponential time; WITHIN bounds it",
-            f"limit       {steps_text(spec.max_steps)}",
-        ]
-    return {"Program": spec.program.dump().splitlines(), "Conditions": _conditions(spec), "Operator": operator}
+class RowsExplanation(Explanation):
+    """Where a match begins depends on the match before it."""
 
+    def sections(self, planned: Planned, physical: Physical, learned: Any) -> Sections:
+        spec = physical.spec
+        assert isinstance(spec, RowsSpec)
+        operator = ["row matcher, walking forward from each row where a match may begin", per_event(physical)]
+        operator.append("memory      on bounded input all rows of a partition")
+        if any(spec.depends_on_path):
+            operator += [
+                "warning     a condition depends on the labels before it: what failed once may hold another time, so "
+                "it is tried again, and nested quantifiers may take exponential time; WITHIN bounds it",
+                f"limit       {steps_text(spec.max_steps)}",
+            ]
+        return {"Program": spec.program.dump().splitlines(), "Conditions": _conditions(spec), "Operator": operator}
 
-def shared_out(spec: RowsSpec, engine: str) -> str | None:
-    """How rows without a partition column are cut by time, or why they are not."""
-    if spec.layout.partition or engine == "spark stream":
-        return None
-    whole = why_whole(spec)
-    if whole is not None:
+    def shared_out(self, spec: RowsSpec, engine: str, keys: str) -> str | None:
+        """How rows without a partition column are cut by time, or why they are not."""
+        if keys or engine == STREAM:
+            return None
+        whole = why_whole(spec)
+        if whole is None:
+            return cut_at_borders(engine)
         return f"one {'thread' if engine == 'local' else 'task'}: there is no partition column, and {whole}"
-    return cut_at_borders(engine)
+
+    def stream_problems(self, physical: Physical) -> list[str]:
+        assert isinstance(physical.spec, RowsSpec)
+        order = [] if physical.stream_refusal is None else [physical.stream_refusal]
+        return [*order, *(f"{message}; {hint}" for message, hint in problems(physical.spec))]
+
+    def kept_on_stream(self, spec: RowsSpec) -> list[str]:
+        return kept_lines(spec)
 
 
 def _conditions(spec: RowsSpec) -> list[str]:

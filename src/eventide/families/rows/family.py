@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from eventide.families.base import NO_SITUATIONS, Family, Sections
+from eventide.families.base import NO_SITUATIONS, Family
 from eventide.families.registry import register
 from eventide.families.rows.attempts import next_rows, reach_of
 from eventide.families.rows.operator import RowsOperator, warm
@@ -19,9 +19,10 @@ from eventide.runtime.protocol import Operator
 
 if TYPE_CHECKING:
     from eventide.lang.rows.tree import RowQuery
+    from eventide.plan.explain import Explanation
     from eventide.plan.logical import Recognize
     from eventide.plan.options import Options
-    from eventide.plan.physical import Physical, Planned
+    from eventide.plan.physical import Physical
 
 
 class Rows(Family):
@@ -44,26 +45,10 @@ class Rows(Family):
     def text(self, tree: RowQuery) -> str:
         return tree.text
 
-    def sections(self, planned: Planned, learned: Any = None) -> Sections:
-        from eventide.families.rows.explain import sections
+    def explanation(self) -> Explanation:
+        from eventide.families.rows.explain import RowsExplanation
 
-        return sections(planned.ready().spec, planned.ready())  # type: ignore[arg-type]
-
-    def shared_out(self, spec: RowsSpec, engine: str, keys: str) -> str | None:
-        from eventide.families.rows.explain import shared_out
-
-        return shared_out(spec, engine)
-
-    def stream_problems(self, physical: Physical) -> list[str]:
-        from eventide.families.rows.streams import problems
-
-        order = [] if physical.stream_refusal is None else [physical.stream_refusal]
-        return [*order, *(f"{message}; {hint}" for message, hint in problems(physical.spec))]  # type: ignore[arg-type]
-
-    def kept_on_stream(self, planned: Planned) -> list[str]:
-        from eventide.families.rows.streams import kept_lines
-
-        return kept_lines(planned.ready().spec)  # type: ignore[arg-type]
+        return RowsExplanation()
 
     def write(self, tree: RowQuery) -> str:
         from eventide.lang.rows.write import write_clause

@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
-from eventide.families.base import Sections
+from dataclasses import replace
+
+from eventide.families.situations.bind import bind_situations
 from eventide.families.situations.program import Estimates, Program, cost, whole_groups
 from eventide.families.situations.spec import SituationSpec
 from eventide.lang.relations import inverse, names_of
 from eventide.lang.tree import SituationQuery
+from eventide.plan.assumed import assumed_schema
+from eventide.plan.explain import Explanation, Sections
 from eventide.plan.logical import Situations
-from eventide.plan.physical import Planned
+from eventide.plan.options import Options
+from eventide.plan.physical import Physical, Planned
 
 
-def sections(planned: Planned, observed: Program | None = None) -> Sections:
-    """When matches are certain, and in which order partners are looked for; `observed` by the last run."""
-    node, spec = planned.node, planned.ready().spec
-    assert isinstance(node, Situations)
-    assert isinstance(spec, SituationSpec)
-    program = decision_lines(node.tree, spec)
-    program += order_lines(Program.of(spec), "order of evaluation, before anything is seen:")
-    if observed is not None:
-        program += order_lines(observed, f"as the last run left it ({observed.n_plans} plans):")
-    return {"Program": program, "Operator": operator_lines(spec)}
+class SituationsExplanation(Explanation):
+    """Situations are derived first, then matched."""
+
+    def outline(self, tree: SituationQuery, options: Options) -> Sections:
+        bind_situations(tree, options, assumed_schema(replace(tree.events, returns=tree.returns), options))
+        return {}
+
+    def sections(self, planned: Planned, physical: Physical, learned: Program | None) -> Sections:
+        """When matches are certain, and in which order partners are looked for, also as the last run has learned."""
+        node, spec = planned.node, physical.spec
+        assert isinstance(node, Situations)
+        assert isinstance(spec, SituationSpec)
+        program = decision_lines(node.tree, spec)
+        program += order_lines(Program.of(spec), "order of evaluation, before anything is seen:")
+        if learned is not None:
+            program += order_lines(learned, f"as the last run left it ({learned.n_plans} plans):")
+        return {"Program": program, "Operator": operator_lines(spec)}
+
+    def shared_out(self, spec: SituationSpec, engine: str, keys: str) -> str | None:
+        if not keys:
+            return {
+                "local": "one pass derives, stretches of time are matched on all cores",
+                "spark": "tasks derive slices of time, then match stretches of it; few events: one task",
+            }.get(engine)
+        if engine != "spark":
+            return None
+        few = "tasks derive slices of time first, and match a hot key by time"
+        return f"hash of {keys} to buckets, one operator per bucket; with a hot key, or few events that matter, {few}"
+
+    def kept_on_stream(self, spec: SituationSpec) -> list[str]:
+        return ["keeps the situations that began within the window, and no events of them"]
 
 
 def decision_lines(query: SituationQuery, spec: SituationSpec) -> list[str]:
@@ -83,16 +109,3 @@ def operator_lines(spec: SituationSpec) -> list[str]:
         f"situation matcher, {len(spec.symbols)} situations, {len(spec.related)} relations",
         f"memory      {kept}, each with {n} aggregate{'' if n == 1 else 's'}; no events of situations",
     ]
-
-
-def shared_out(engine: str, keys: str) -> str | None:
-    """Where the work is done."""
-    if not keys:
-        return {
-            "local": "one pass derives, stretches of time are matched on all cores",
-            "spark": "tasks derive slices of time, then match stretches of it; few events: one task",
-        }.get(engine)
-    if engine == "spark":
-        few = "tasks derive slices of time first, and match a hot key by time"
-        return f"hash of {keys} to buckets, one operator per bucket; with a hot key, or few events that matter, {few}"
-    return None

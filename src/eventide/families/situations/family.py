@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
-from eventide.families.base import Family, Sections, refuse_unbounded
+from eventide.families.base import Family, refuse_unbounded
 from eventide.families.registry import register
 from eventide.families.situations.combine import SituationCombiner
 from eventide.families.situations.operator import SituationOperator
@@ -21,9 +20,10 @@ from eventide.runtime.protocol import Combiner, Operator
 
 if TYPE_CHECKING:
     from eventide.lang.tree import SituationQuery
+    from eventide.plan.explain import Explanation
     from eventide.plan.logical import Situations as Bound
     from eventide.plan.options import Options
-    from eventide.plan.physical import Physical, Planned
+    from eventide.plan.physical import Physical
 
 
 class Situations(Family):
@@ -53,24 +53,10 @@ class Situations(Family):
     def text(self, tree: SituationQuery) -> str:
         return tree.text
 
-    def outline(self, tree: SituationQuery, options: Options) -> Sections:
-        from eventide.plan.assumed import assumed_schema
+    def explanation(self) -> Explanation:
+        from eventide.families.situations.explain import SituationsExplanation
 
-        self.bind(tree, options, assumed_schema(replace(tree.events, returns=tree.returns), options))
-        return {}
-
-    def sections(self, planned: Planned, learned: Program | None = None) -> Sections:
-        from eventide.families.situations.explain import sections
-
-        return sections(planned, learned)
-
-    def shared_out(self, spec: SituationSpec, engine: str, keys: str) -> str | None:
-        from eventide.families.situations.explain import shared_out
-
-        return shared_out(engine, keys)
-
-    def kept_on_stream(self, planned: Planned) -> list[str]:
-        return ["keeps the situations that began within the window, and no events of them"]
+        return SituationsExplanation()
 
     def write(self, tree: SituationQuery) -> str:
         from eventide.lang.write import write

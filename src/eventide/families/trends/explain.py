@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from eventide.families.base import Sections
+from typing import Any
+
 from eventide.families.trends.lower import split_adjacent
 from eventide.families.trends.slices import slice_tables
 from eventide.families.trends.spec import TrendSpec
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
-from eventide.plan.explain import written
+from eventide.plan.explain import STREAM, Explanation, Sections, per_event, written
 from eventide.plan.logical import Match
 from eventide.plan.physical import Physical, Planned
 
@@ -19,13 +20,44 @@ _WHY = {
 }
 
 
-def sections(planned: Planned) -> Sections:
-    """The program and the operator."""
-    plan, physical = planned.node, planned.ready()
-    assert isinstance(plan, Match)
-    assert isinstance(physical.spec, TrendSpec)
-    tests = [written(plan, test.source.span) for test in split_adjacent(plan).tests]
-    return {"Program": trend_lines(physical.spec, tests), "Operator": trend_operator_lines(plan, physical)}
+class TrendsExplanation(Explanation):
+    """Slices of time become matrices, where a pattern allows it."""
+
+    def sections(self, planned: Planned, physical: Physical, learned: Any) -> Sections:
+        plan, spec = planned.node, physical.spec
+        assert isinstance(plan, Match)
+        assert isinstance(spec, TrendSpec)
+        tests = [written(plan, test.source.span) for test in split_adjacent(plan).tests]
+        return {"Program": trend_lines(spec, tests), "Operator": trend_operator_lines(plan, spec, physical)}
+
+    def shared_out(self, spec: TrendSpec, engine: str, keys: str) -> str | None:
+        """By time where slices of it can be put together, by group elsewhere."""
+        tables = slice_tables(spec)
+        why_not = tables if isinstance(tables, str) else None
+        if engine == "local":
+            if spec.tests or spec.count_windows is not None or spec.ties_follow:
+                return "windows of partitions are shared out over all cores"
+            return "time is shared out over all cores, whatever the partitions"
+        if engine == STREAM:
+            return None if keys else "one bucket, because there is no group: GROUP BY a column to share out its groups"
+        if not keys:
+            if why_not is not None:
+                return f"one task, because there is no group and no slices of time: {why_not}"
+            return "slices of time in parallel tasks, then multiplied; few events: one task"
+        by_key = f"hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket"
+        if why_not is not None:
+            return f"{by_key}; no slices of time: {why_not}"
+        return f"{by_key}; slices of time where a sample shows a hot key"
+
+    def kept_on_stream(self, spec: TrendSpec) -> list[str]:
+        """Events of open windows, or what stands for them."""
+        if spec.slide is None:
+            return ["keeps the events that a window may still need"]
+        length = write_length(Length(spec.slide.length_us))
+        lines = [f"keeps the relevant events of the windows that are open, {length} each"]
+        if not isinstance(slice_tables(spec), str):
+            lines.append("keeps a matrix for each group and pane in place of those that the watermark has passed")
+        return lines
 
 
 def trend_lines(spec: TrendSpec, tests: list[str]) -> list[str]:
@@ -64,14 +96,12 @@ def main_positions(spec: TrendSpec) -> list[int]:
     return sorted(found)
 
 
-def trend_operator_lines(plan: Match, physical: Physical) -> list[str]:
+def trend_operator_lines(plan: Match, spec: TrendSpec, physical: Physical) -> list[str]:
     """What runs, what it keeps, and what it costs."""
-    spec = physical.spec
-    assert isinstance(spec, TrendSpec)
     n_positions = len(main_positions(spec))
     lines = [
         f"trend aggregation, {n_positions} positions, {len(spec.measures)} aggregates; no trend is built",
-        f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine",
+        per_event(physical),
         f"numbers     {_NUMBERS[spec.counts]}",
         f"windows     {_windows(spec)}",
         f"time        {_time(spec)}",
@@ -82,37 +112,6 @@ def trend_operator_lines(plan: Match, physical: Physical) -> list[str]:
         lines.append("results     partitions of one group are added up")
     if not physical.intake.keep_all:
         lines.append("filter      events that no step wants are left out before anything else")
-    return lines
-
-
-def shared_out(spec: TrendSpec, engine: str, keys: str) -> str | None:
-    """Where it runs: by time where slices of it can be put together, by group elsewhere."""
-    tables = slice_tables(spec)
-    why_not = tables if isinstance(tables, str) else None
-    if engine == "local":
-        if spec.tests or spec.count_windows is not None or spec.ties_follow:
-            return "windows of partitions are shared out over all cores"
-        return "time is shared out over all cores, whatever the partitions"
-    if engine == "spark stream":
-        return None if keys else "one bucket, because there is no group: GROUP BY a column to share out its groups"
-    if not keys:
-        if why_not is not None:
-            return f"one task, because there is no group and no slices of time: {why_not}"
-        return "slices of time in parallel tasks, then multiplied; few events: one task"
-    by_key = f"hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket"
-    if why_not is not None:
-        return f"{by_key}; no slices of time: {why_not}"
-    return f"{by_key}; slices of time where a sample shows a hot key"
-
-
-def kept_on_stream(spec: TrendSpec) -> list[str]:
-    """Events of open windows, or what stands for them."""
-    if spec.slide is None:
-        return ["keeps the events that a window may still need"]
-    length = write_length(Length(spec.slide.length_us))
-    lines = [f"keeps the relevant events of the windows that are open, {length} each"]
-    if not isinstance(slice_tables(spec), str):
-        lines.append("keeps a matrix for each group and pane in place of those that the watermark has passed")
     return lines
 
 

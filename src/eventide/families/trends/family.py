@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eventide.errors import UnsupportedError
-from eventide.families.base import WITHIN_OR_TTL, Family, Sections, refuse_unbounded
+from eventide.families.base import WITHIN_OR_TTL, Family, refuse_unbounded
 from eventide.families.registry import register
 from eventide.families.trends.operator import TrendOperator, warm
 from eventide.families.trends.slices import make_slicer, slice_tables
@@ -15,8 +15,9 @@ from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.protocol import Combiner, Operator
 
 if TYPE_CHECKING:
+    from eventide.plan.explain import Explanation
     from eventide.plan.logical import Match
-    from eventide.plan.physical import Physical, Planned
+    from eventide.plan.physical import Physical
 
 
 class Trends(Family):
@@ -30,20 +31,10 @@ class Trends(Family):
 
         return lower_trends(node, engine)
 
-    def sections(self, planned: Planned, learned: Any = None) -> Sections:
-        from eventide.families.trends.explain import sections
+    def explanation(self) -> Explanation:
+        from eventide.families.trends.explain import TrendsExplanation
 
-        return sections(planned)
-
-    def shared_out(self, spec: TrendSpec, engine: str, keys: str) -> str | None:
-        from eventide.families.trends.explain import shared_out
-
-        return shared_out(spec, engine, keys)
-
-    def kept_on_stream(self, planned: Planned) -> list[str]:
-        from eventide.families.trends.explain import kept_on_stream
-
-        return kept_on_stream(planned.ready().spec)  # type: ignore[arg-type]
+        return TrendsExplanation()
 
     def operator(self, spec: TrendSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         return TrendOperator(spec, n_threads)

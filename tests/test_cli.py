@@ -449,7 +449,8 @@ def test_sql_is_checked_and_explained(folder: Path, eventide: Command) -> None:
     (folder / "trades.sql").write_text(SQL.format("trades"))
     code, out, _ = eventide("check", "rows.sql")
     assert code == 0
-    assert out.startswith("MATCH_RECOGNIZE over events\n  PARTITION BY user\n")
+    assert out.startswith("Query\n  SELECT user, n FROM events MATCH_RECOGNIZE (\n")
+    assert "Logical plan\n  MATCH_RECOGNIZE over events\n    PARTITION BY user\n" in out
     assert "needs the tables' columns: pass them to explain by name, or with --table name=path" in out
     for words in (["rows.sql", "--input", "events.parquet"], ["trades.sql", "--table", "trades=events.parquet"]):
         for command in ("check", "explain"):

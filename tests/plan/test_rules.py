@@ -11,9 +11,8 @@ import eventide as ev
 from eventide.lang import Scalar, parse, write
 from eventide.lang.tree import Seq, Step
 from eventide.plan.bind import bind
-from eventide.plan.bound import Bound
-from eventide.plan.rules import rewrite
-from eventide.plan.rules.check_plan import check_plan
+from eventide.plan.logical import Match
+from eventide.plan.rules import check_plan, rewrite
 from eventide.plan.rules.flatten_pattern import flatten_pattern
 from tests.lang.corpus import read_pairs
 from tests.plan.schema import SCHEMA
@@ -21,7 +20,7 @@ from tests.plan.schema import SCHEMA
 FLATTEN = read_pairs("../plan/flatten_pattern.txt")
 
 
-def bound(text: str) -> Bound:
+def bound(text: str) -> Match:
     query = ev.query(text)
     return bind(query.tree, query.options, SCHEMA)
 
@@ -47,24 +46,24 @@ def test_a_flat_pattern_returns_what_the_nested_one_does() -> None:
     assert len(rows[0]) == 6
 
 
-def _with_pattern(plan: Bound) -> Bound:
+def _with_pattern(plan: Match) -> Match:
     return replace(plan, pattern=Seq((Step("A", "A"), Step("X", "X"))))
 
 
-def _with_type(plan: Bound) -> Bound:
+def _with_type(plan: Match) -> Match:
     return replace(plan, conditions={name: c for name, c in plan.conditions.items() if name != "A"})
 
 
-def _with_symbol(plan: Bound) -> Bound:
+def _with_symbol(plan: Match) -> Match:
     return replace(plan, conjuncts=(Scalar(exp.column("price", "X"), ""),))
 
 
-def _with_column(plan: Bound) -> Bound:
+def _with_column(plan: Match) -> Match:
     return replace(plan, conjuncts=(Scalar(exp.column("prise", "A"), ""),))
 
 
-def _with_time(plan: Bound) -> Bound:
-    return replace(plan, ts="time")
+def _with_time(plan: Match) -> Match:
+    return replace(plan, input=replace(plan.input, ts="time"))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +73,7 @@ def _with_time(plan: Bound) -> Bound:
         (_with_type, "event types differ from their conditions"),
         (_with_symbol, "unknown symbol in"),
         (_with_column, "unknown column in"),
-        (_with_time, "unknown time column"),
+        (_with_time, "unknown column 'time'"),
     ],
 )
 def test_a_rule_that_damages_the_plan_is_found_out(damage: object, message: str) -> None:

@@ -13,8 +13,8 @@ from eventide.errors import InputError
 from eventide.families.allen.lower import Relating, prepare_allen
 from eventide.families.allen.relations import parse_relations
 from eventide.families.builder.lower import prepare_detection
-from eventide.families.intervals.lower import Deriving, Runs, prepare_intervals
-from eventide.families.registry import make_operator
+from eventide.families.intervals.lower import Deriving, Runs
+from eventide.families.registry import family_named, make_operator
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.runtime.changes import changes
@@ -70,7 +70,7 @@ def detection(over: pa.Schema = SCHEMA, within: str = "20 seconds", **changed: A
 
 def intervals(over: pa.Schema = SCHEMA, minimum: int = 2, value: str = "avg(x)", **changed: Any) -> Physical:
     options = Options.of(**({"ts": "ts", "ts_unit": "s", "partition_by": "user"} | changed))
-    return prepare_intervals(Deriving(Runs("x > 1", minimum), (("m", value),)), over, options)
+    return family_named("intervals").prepare(Deriving(Runs("x > 1", minimum), (("m", value),)), options, over)
 
 
 def allen(relations: str = "before", y: pa.DataType = INT, within: int = 20, ts_unit: str = "s") -> Physical:

@@ -17,7 +17,6 @@ from eventide.engines.local.sources import Source, is_local, open_source, plain_
 from eventide.errors import EventideError, InputError
 from eventide.families.allen.lower import INTERVAL_END, INTERVAL_START, Relating, prepare_allen
 from eventide.families.allen.relations import parse_relations
-from eventide.families.intervals.explain import explain_allen
 from eventide.families.intervals.lower import about
 from eventide.lang.durations import parse_time
 from eventide.plan.arguments import (
@@ -116,23 +115,19 @@ class Pairs(Query):
             self._family.on_stream(made.spec)
         return made
 
-    def _explained_pair(self, inputs: Inputs, on_spark: bool, spark: Any) -> str:
+    def _schemas(self, inputs: Inputs, on_spark: bool, spark: Any) -> tuple[tuple[pa.Schema, ...], str]:
         if not on_spark:
-            schemas = [open_source(side).schema for side in inputs.values()]
-            return explain_allen(str(self), self._pair(*schemas), "local")
+            return tuple(open_source(inputs[side]).schema for side in ("left", "right")), "local"
         from eventide.engines.spark.types import input_schema
 
-        left, right = self._frames(inputs, spark)
-        on_stream = left.isStreaming
-        made = self._pair(input_schema(left), input_schema(right), on_stream=on_stream and right.isStreaming)
-        return explain_allen(str(self), made, "spark stream" if on_stream else "spark")
+        frames = self._frames(inputs, spark)
+        return tuple(map(input_schema, frames)), "spark stream" if frames[0].isStreaming else "spark"
 
     def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
         if events is None and not inputs:
-            return explain_allen(str(self), None, "local")
+            return super().explain(engine=engine)
         events, inputs, on_spark = self._where("explain", events, inputs, engine)
-        in_order = {name: inputs[name] for name in ("left", "right")}
-        return self._explained_pair(in_order, on_spark, spark)
+        return self._explained(self.options, *self._schemas(inputs, on_spark, spark))
 
     def _opened(self, events: Any, inputs: Inputs) -> tuple[Source, Physical]:
         return open_inputs({name: inputs[name] for name in ("left", "right")}, self._pair)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -28,8 +29,9 @@ from eventide.plan.arguments import (
     session_for_path,
     wrong_argument,
 )
+from eventide.plan.logical import Provided
 from eventide.plan.options import NAMES
-from eventide.plan.physical import Physical
+from eventide.plan.physical import Physical, Planned
 from eventide.plan.places import within_the_stack
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class Query:
         self.options = options
         self.last_run: Any = None
         self._family = family_named(family)
-        self._plans: dict[tuple[Any, pa.Schema, str, bool], Physical] = {}
+        self._plans: dict[tuple[Any, Any, str, bool], Planned] = {}
 
     # --- what users call
 
@@ -125,12 +127,16 @@ class Query:
     def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
         """How the query was understood, its plan, the chosen operator and distribution, and the reasons."""
         if events is None and not inputs:
-            return self._explained(self.options, None, engine_of(engine) or "local")
+            from eventide.plan.explain import outlined
+
+            engine_of(engine)
+            with within_the_stack(self.text):
+                return outlined(self._family, self.tree, self.options)
         events, inputs, on_spark = self._where("explain", events, inputs, engine)
         if spark is None and all(map(is_local, inputs.values() if inputs else (events,))):
             source, options = self._open(events, inputs)
             name = "spark" if on_spark else "local"
-            return self._explained(options, source.schema, name, source.n_rows, source.files)
+            return self._explained(options, source.schema, name, Provided(source.n_rows, source.files))
         from eventide.engines.spark.types import input_schema
 
         frame, options = self._frame(events, inputs, spark)
@@ -255,31 +261,38 @@ class Query:
 
     # --- plans
 
-    def _plan(self, options: Any, schema: pa.Schema, engine: str = "local", *, on_stream: bool = False) -> Physical:
-        """The plan for events of this kind, made once."""
+    def _planned(self, options: Any, schema: Any, engine: str = "local", *, on_stream: bool = False) -> Planned:
+        """What is known of the query over events of this kind, found out once."""
         key = options, schema, engine, on_stream
         if key not in self._plans:
             if len(self._plans) == MOST_PLANS:
                 self._plans.clear()
-            self._plans[key] = self._family.prepare(self.tree, options, schema, engine=engine, on_stream=on_stream)
+            self._plans[key] = self._family.plan(self.tree, options, schema, engine=engine, on_stream=on_stream)
         return self._plans[key]
 
-    def _explained(
-        self,
-        options: Any,
-        schema: pa.Schema | None,
-        engine: str,
-        n_rows: int | None = None,
-        files: tuple[str, ...] = (),
-    ) -> str:
-        from eventide.engines.file_input import describe_files
+    def _plan(self, options: Any, schema: Any, engine: str = "local", *, on_stream: bool = False) -> Physical:
+        return self._planned(options, schema, engine, on_stream=on_stream).ready()
 
-        choose = partial(describe_files, files) if engine == "spark" else None
-        learned = getattr(self.last_run, "learned", None)
+    def _explained(self, options: Any, schema: Any, engine: str, provided: Provided | None = None) -> str:
+        """What `explain` says over inputs of this kind; `engine` is "local", "spark" or "spark stream"."""
+        from eventide.engines.file_input import describe_files
+        from eventide.plan.explain import explained
+
         with within_the_stack(self.text):
-            return self._family.explain(
-                self.tree, options, schema, engine=engine, n_rows=n_rows, learned=learned, choose=choose
-            )
+            planned = self._for_explain(options, schema, engine)
+            chosen = None
+            if provided is not None:
+                planned = replace(planned, node=planned.node.over(provided))
+                if engine == "spark" and planned.physical is not None:
+                    chosen = describe_files(provided.files, planned.physical)
+            return explained(str(self), planned, engine, chosen, getattr(self.last_run, "learned", None))
+
+    def _for_explain(self, options: Any, schema: Any, engine: str) -> Planned:
+        """The plan that a run has. What a stream refuses is part of the text, so it is planned as a table is then."""
+        if engine == "spark stream":
+            with suppress(EventideError):
+                return self._planned(options, schema, "spark", on_stream=True)
+        return self._planned(options, schema, engine.split()[0])
 
     def _refuse(self, method: str) -> None:
         """An error where a method has no meaning for this family of queries."""

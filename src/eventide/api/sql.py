@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from textwrap import indent
 from typing import Any
 
 import pyarrow as pa
@@ -20,10 +19,11 @@ from eventide.engines.statements import check_syntax
 from eventide.errors import EventideError, InputError, UnsupportedError
 from eventide.lang.rows import parse_statement
 from eventide.lang.rows.tree import Statement
-from eventide.lang.rows.write import write_clause
 from eventide.plan.arguments import check_session, count_of
+from eventide.plan.explain import outlined
 from eventide.plan.options import NAMES, Options
 
+_NO_TABLES = "needs the tables' columns: pass them to explain by name, or with --table name=path"
 _OPTIONS = ("ts_unit", "state_ttl", "allowed_lateness", "match_id", "on_bad_event", "max_steps_per_partition")
 
 
@@ -76,26 +76,25 @@ def sql(
 def explain_sql(text: str, *, spark: Any = None, **given: Any) -> str:
     """What a statement does, without running it. The arguments are those of `sql`.
 
-    The text explains each MATCH_RECOGNIZE as `match_recognize(...).explain` does, the inner ones first, and then the
-    statement around them. Only subqueries inside MEASURES and DEFINE are run, because their values are part of the
-    program.
+    The text explains the statement, and then each MATCH_RECOGNIZE as `match_recognize(...).explain` does, the inner
+    ones first. Only subqueries inside MEASURES and DEFINE are run, because their values are part of the program.
 
     >>> import eventide as ev
     >>> text = ev.explain_sql("SELECT n FROM t MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A+))", t=[{"x": 1}])
-    >>> print(text[: text.index("  Conditions")])
-    MATCH_RECOGNIZE over t (line 1)
-    <BLANKLINE>
-      Clause
+    >>> print(text[: text.index("  Logical plan")])
+    Query
+      SELECT n FROM t MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A+))
+    Logical plan
+      result_0    MATCH_RECOGNIZE over t (line 1)
+      SELECT n FROM result_0
+    Operator
+      DuckDB runs the statement over these results
+    result_0: MATCH_RECOGNIZE over t (line 1)
+      Query
         MEASURES COUNT(*) AS n
         ONE ROW PER MATCH
         AFTER MATCH SKIP PAST LAST ROW
         PATTERN (A+)
-    <BLANKLINE>
-      Program
-        0  label A
-        1  split 0, 2
-        2  accept
-    <BLANKLINE>
     <BLANKLINE>
     """
     options = {name: given.pop(name) for name in _OPTIONS if name in given}
@@ -156,7 +155,8 @@ class StatementQuery(Query):
     def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
         tables = _tables(events, inputs)
         if not tables and spark is None:
-            return outline(self.tree)
+            check_syntax(self.tree)
+            return outlined(self._family, self.tree, self.options, _NO_TABLES)
         self._where("explain", None, tables, engine)
         return self.explained(tables, spark)
 
@@ -195,28 +195,6 @@ class StatementQuery(Query):
 def _tables(events: Any, inputs: Inputs) -> dict[str, Any]:
     """The tables by name; one may be called events."""
     return dict(inputs) if events is None else {"events": events, **inputs}
-
-
-def outline(statement: Statement) -> str:
-    """The clauses of a statement as they are understood, without its tables.
-
-    >>> print(outline(parse_statement("SELECT n FROM t MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A+))")))
-    MATCH_RECOGNIZE over t
-      MEASURES COUNT(*) AS n
-      ONE ROW PER MATCH
-      AFTER MATCH SKIP PAST LAST ROW
-      PATTERN (A+)
-    <BLANKLINE>
-    Plan
-      needs the tables' columns: pass them to explain by name, or with --table name=path
-    """
-    check_syntax(statement)
-    parts = [
-        f"MATCH_RECOGNIZE over {each.relation}\n{indent(write_clause(each.clause), '  ')}"
-        for each in statement.recognitions
-    ]
-    needs = "needs the tables' columns: pass them to explain by name, or with --table name=path"
-    return "\n\n".join([*parts, f"Plan\n  {needs}"])
 
 
 def _statement(text: str, tables: Mapping[str, Any]) -> Statement:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from eventide.errors import UnsupportedError
+from eventide.errors import EventideError, UnsupportedError
 from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.limit import tighter
 from eventide.runtime.protocol import Operator, Spec
@@ -16,9 +16,9 @@ from eventide.runtime.slicing import NEEDS_EVENTS, Slicing
 
 if TYPE_CHECKING:
     from eventide.plan.diagnosis import Beginnings
-    from eventide.plan.physical import Physical
-
-Choose: TypeAlias = "Callable[[Physical], str | None]"
+    from eventide.plan.explain import Explanation
+    from eventide.plan.logical import Logical
+    from eventide.plan.physical import Physical, Planned
 
 LISTED = ("symbol", "start", "end")  # what is told of a situation, beside its partition
 NO_SITUATIONS = {
@@ -46,38 +46,53 @@ class Family:
 
     # --- from a query to a plan; `tree` and `options` are what the constructor made of its arguments
 
-    def prepare(
-        self, tree: Any, options: Any, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
-    ) -> Physical:
-        """The executable form over events of a schema."""
+    def bind(self, tree: Any, options: Any, schema: Any, *, on_stream: bool = False) -> Logical:
+        """The logical plan over inputs of a schema, or of several: every name found, every expression checked."""
         raise NotImplementedError
 
-    def explain(
-        self,
-        tree: Any,
-        options: Any,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        """What `explain` says; without a schema, what the query alone tells.
+    def missing(self, node: Any) -> EventideError | None:
+        """The error about a plan that has no operator yet."""
 
-        `engine` is "local", "spark" or "spark stream"; `learned` is what the last run found out; `choose` is the
-        engine's word on how these events are shared out.
-        """
-        from eventide.plan.explain import explain_plainly
+    def lower(self, node: Any, engine: str) -> Physical:
+        """What an engine runs; "local" needs every expression on the allow-list."""
+        raise NotImplementedError
 
-        made = None
-        if schema is not None:
-            made = self.prepare(tree, options, schema, engine=engine.split()[0], on_stream=engine == "spark stream")
-        return explain_plainly(self.write(tree), made, engine, n_rows)
+    def plan(self, tree: Any, options: Any, schema: Any, *, engine: str = "local", on_stream: bool = False) -> Planned:
+        """Bind, rewrite, lower: all that is known of a query before it runs."""
+        from eventide.expressions.known_functions import for_engine
+        from eventide.lang.deadline import check_deadline
+        from eventide.plan.physical import Planned
+        from eventide.plan.places import within_the_stack
+        from eventide.plan.rules import rewrite
+
+        applied: list[str] = []
+        with within_the_stack(self.text(tree)), for_engine(engine):
+            node = rewrite(self.bind(tree, options, schema, on_stream=on_stream), applied)
+            check_deadline()
+            missing = self.missing(node)
+            made = None if missing is not None else self.lower(node, engine)
+        check_deadline()
+        return Planned(node, tuple(applied), made, missing)
+
+    def prepare(
+        self, tree: Any, options: Any, schema: Any, *, engine: str = "local", on_stream: bool = False
+    ) -> Physical:
+        """What an engine runs over inputs of a schema."""
+        return self.plan(tree, options, schema, engine=engine, on_stream=on_stream).ready()
+
+    def text(self, tree: Any) -> str:
+        """The text that messages are about."""
+        return self.write(tree)
 
     def write(self, tree: Any) -> str:
         """The query as text."""
         return str(tree)
+
+    def explanation(self) -> Explanation:
+        """What the family contributes to `explain`."""
+        from eventide.plan.explain import Explanation
+
+        return Explanation()
 
     def input_types(self, tree: Any) -> tuple[str, ...] | None:
         """The event types that may be inputs of their own; None where there is one input."""

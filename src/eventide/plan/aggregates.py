@@ -11,8 +11,8 @@ from sqlglot import exp
 from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import bind, columns_of
 from eventide.expressions.typed import Source
-from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import Columns
+from eventide.plan.logical import Item, Match
 from eventide.plan.physical import SqlColumn, column_as
 from eventide.plan.results import project_item, renamed
 
@@ -23,7 +23,7 @@ Measure = TypeVar("Measure")
 class Aggregates(Generic[Measure]):
     """The measures of a query, each once, and the values that they read; a family says what a measure is."""
 
-    plan: Bound
+    plan: Match
     columns: Columns
     numbers: dict[str, int]  # of the symbols
     measures: dict[Measure, int] = field(default_factory=dict)

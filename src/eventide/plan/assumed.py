@@ -10,7 +10,7 @@ from sqlglot import exp
 from eventide.expressions.readings import is_next
 from eventide.expressions.typecheck import Resolve, bind, columns_of
 from eventide.lang.tree import EventQuery, Span
-from eventide.plan.bound import Bound
+from eventide.plan.logical import Match
 from eventide.plan.options import Options
 from eventide.plan.references import walk_steps
 
@@ -39,7 +39,7 @@ def is_assumed(schema: pa.Schema) -> bool:
     return schema.metadata is not None and schema.metadata.get(b"eventide") == b"assumed"
 
 
-def type_of(tree: exp.Expression, plan: Bound, span: Span, resolve: Resolve | None = None) -> pa.DataType | None:
+def type_of(tree: exp.Expression, plan: Match, span: Span, resolve: Resolve | None = None) -> pa.DataType | None:
     """The type of a bound expression; None when it has none, and when the columns' types are not known."""
     if is_assumed(plan.schema):
         return None

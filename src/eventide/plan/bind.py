@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -17,7 +17,7 @@ from eventide.lang.positions import span_of
 from eventide.lang.tree import Definition, EventQuery, Length, Scalar, Span, Strategy, Window
 from eventide.plan.assumed import is_assumed, type_of
 from eventide.plan.bind_items import bind_items
-from eventide.plan.bound import Bound, Symbol
+from eventide.plan.logical import Match, Scan, Symbol, Trends
 from eventide.plan.options import Options
 from eventide.plan.places import error_at
 from eventide.plan.references import (
@@ -33,8 +33,8 @@ from eventide.plan.references import (
 from eventide.plan.scope import option_column, scope_of_query
 
 
-def bind(query: EventQuery, options: Options, schema: pa.Schema) -> Bound:
-    """The logical plan of a query over events of a schema.
+def bind(query: EventQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Match:
+    """The logical plan of a query over events of a schema: `Trends` where it returns aggregates over them.
 
     >>> from eventide.lang import parse
     >>> schema = pa.schema([("ts", pa.timestamp("us")), ("kind", pa.string()), ("price", pa.float64())])
@@ -48,14 +48,8 @@ def bind(query: EventQuery, options: Options, schema: pa.Schema) -> Bound:
     """
     if query.window is None and options.state_ttl is not None:
         query = replace(query, window=Window(Length(options.state_ttl)))
-    scope = scope_of_query(query, options, schema)
-    plan = Bound(
-        options,
-        schema,
-        scope.ts,
-        scope.time_type,
-        scope.sequence,
-        scope.partition,
+    plan = Match(
+        input=Scan.of(scope_of_query(query, options, schema), is_stream=on_stream),
         query=query,
         pattern=query.pattern,
         symbols=collect_symbols(query),
@@ -64,16 +58,19 @@ def bind(query: EventQuery, options: Options, schema: pa.Schema) -> Bound:
     conditions = _bind_types(plan)
     conjuncts = tuple(_bind_conjunct(conjunct, plan) for conjunct in query.where)
     read = (references(scalar.tree) for scalar in (*conditions.values(), *conjuncts))
+    items = bind_items(plan)
+    if any(item.aggregates for item in items):
+        plan = Trends(**{each.name: getattr(plan, each.name) for each in fields(plan)})
     return replace(
         plan,
         conditions=conditions,
         conjuncts=conjuncts,
-        items=bind_items(plan),
+        items=items,
         reads=frozenset(reference.column for each in read for reference in each),
     )
 
 
-def _bind_types(plan: Bound) -> dict[str, Scalar]:
+def _bind_types(plan: Match) -> dict[str, Scalar]:
     """What makes an event be of each type: its DEFINE, or its name in the type column."""
     query, schema, symbols = plan.query, plan.schema, plan.symbols
     conditions = {each.name.text: _bind_definition(each, plan) for each in query.define}
@@ -105,7 +102,7 @@ def _in_type_column(symbol: Symbol, type_column: str | None, query: EventQuery, 
     return Scalar(tree, tree.sql("spark"), span)
 
 
-def _bind_definition(definition: Definition, plan: Bound) -> Scalar:
+def _bind_definition(definition: Definition, plan: Match) -> Scalar:
     """A condition on one event: plain columns, or qualified with the type's own name."""
     condition, name = definition.condition, definition.name
     own = {name.text: Symbol(name.text, name.text, 1, False, False)}
@@ -122,7 +119,7 @@ def _bind_definition(definition: Definition, plan: Bound) -> Scalar:
     return Scalar(tree, condition.text, condition.span)
 
 
-def _bind_conjunct(conjunct: Scalar, plan: Bound) -> Scalar:
+def _bind_conjunct(conjunct: Scalar, plan: Match) -> Scalar:
     query, symbols = plan.query, plan.symbols
 
     def unqualified(column: str, span: Span) -> str | None:
@@ -160,7 +157,7 @@ def _bind_conjunct(conjunct: Scalar, plan: Bound) -> Scalar:
 _INSTEAD = {"size": "COUNT", "cardinality": "COUNT", "array_size": "COUNT", "array_max": "MAX", "array_min": "MIN"}
 
 
-def _check_single_values(tree: exp.Expression, conjunct: Scalar, plan: Bound) -> None:
+def _check_single_values(tree: exp.Expression, conjunct: Scalar, plan: Match) -> None:
     """A condition is about each event of a repeated symbol: its columns are arrays in RETURN alone."""
     for column in tree.find_all(exp.Column):
         node = column.parent
@@ -192,7 +189,7 @@ def _in_next(column: exp.Column) -> bool:
     return call is not None and call.parent is not None and is_next(call.parent)
 
 
-def _need_boolean(tree: exp.Expression, source: Scalar, plan: Bound) -> None:
+def _need_boolean(tree: exp.Expression, source: Scalar, plan: Match) -> None:
     dtype = type_of(tree, plan, source.span)
     if dtype is not None and not pa.types.is_boolean(dtype) and not pa.types.is_null(dtype):
         message = f"a condition must be true or false, but this is {type_name(dtype)}"

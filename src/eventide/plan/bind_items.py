@@ -13,7 +13,7 @@ from eventide.lang.nodes import every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import EventQuery, ReturnItem, Scalar, Span
 from eventide.plan.assumed import type_of
-from eventide.plan.bound import Bound, Item, Symbol
+from eventide.plan.logical import Item, Match, Symbol
 from eventide.plan.one_match import (
     ENDS,
     bind_ends,
@@ -37,7 +37,7 @@ from eventide.plan.scope import is_orderable
 AGGREGATES = (exp.Count, exp.Sum, exp.Min, exp.Max, exp.Avg)
 
 
-def bind_items(plan: Bound) -> tuple[Item, ...]:
+def bind_items(plan: Match) -> tuple[Item, ...]:
     """The RETURN columns; without RETURN, the partition columns and the time of each symbol's event."""
     query, symbols = plan.query, plan.symbols
     if query.whole_events:
@@ -59,7 +59,7 @@ def bind_items(plan: Bound) -> tuple[Item, ...]:
     return items
 
 
-def check_names(items: tuple[Item, ...], plan: Bound, added: Sequence[str], *, named: bool | None = None) -> None:
+def check_names(items: tuple[Item, ...], plan: Match, added: Sequence[str], *, named: bool | None = None) -> None:
     """Every result column has a name of its own, in any case, beside those that Eventide adds."""
     query, seen = plan.query, set[str]()
     named = bool(query.returns) if named is None else named
@@ -73,7 +73,7 @@ def check_names(items: tuple[Item, ...], plan: Bound, added: Sequence[str], *, n
         seen.add(name)
 
 
-def _bind_item(item: ReturnItem, plan: Bound) -> Item:
+def _bind_item(item: ReturnItem, plan: Match) -> Item:
     source, query, symbols = item.value, plan.query, plan.symbols
 
     def unqualified(column: str, span: Span) -> str | None:
@@ -128,7 +128,7 @@ def _is_aggregated(column: exp.Column) -> bool:
     return above is not None
 
 
-def _check_aggregate(node: exp.AggFunc, source: Scalar, plan: Bound) -> None:
+def _check_aggregate(node: exp.AggFunc, source: Scalar, plan: Match) -> None:
     """COUNT(*), COUNT(E), and COUNT, SUM, MIN, MAX, AVG over the events of one symbol."""
     query, symbols, span = plan.query, plan.symbols, span_of(node, source.span)
     word = node.sql_name()

@@ -17,7 +17,7 @@ from eventide.expressions.readings import readings
 from eventide.expressions.split import EventValue, Split, split
 from eventide.expressions.types import type_name
 from eventide.lang.tree import Scalar, Step, Strategy
-from eventide.plan.bound import Bound
+from eventide.plan.logical import Match
 from eventide.plan.physical import Addend, Intake, Physical, SqlColumn, column_as
 from eventide.plan.places import option_error
 from eventide.plan.references import references
@@ -28,14 +28,14 @@ from eventide.runtime.protocol import Spec
 MAX_STEPS = 62  # bits of a mask
 
 
-def read_columns(plan: Bound) -> tuple[str, ...]:
+def read_columns(plan: Match) -> tuple[str, ...]:
     """Every column the query reads, in schema order."""
     names = {reference.column for item in plan.items for reference in references(item.tree)}
     names |= plan.reads | {plan.ts, *plan.partition} | ({plan.sequence} if plan.sequence else set())
     return plan.in_order(names)
 
 
-def check_ties(plan: Bound) -> None:
+def check_ties(plan: Match) -> None:
     """Where tied events have an order or an id, something must tell them apart."""
     if plan.sequence is not None:
         return
@@ -51,7 +51,7 @@ def check_ties(plan: Bound) -> None:
             raise option_error(plan.query, "match_id", message, hint)
 
 
-def check_told_apart(plan: Bound, option: str) -> None:
+def check_told_apart(plan: Match, option: str) -> None:
     """The same where tied events always have an order."""
     for name in read_columns(plan):
         if plan.sequence is None and not is_orderable(plan.schema.field(name).type):
@@ -200,14 +200,14 @@ class Columns:
         )
 
 
-def columns_of_plan(plan: Bound, engine: str) -> Columns:
+def columns_of_plan(plan: Match, engine: str) -> Columns:
     """The block's columns of a query text, with the sequence where something asks for it."""
     counts_events = plan.query.window is not None and plan.query.window.length.in_events
     ordered = plan.options.match_id or plan.options.ties == "sequence" or counts_events
-    return Columns(plan, engine, in_sequence=ordered)
+    return Columns(plan.input, engine, in_sequence=ordered)
 
 
-def of_plan(plan: Bound) -> dict[str, Any]:
+def of_plan(plan: Match) -> dict[str, Any]:
     """What a plan over events has besides its columns, its operator and its result."""
     return {
         "text": plan.query.text,
@@ -217,7 +217,7 @@ def of_plan(plan: Bound) -> dict[str, Any]:
     }
 
 
-def conditions_of(plan: Bound, steps: Sequence[Step], parts: Split) -> list[list[EventValue]]:
+def conditions_of(plan: Match, steps: Sequence[Step], parts: Split) -> list[list[EventValue]]:
     """Of each step what one event must meet: the condition of its type, and the conjuncts on it alone."""
     constants = [local.value for local in parts.locals if local.symbol is None]
     found = []
@@ -250,5 +250,5 @@ def _addends(conditions: list[list[EventValue]], bits: list[str]) -> tuple[Adden
     return tuple(Addend(column, _sum(texts)) for column, texts in by_column.items())
 
 
-def _value(condition: Scalar, plan: Bound) -> EventValue:
+def _value(condition: Scalar, plan: Match) -> EventValue:
     return split([condition], ["event"], plan.schema, plan.query.text, plan.types).locals[0].value

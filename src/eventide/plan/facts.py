@@ -19,18 +19,18 @@ from eventide.lang import write
 from eventide.lang.durations import write_length
 from eventide.lang.nodes import copied
 from eventide.lang.tree import AnyQuery, Length
-from eventide.plan.bound import Bound
+from eventide.plan.logical import Match
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.scope import Scope
 from eventide.runtime.changes import COLUMN, OPTION, PLACES
 
 
-def meaning(plan: Bound) -> str:
+def meaning(plan: Match) -> str:
     """The canonical text: it names a checkpoint's query and is part of `match_id`."""
     conditions = [f"{name}: {_condition_text(condition.tree)}" for name, condition in sorted(plan.conditions.items())]
     resolved = {"types": "; ".join(conditions), "ties": plan.options.ties, "origin": plan.options.origin}
-    return canonical(plan.query, plan, resolved)
+    return canonical(plan.query, plan.input, resolved)
 
 
 def canonical(query: AnyQuery, scope: Scope, resolved: Mapping[str, Any]) -> str:

@@ -14,8 +14,8 @@ from eventide.lang.positions import span_of
 from eventide.lang.tokens import tokenize
 from eventide.lang.tree import EventQuery, Scalar, Span
 from eventide.plan.assumed import type_of
-from eventide.plan.bound import Bound, Item
 from eventide.plan.lengths import most_events
+from eventide.plan.logical import Item, Match
 from eventide.plan.places import error_at
 from eventide.plan.references import references
 
@@ -94,7 +94,7 @@ def _check_end(node: exp.AggFunc, source: Scalar, query: EventQuery) -> None:
         raise error_at(query, span, f"{inner.sql_name()} is inside {word}", f"write {word}(a.x)")
 
 
-def check_arrays(tree: exp.Expression, source: Scalar, plan: Bound) -> None:
+def check_arrays(tree: exp.Expression, source: Scalar, plan: Match) -> None:
     """An array stands alone, or in a call; and what counts items stands around an array."""
     query = plan.query
     arrays: dict[str, bool] = {}
@@ -118,7 +118,7 @@ def check_arrays(tree: exp.Expression, source: Scalar, plan: Bound) -> None:
             raise error_at(query, span_of(column, source.span), message, hint)
 
 
-def _check_no_array(column: exp.Column, node: exp.Expr | None, source: Scalar, plan: Bound) -> None:
+def _check_no_array(column: exp.Column, node: exp.Expr | None, source: Scalar, plan: Match) -> None:
     dtype = plan.schema.field(column.name).type
     if isinstance(node, _OF_ARRAYS) and node.this is column and not (pa.types.is_nested(dtype) or dtype == pa.null()):
         name = f"{column.table}.{column.name}"
@@ -127,7 +127,7 @@ def _check_no_array(column: exp.Column, node: exp.Expr | None, source: Scalar, p
         raise error_at(plan.query, span_of(node, source.span), message, hint)
 
 
-def type_of_item(tree: exp.Expression, plan: Bound, span: Span) -> pa.DataType | None:
+def type_of_item(tree: exp.Expression, plan: Match, span: Span) -> pa.DataType | None:
     """The type of a result: arrays for the columns of symbols that bind several events."""
 
     def ended(node: exp.Expr) -> exp.Expr:
@@ -169,7 +169,7 @@ def default_name(tree: exp.Expr, text: str) -> str:
     return " ".join(text.split())
 
 
-def whole_event_items(plan: Bound) -> tuple[Item, ...]:
+def whole_event_items(plan: Match) -> tuple[Item, ...]:
     """RETURN *: the partition columns, the times of the first and the last event, and an array for each symbol."""
     query, span = plan.query, plan.query.pattern.span
     bound = [symbol for symbol in plan.symbols.values() if not symbol.negated]

@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from eventide.errors import EventideError
+from eventide.plan.logical import Logical
 from eventide.runtime.block import Layout
 from eventide.runtime.computed import Computed
 from eventide.runtime.protocol import Spec
@@ -134,3 +136,20 @@ class Physical:
     stream_refusal: str | None = None  # what a stream would miss, for `explain`
     needs_end: bool = False  # the latest time of the whole input decides what is over: see `plan.ending`
     closes_at_end: bool = False  # the end of the input is the end of time
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A query over inputs of a kind: what it asks, the rules that have changed that, and what an engine runs."""
+
+    node: Logical
+    applied: tuple[str, ...] = ()  # a line for each rule
+    physical: Physical | None = None
+    missing: EventideError | None = None  # why there is nothing that an engine could run
+
+    def ready(self) -> Physical:
+        """What an engine runs; what has no operator yet is an error that says so."""
+        if self.physical is None:
+            assert self.missing is not None
+            raise self.missing
+        return self.physical

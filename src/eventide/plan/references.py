@@ -17,7 +17,7 @@ from eventide.expressions.split import Test
 from eventide.lang.nodes import copied, every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import And, EventQuery, Not, Or, Pattern, Repeat, Seq, Span, Step
-from eventide.plan.bound import Bound, Reference, Symbol
+from eventide.plan.logical import Match, Reference, Symbol
 from eventide.plan.places import error_at
 from eventide.plan.scope import find_column
 
@@ -99,7 +99,7 @@ def which_event(query: EventQuery, span: Span, symbols: list[str]) -> QueryError
 def qualify(
     tree: exp.Expression,
     default: Span,
-    plan: Bound,
+    plan: Match,
     unqualified: Unqualified,
     symbols: Mapping[str, Symbol] | None = None,
 ) -> exp.Expression:
@@ -146,7 +146,7 @@ def qualify(
     return made
 
 
-def hold_counted_symbols(tree: exp.Expression, span: Span, plan: Bound) -> exp.Expression:
+def hold_counted_symbols(tree: exp.Expression, span: Span, plan: Match) -> exp.Expression:
     """COUNT(E) and COUNT(E.*) name a symbol, not a column: they become COUNT with an identifier inside."""
     if not any(isinstance(node, exp.Count) for node in every_node(tree)):
         return tree
@@ -202,7 +202,7 @@ def sides_of(test: Test) -> tuple[str, str]:
     return left, right
 
 
-def never_adjacent(plan: Bound, test: Test, pairs: set[tuple[str, str]], hint: str) -> QueryError:
+def never_adjacent(plan: Match, test: Test, pairs: set[tuple[str, str]], hint: str) -> QueryError:
     """The error about a NEXT between symbols that never stand side by side, as `pairs` do."""
     left, right = sides_of(test)
     if left != right and (right, left) in pairs:

@@ -13,12 +13,12 @@ from eventide.expressions.readings import readings
 from eventide.expressions.typecheck import bind, columns_of
 from eventide.expressions.typed import Source, Typed
 from eventide.expressions.write_sql import FROM_RESULT, Names, write_spark, write_typed
-from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import Columns
+from eventide.plan.logical import Item, Match
 from eventide.plan.physical import SqlColumn, column_as
 
 
-def added_fields(plan: Bound) -> list[pa.Field]:
+def added_fields(plan: Match) -> list[pa.Field]:
     """What every row carries besides RETURN; without SLIDE only aggregates are about a window."""
     times, window, fields = plan.time_type.arrow, plan.query.window, []
     if window is not None and (window.slide is not None or plan.aggregates):
@@ -29,7 +29,7 @@ def added_fields(plan: Bound) -> list[pa.Field]:
     return [*fields, pa.field("detected_at", times)]
 
 
-def added_columns(plan: Bound) -> list[SqlColumn]:
+def added_columns(plan: Match) -> list[SqlColumn]:
     """The same as result columns."""
     times = plan.time_type.arrow
     return [
@@ -56,7 +56,7 @@ def renamed(node: exp.Expr, name: Callable[[exp.Column], str]) -> exp.Expr:
     return exp.Column(this=identifier)
 
 
-def project_item(item: Item, tree: exp.Expr, schema: pa.Schema, plan: Bound, columns: Columns) -> SqlColumn:
+def project_item(item: Item, tree: exp.Expr, schema: pa.Schema, plan: Match, columns: Columns) -> SqlColumn:
     """One RETURN column over the operator's columns; `tree` is what the item becomes over them."""
     assert isinstance(tree, exp.Expression)
     if isinstance(tree, exp.Column):
@@ -66,7 +66,7 @@ def project_item(item: Item, tree: exp.Expr, schema: pa.Schema, plan: Bound, col
     return computed_column(item.name, tree, typed, source, columns.engine)
 
 
-def project_columns(item: Item, name: Callable[[exp.Column], str], plan: Bound, columns: Columns) -> SqlColumn:
+def project_columns(item: Item, name: Callable[[exp.Column], str], plan: Match, columns: Columns) -> SqlColumn:
     """The same for an item that is read from the operator's columns as it stands, each column under its name there."""
     if isinstance(item.tree, exp.Column):
         return column_as(item.name, name(item.tree), origin=item.tree.name)

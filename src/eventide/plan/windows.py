@@ -6,13 +6,13 @@ import pyarrow as pa
 
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
-from eventide.plan.bound import Bound
+from eventide.plan.logical import Match
 from eventide.plan.places import error_at
 from eventide.runtime.times import UNIT_US, TimeType
 from eventide.runtime.windows import Slide
 
 
-def check_windows(plan: Bound) -> None:
+def check_windows(plan: Match) -> None:
     """The borders of windows are result times: they must be whole units of the time column."""
     window, slide = plan.query.window, slide_of(plan)
     if window is None or slide is None or window.slide is None or window.length.in_events:
@@ -33,7 +33,7 @@ def time_unit_us(time_type: TimeType) -> int:
     return UNIT_US.get(time_type.arrow.unit, 1)
 
 
-def slide_of(plan: Bound) -> Slide | None:
+def slide_of(plan: Match) -> Slide | None:
     """The windows of `WITHIN w SLIDE s`; without SLIDE those of aggregates follow one another."""
     window = plan.query.window
     if window is None or (window.slide is None and not plan.aggregates):

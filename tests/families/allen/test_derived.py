@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import eventide as ev
 from eventide.families.allen.following import behind
 from eventide.families.intervals.family import lag_us
-from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_intervals
+from eventide.families.intervals.lower import Deriving, Runs, Spans
+from eventide.families.registry import family_named
 from eventide.plan.options import Options
 from eventide.runtime.interval_columns import LEFT, RIGHT
 from tests.budget import QUICK, budgeted
@@ -74,7 +75,7 @@ def test_a_gap_and_a_fixed_length_bound_how_late_an_interval_comes() -> None:
     schema = pa.schema([("ts", pa.timestamp("us")), ("x", pa.int64())])
 
     def lag(form: Runs | Spans) -> int | None:
-        spec: Any = prepare_intervals(Deriving(form), schema, Options.of()).spec
+        spec: Any = family_named("intervals").prepare(Deriving(form), Options.of(), schema).spec
         return lag_us(spec)
 
     assert lag(Runs("x > 1", gap_us=5)) == 5

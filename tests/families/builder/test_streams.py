@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import eventide as ev
 from eventide.api.detect import _skip
 from eventide.errors import UnsupportedError
-from eventide.families.builder.lower import prepare_detection
-from eventide.families.registry import family_of
+from eventide.families.registry import family_named
 from eventide.plan.ending import with_end
 from eventide.plan.options import Options
 from tests.budget import QUICK, budgeted
@@ -24,8 +23,7 @@ from tests.micro_batches import SECOND_US, Stream
 def open_stream(pattern: ev.Pattern, end_us: int = 2**62, skip: Any = "no_skip", **options: Any) -> Stream:
     kind, step = _skip(skip)
     given = Options(partition_by=("key",), ts="ts", ts_unit="s", sequence="seq", skip=kind, skip_to=step, **options)
-    physical = prepare_detection(pattern.tree, SCHEMA, given)
-    family_of(physical.spec).on_stream(physical.spec)
+    physical = family_named("builder").prepare(pattern.tree, given, SCHEMA, on_stream=True)
     return Stream(with_end(physical, end_us))
 
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 import eventide as ev
-from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_intervals
+from eventide.families.intervals.lower import Deriving, Runs, Spans
+from eventide.families.registry import family_named
 from eventide.plan.ending import with_end
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
@@ -194,8 +195,9 @@ class Case:
         else:
             start, end, *exclude = self.conditions
             form = Spans(start, end, tuple(exclude))
-        deriving = Deriving(form, tuple(self.named.items()))
-        made = prepare_intervals(deriving, SCHEMA, Options.of(**{**self.options, **options}), detects=detects)
+        deriving = Deriving(form, tuple(self.named.items()), detects=detects)
+        given = Options.of(**{**self.options, **options})
+        made = family_named("intervals").prepare(deriving, given, SCHEMA)
         return with_end(made, self.latest * SECOND_US) if made.needs_end else made
 
     @property

@@ -19,9 +19,9 @@ def explain(condition: str, **options: Any) -> str:
 def test_the_text_names_the_derivation_the_columns_and_what_is_kept() -> None:
     text = explain("temp >= 35", occurrences=(2, 5), within="5 seconds", value="max(temp)", detected_at=True)
     lines = text.splitlines()
-    assert lines[:3] == ["Intervals", "  RUNS OF temp >= 35", "  OCCURRENCES 2..5 WITHIN 5 seconds"]
-    shown = lines[lines.index("Result") + 1 : lines.index("Operator")]
-    assert shown == ["  interval_start", "  interval_end", "  count", "  value", "  detected_at"]
+    assert lines[:3] == ["Query", "  RUNS OF temp >= 35", "  OCCURRENCES 2..5 WITHIN 5 seconds"]
+    shown = [line.removeprefix("  return      ") for line in lines if line.startswith("  return ")]
+    assert shown == ["interval_start", "interval_end", "count", "value = max(temp)", "detected_at"]
     assert "its first and last event, 1 with extreme values" in text
     assert "decided     with event 5, or with the event that breaks it, or 5 seconds after its last event" in text
     assert "at the end  what is still open when the input ends is not returned" in text
@@ -30,13 +30,13 @@ def test_the_text_names_the_derivation_the_columns_and_what_is_kept() -> None:
 @pytest.mark.parametrize(
     ("condition", "options", "said"),
     [
-        ("temp >= 35", {}, "local: stretches of time on all cores"),
-        ("temp >= 35", {"partition_by": "room"}, "local: partitions on all cores"),
-        ("temp >= prev(temp)", {}, "local: one thread: no event alone ends a run"),
+        ("temp >= 35", {}, "local (4 events): stretches of time on all cores"),
+        ("temp >= 35", {"partition_by": "room"}, "local (4 events): partitions by room are shared out over all cores"),
+        ("temp >= prev(temp)", {}, "local (4 events): one thread: no event alone ends a run"),
     ],
 )
 def test_the_text_says_what_runs_apart_and_why_not(condition: str, options: dict[str, Any], said: str) -> None:
-    assert said in explain(condition, **options).splitlines()[-1]
+    assert f"Distribution\n  {said}" in explain(condition, **options)
 
 
 def test_a_span_is_decided_by_the_event_that_ends_it() -> None:

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
-from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_intervals
-from eventide.families.registry import make_operator
+from eventide.families.intervals.lower import Deriving, Runs, Spans
+from eventide.families.registry import family_named, make_operator
 from eventide.plan.options import Options
 from tests.micro_batches import SECOND_US, Stream
 
@@ -19,7 +19,7 @@ HOT = Runs("temp >= 35", 2, 4, 10 * SECOND_US)
 
 def open_stream(form: Runs | Spans, close_at_end: bool = False, **values: str) -> Stream:
     options = Options.of(ts="ts", ts_unit="s", partition_by="key", close_at_end=close_at_end)
-    return Stream(prepare_intervals(Deriving(form, tuple(values.items())), SCHEMA, options))
+    return Stream(family_named("intervals").prepare(Deriving(form, tuple(values.items())), options, SCHEMA))
 
 
 def step(stream: Stream, events: list[tuple[int, str, float]], seconds: int) -> list[tuple[Any, ...]]:

@@ -97,9 +97,9 @@ class _Statement(Filling):
         self.n_results += 1
         source = self._source(recognition, f"{name}_rows")
         clause = without_subqueries(recognition.clause, lambda query: self._rows(self.after_with(query, recognition)))
-        physical = family_named("rows").prepare(clause, self.options, held_by(source.schema, "sql"))
-        self.planned.append((recognition, physical))
-        table, seen = local.run(physical, source, self.memory_limit_bytes)
+        planned = family_named("rows").plan(clause, self.options, held_by(source.schema, "sql"))
+        self.planned.append((recognition, "local", planned))
+        table, seen = local.run(planned.ready(), source, self.memory_limit_bytes)
         self.seen.append(seen)
         self.connection.register(name, readable(table))
         self.tables[name] = name

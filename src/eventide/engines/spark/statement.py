@@ -75,9 +75,9 @@ class _Statement(Filling):
 
     def _plan(self, recognition: Recognition, clause: RowQuery, schema: pa.Schema, rows: DataFrame) -> Physical:
         rows_of = family_named("rows")
-        made = rows_of.prepare(clause, self.options, schema, engine="spark", on_stream=rows.isStreaming)
-        self.planned.append((recognition, made))
-        return made
+        made = rows_of.plan(clause, self.options, schema, engine="spark", on_stream=rows.isStreaming)
+        self.planned.append((recognition, "spark stream" if rows.isStreaming else "spark", made))
+        return made.ready()
 
     def _rows(self, query: Filled) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self._query(query).collect()]

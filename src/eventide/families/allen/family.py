@@ -17,6 +17,9 @@ from eventide.runtime.slicing import LookBack, Slicing
 
 if TYPE_CHECKING:
     from eventide.families.allen.lower import Relating
+    from eventide.plan.explain import Explanation
+    from eventide.plan.logical import Join
+    from eventide.plan.options import Options
     from eventide.plan.physical import Physical
 
 
@@ -37,6 +40,28 @@ class Allen(Family):
         ),
         "plan": ("this query has two inputs, and a plan for both", "q.explain(left=..., right=...) shows it"),
     }
+
+    def bind(
+        self,
+        tree: Relating,
+        options: Options,
+        schema: tuple[pa.Schema, pa.Schema],
+        *,
+        on_stream: bool = False,
+    ) -> Join:
+        from eventide.families.allen.lower import bind_allen
+
+        return bind_allen(tree, options, *schema, on_stream=on_stream)
+
+    def lower(self, node: Join, engine: str) -> Physical:
+        from eventide.families.allen.lower import lower_allen
+
+        return lower_allen(node)
+
+    def explanation(self) -> Explanation:
+        from eventide.families.allen.explain import AllenExplanation
+
+        return AllenExplanation()
 
     def write(self, tree: Relating) -> str:
         return tree.text()

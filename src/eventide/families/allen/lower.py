@@ -18,6 +18,7 @@ from eventide.lang.durations import write_length
 from eventide.lang.relations import RELATIONS, names_of
 from eventide.lang.tree import Length
 from eventide.plan.facts import with_facts
+from eventide.plan.logical import Join, Scan
 from eventide.plan.options import Options
 from eventide.plan.physical import Input, Intake, IntervalIntake, IntervalSide, Physical, SqlColumn, column_as
 from eventide.plan.scope import argument_column
@@ -50,14 +51,39 @@ class Relating:
         return " ".join(parts)
 
 
-def prepare_allen(left: pa.Schema, right: pa.Schema, relating: Relating, options: Options = _NO_OPTIONS) -> Physical:
-    """The plan over the schemas of both sides."""
-    made = _Lowering(left, right, relating, options).physical()
+def bind_allen(
+    relating: Relating, options: Options, left: pa.Schema, right: pa.Schema, *, on_stream: bool = False
+) -> Join:
+    """The logical plan over the schemas of both sides."""
+    sides = (
+        _side("left", left, LEFT, relating.left_times, relating.partition_by),
+        _side("right", right, RIGHT, relating.right_times, relating.partition_by),
+    )
+    end, times = sides[0].end, _common_time(sides)
+    timed = left.set(left.get_field_index(end), pa.field(end, times))
+    time_type = time_type_of(end, timed, options.ts_unit)
+    scans = [
+        Scan(options, side.schema, side.start, time_type, None, side.partition, is_stream=on_stream, end=side.end)
+        for side in sides
+    ]
+    return Join(scans[0], scans[1], tuple(names_of(relating.relations)), relating.window_us, relating)
+
+
+def lower_allen(node: Join) -> Physical:
+    """The plan over both sides."""
+    made = _Lowering(node).physical()
     # In the order of the schemas: the block's columns follow it.
     columns = [
-        (f"{side}.{field.name}", field.type) for side, schema in (("left", left), ("right", right)) for field in schema
+        (f"{side}.{field.name}", field.type)
+        for side, scan in (("left", node.left), ("right", node.right))
+        for field in scan.schema
     ]
-    return with_facts(made, columns, {"ts_unit": options.ts_unit})
+    return with_facts(made, columns, {"ts_unit": node.left.options.ts_unit})
+
+
+def prepare_allen(left: pa.Schema, right: pa.Schema, relating: Relating, options: Options = _NO_OPTIONS) -> Physical:
+    """Both in one."""
+    return lower_allen(bind_allen(relating, options, left, right))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +106,17 @@ class _Side:
 
 
 class _Lowering:
-    def __init__(self, left: pa.Schema, right: pa.Schema, relating: Relating, options: Options) -> None:
-        self.relating = relating
-        self.options = options
+    def __init__(self, node: Join) -> None:
+        self.relating: Relating = node.tree
+        self.options: Options = node.left.options
         self.sides = (
-            _side("left", left, LEFT, relating.left_times, relating.partition_by),
-            _side("right", right, RIGHT, relating.right_times, relating.partition_by),
+            _Side("left", node.left.schema, LEFT, node.left.ts, node.left.end, node.left.partition),
+            _Side("right", node.right.schema, RIGHT, node.right.ts, node.right.end, node.right.partition),
         )
-        self.times = self._common("time", [(side, name) for side in self.sides for name in (side.start, side.end)])
-        end, of_left = self.sides[0].end, self.sides[0].schema
-        times = of_left.set(of_left.get_field_index(end), pa.field(end, self.times))
-        self.time_type = time_type_of(end, times, options.ts_unit)
+        self.times = _common_time(self.sides)
+        self.time_type = node.left.time_type
         self.partition = [
-            self._common("partition", list(zip(self.sides, names, strict=True)))
+            _common("partition", list(zip(self.sides, names, strict=True)))
             for names in zip(*(side.partition for side in self.sides), strict=True)
         ]
 
@@ -138,22 +162,6 @@ class _Lowering:
                 for side in self.sides
             ),
         )
-
-    def _common(self, what: str, columns: list[tuple[_Side, str]]) -> pa.DataType:
-        """The one type that columns have, of which NULLs alone have any."""
-        found: dict[pa.DataType, tuple[_Side, str]] = {}
-        types = [side.schema.field(name).type for side, name in columns]
-        for place, dtype in zip(columns, types, strict=True):
-            if kind(canonical(dtype)) != "null":
-                found.setdefault(canonical(dtype), place)
-        if len(found) > 1:
-            (one, (a, x)), (two, (b, y)) = list(found.items())[:2]
-            shown = f"'{x}' of {a.name} is {type_name(one)}, '{y}' of {b.name} is {type_name(two)}"
-            raise InputError(f"the {what} columns have different types: {shown}", hint="cast one of them")
-        known = [dtype for dtype in types if kind(canonical(dtype)) != "null"]
-        if len(set(known)) > 1:
-            return next(iter(found))
-        return known[0] if known else types[0]
 
     def _select(self, side: _Side, blocks: Mapping[str, str], layout: Layout) -> tuple[SqlColumn, ...]:
         """The side's columns as the input's; where the sides have a type in two forms, both are cast."""
@@ -206,6 +214,27 @@ class _Lowering:
         times = [(side.start, side.end) for side in self.sides]
         found = replace(self.relating, left_times=times[0], right_times=times[1], partition_by=self.sides[0].partition)
         return found.text()
+
+
+def _common_time(sides: tuple[_Side, _Side]) -> pa.DataType:
+    return _common("time", [(side, name) for side in sides for name in (side.start, side.end)])
+
+
+def _common(what: str, columns: list[tuple[_Side, str]]) -> pa.DataType:
+    """The one type that columns have, of which NULLs alone have any."""
+    found: dict[pa.DataType, tuple[_Side, str]] = {}
+    types = [side.schema.field(name).type for side, name in columns]
+    for place, dtype in zip(columns, types, strict=True):
+        if kind(canonical(dtype)) != "null":
+            found.setdefault(canonical(dtype), place)
+    if len(found) > 1:
+        (one, (a, x)), (two, (b, y)) = list(found.items())[:2]
+        shown = f"'{x}' of {a.name} is {type_name(one)}, '{y}' of {b.name} is {type_name(two)}"
+        raise InputError(f"the {what} columns have different types: {shown}", hint="cast one of them")
+    known = [dtype for dtype in types if kind(canonical(dtype)) != "null"]
+    if len(set(known)) > 1:
+        return next(iter(found))
+    return known[0] if known else types[0]
 
 
 def _side(name: str, schema: pa.Schema, bit: int, times: tuple[str, str], partition_by: tuple[str, ...]) -> _Side:

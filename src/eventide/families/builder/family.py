@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from eventide.errors import UnsupportedError
-from eventide.families.base import NO_SITUATIONS, Choose, Family
+from eventide.families.base import NO_SITUATIONS, Family
 from eventide.families.builder.attempts import slicing_of
 from eventide.families.builder.operator import DetectionOperator, warm
 from eventide.families.builder.spec import DetectionSpec
@@ -19,6 +19,8 @@ from eventide.runtime.slicing import Slicing
 if TYPE_CHECKING:
     from eventide.families.builder.beginnings import StepBeginnings
     from eventide.families.builder.syntax import EventPattern
+    from eventide.plan.explain import Explanation
+    from eventide.plan.logical import Detect
     from eventide.plan.options import Options
     from eventide.plan.physical import Physical
 
@@ -30,39 +32,23 @@ class Builder(Family):
     what = "a builder pattern"
     refusals = NO_SITUATIONS
 
-    def prepare(
-        self,
-        tree: EventPattern,
-        options: Options,
-        schema: pa.Schema,
-        *,
-        engine: str = "local",
-        on_stream: bool = False,
-    ) -> Physical:
-        from eventide.families.builder.lower import prepare_detection
+    def bind(self, tree: EventPattern, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Detect:
+        from eventide.families.builder.lower import bind_pattern
 
-        made = prepare_detection(tree, schema, options, engine=engine)
-        if on_stream:
+        return bind_pattern(tree, options, schema, on_stream=on_stream)
+
+    def lower(self, node: Detect, engine: str) -> Physical:
+        from eventide.families.builder.lower import lower_pattern
+
+        made = lower_pattern(node, engine)
+        if node.input.is_stream:
             self.on_stream(made.spec)
         return made
 
-    def explain(
-        self,
-        tree: EventPattern,
-        options: Options,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        from eventide.families.builder.explain import explain_pattern
+    def explanation(self) -> Explanation:
+        from eventide.families.builder.explain import BuilderExplanation
 
-        made = None
-        if schema is not None:
-            made = self.prepare(tree, options, schema, engine=engine.split()[0], on_stream=engine == "spark stream")
-        return explain_pattern(tree, made, engine, n_rows, options)
+        return BuilderExplanation()
 
     def write(self, tree: EventPattern) -> str:
         from eventide.families.builder.write import write_pattern

@@ -27,6 +27,7 @@ from eventide.families.builder.syntax import EventPattern, not_before, walk_step
 from eventide.families.builder.write import write_pattern
 from eventide.plan.columns import MAX_STEPS, Columns
 from eventide.plan.facts import read_columns, with_facts
+from eventide.plan.logical import Detect, Scan
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical, SqlColumn, column_as
 from eventide.plan.places import within_the_stack
@@ -37,14 +38,37 @@ from eventide.runtime.block import MAX_US, TS
 from eventide.runtime.measured import RowOrder
 
 
+def bind_pattern(pattern: EventPattern, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Detect:
+    """The logical plan."""
+    pattern = bounded(pattern, options)
+    scope = scope_of_arguments(schema, options, needs_time=False)
+    if not scope.ts and pattern.is_bounded:
+        which = "within" if options.state_ttl is None else "state_ttl"
+        raise EventideError(f"{which} measures time, and no column holds it", hint="pass ts='column'")
+    return Detect(
+        Scan.of(scope, is_stream=on_stream),
+        pattern,
+        tuple((name, text) for _, name, text in pattern_conditions(pattern)),
+        options.select,
+        pattern.window_us,
+    )
+
+
+def lower_pattern(node: Detect, engine: str, *, whole: bool = True) -> Physical:
+    """The executable form of a pattern over events of a schema; of a part of one if it is not `whole`."""
+    options = node.input.options
+    made = _Lowering(node, engine, whole).physical()
+    told = {name: getattr(options, name) for name in ("partition_by", "ts_unit", "sequence", "select")}
+    facts = {"ts": made.intake.ts_column or None, **told}
+    return with_facts(made, read_columns(made, node.input.schema), facts)
+
+
 def prepare_detection(
     pattern: EventPattern, schema: pa.Schema, options: Options, *, engine: str = "local", whole: bool = True
 ) -> Physical:
-    """The executable form of a pattern over events of a schema; of a part of one if it is not `whole`."""
+    """The executable form, without rules; of a part of a pattern if it is not `whole`."""
     with within_the_stack(write_pattern(pattern)), for_engine(engine):
-        made = _Lowering(bounded(pattern, options), schema, options, engine, whole).physical()
-    told = {name: getattr(options, name) for name in ("partition_by", "ts_unit", "sequence", "select")}
-    return with_facts(made, read_columns(made, schema), {"ts": made.intake.ts_column or None, **told})
+        return lower_pattern(bind_pattern(pattern, options, schema), engine, whole=whole)
 
 
 def bounded(pattern: EventPattern, options: Options) -> EventPattern:
@@ -55,20 +79,17 @@ def bounded(pattern: EventPattern, options: Options) -> EventPattern:
 
 
 class _Lowering:
-    def __init__(self, pattern: EventPattern, schema: pa.Schema, options: Options, engine: str, whole: bool) -> None:
-        self.pattern = pattern
+    def __init__(self, node: Detect, engine: str, whole: bool) -> None:
+        self.pattern: EventPattern = node.tree
         self.whole = whole
-        self.schema = schema
+        self.scope = node.input
+        self.schema = node.input.schema
         self.types = Types()
-        self.options = options
-        self.program = compile_pattern(pattern)
-        absent = tuple(step.name for step in walk_steps(pattern.steps) if step.link.is_negative)
+        self.options: Options = node.input.options
+        self.program = compile_pattern(self.pattern)
+        absent = tuple(step.name for step in walk_steps(self.pattern.steps) if step.link.is_negative)
         self.names = Names(self.program.steps, absent)
-        self.scope = scope_of_arguments(schema, options, needs_time=False)
         self.columns = Columns(self.scope, engine)
-        if not self.scope.ts and pattern.is_bounded:
-            which = "within" if options.state_ttl is None else "state_ttl"
-            raise EventideError(f"{which} measures time, and no column holds it", hint="pass ts='column'")
 
     # --- conditions -----------------------------------------------------------------------------------------
 

@@ -18,10 +18,10 @@ import pyarrow as pa
 from eventide.families.events.failures import Question, failures
 from eventide.families.events.lower import lower_pattern, split_conjuncts
 from eventide.families.events.matches import BOUND
-from eventide.families.events.prepare import named_types, prepare
+from eventide.families.events.prepare import named_types
 from eventide.families.events.program import Branch, Edge, Ending, PatternProgram, Position
 from eventide.families.events.spec import First, PatternSpec
-from eventide.families.registry import make_operator
+from eventide.families.registry import family_named, make_operator
 from eventide.lang.tree import EventQuery
 from eventide.plan.bind import bind
 from eventide.plan.columns import read_columns
@@ -131,7 +131,7 @@ class EventBeginnings(Beginnings):
     def __init__(self, query: EventQuery, options: Options, schema: pa.Schema) -> None:
         # What is returned plays no part; a trend begins as a match does.
         query, options = replace(query, returns=(), whole_events=False), replace(options, match_id=False)
-        prepare(query, options, schema)  # what cannot run is no question of the events
+        family_named("events").prepare(query, options, schema)  # what cannot run is no question of the events
         plan = rewrite(bind(query, options, schema.append(pa.field(ROW, pa.int64()))))
         self.columns, self.partition, self.time = read_columns(plan), plan.partition, plan.ts
         numbered = replace(plan, items=(column_item(next(iter(plan.symbols)), ROW, query.pattern.span),))

@@ -21,7 +21,7 @@ from eventide.expressions.write_code import Encoded, TestWriter
 from eventide.lang.nodes import every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Scalar, Span
-from eventide.plan.bound import Bound
+from eventide.plan.logical import Match
 from eventide.plan.places import error_at
 from eventide.runtime.aggregate_types import average_type, sum_type
 
@@ -78,13 +78,13 @@ def is_closing(conjunct: Scalar) -> bool:
     return conjunct.tree.find(exp.AggFunc) is not None
 
 
-def bind_closing(conjunct: Scalar, plan: Bound, at_most_one: frozenset[str], values: list[EventValue]) -> ClosingTest:
+def bind_closing(conjunct: Scalar, plan: Match, at_most_one: frozenset[str], values: list[EventValue]) -> ClosingTest:
     """The test of a conjunct; values that it needs per event are added to `values`."""
     return _Binder(conjunct, plan, at_most_one, values).bind()
 
 
 class _Binder:
-    def __init__(self, conjunct: Scalar, plan: Bound, at_most_one: frozenset[str], values: list[EventValue]) -> None:
+    def __init__(self, conjunct: Scalar, plan: Match, at_most_one: frozenset[str], values: list[EventValue]) -> None:
         self._conjunct = conjunct
         self._plan = plan
         self._at_most_one = at_most_one

@@ -28,9 +28,9 @@ from eventide.families.events.program import Edge, PatternProgram
 from eventide.families.events.spec import PatternSpec
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Span, Strategy
-from eventide.plan.bound import Bound
 from eventide.plan.checks import Check, Shown, related_reads, shown_text, symbol_checks
 from eventide.plan.diagnosis import Evidence, Failure, Witness, shown, too_late
+from eventide.plan.logical import Match
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.runtime.block import MAX_US, numpy_int64
 from eventide.runtime.encode import encode_columns
@@ -51,7 +51,7 @@ _MAX_VALUES = 8
 class Question:
     """The query, and what is asked of each event."""
 
-    plan: Bound
+    plan: Match
     physical: Physical
     spec: PatternSpec
     parts: Split

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from eventide.families.base import NO_SITUATIONS, WITHIN_OR_TTL, Choose, Family, refuse_unbounded
+from eventide.errors import EventideError
+from eventide.families.base import NO_SITUATIONS, WITHIN_OR_TTL, Family, refuse_unbounded
 from eventide.families.events.sequence import SequenceOperator, SequenceSpec, warm
 from eventide.families.events.spec import PatternSpec
 from eventide.families.registry import register
@@ -19,6 +20,8 @@ from eventide.runtime.slicing import NEEDS_EVENTS, LookBack, Slicing
 if TYPE_CHECKING:
     from eventide.families.events.beginnings import EventBeginnings
     from eventide.lang.tree import EventQuery
+    from eventide.plan.explain import Explanation
+    from eventide.plan.logical import Match
     from eventide.plan.options import Options
     from eventide.plan.physical import Physical
 
@@ -32,27 +35,28 @@ class Events(Family):
     what = "an event pattern"
     refusals = NO_SITUATIONS
 
-    def prepare(
-        self, tree: EventQuery, options: Options, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
-    ) -> Physical:
-        from eventide.families.events.prepare import prepare
+    def bind(self, tree: EventQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Match:
+        from eventide.families.events.prepare import bind_events
 
-        return prepare(tree, options, schema, engine=engine)
+        return bind_events(tree, options, schema, on_stream=on_stream)
 
-    def explain(
-        self,
-        tree: EventQuery,
-        options: Options,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        from eventide.families.events.explain import explain
+    def missing(self, node: Match) -> EventideError | None:
+        from eventide.families.events.prepare import not_there_yet
 
-        return explain(tree, options, schema, engine=engine, n_rows=n_rows, choose=choose)
+        return not_there_yet(node)
+
+    def lower(self, node: Match, engine: str) -> Physical:
+        from eventide.families.events.prepare import lower
+
+        return lower(node, engine)
+
+    def text(self, tree: EventQuery) -> str:
+        return tree.text
+
+    def explanation(self) -> Explanation:
+        from eventide.families.events.explain import EventsExplanation
+
+        return EventsExplanation()
 
     def write(self, tree: EventQuery) -> str:
         from eventide.lang.write import write

@@ -17,9 +17,9 @@ from eventide.families.events.spec import PatternSpec, Returned
 from eventide.families.events.tests import write_pattern_tests
 from eventide.lang.nodes import every_node
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step
-from eventide.plan.bound import Bound, Item
 from eventide.plan.columns import MAX_STEPS, Columns, check_ties, columns_of_plan, conditions_of, of_plan
 from eventide.plan.lengths import most_events
+from eventide.plan.logical import Item, Match
 from eventide.plan.one_match import ENDS, MATCH_END, MATCH_START, is_array
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.places import error_at
@@ -29,7 +29,7 @@ from eventide.plan.windows import check_windows, time_unit_us
 from eventide.runtime.block import TS
 
 
-def lower_pattern(plan: Bound, engine: str) -> Physical:
+def lower_pattern(plan: Match, engine: str) -> Physical:
     """The executable form; `engine` "local" needs every expression on the allow-list."""
     check_windows(plan)
     check_ties(plan)
@@ -68,7 +68,7 @@ def distinct_steps(pattern: Pattern) -> list[Step]:
     return list(steps.values())
 
 
-def split_conjuncts(plan: Bound) -> tuple[Split, list[EventValue], list[ClosingTest]]:
+def split_conjuncts(plan: Match) -> tuple[Split, list[EventValue], list[ClosingTest]]:
     """The conjuncts without aggregates, split; the values of all; and those with aggregates."""
     plain = [conjunct for conjunct in plan.conjuncts if not is_closing(conjunct)]
     parts = split(plain, list(plan.symbols), plan.schema, plan.query.text, plan.types)
@@ -79,7 +79,7 @@ def split_conjuncts(plan: Bound) -> tuple[Split, list[EventValue], list[ClosingT
     return parts, values, closing
 
 
-def make_program(plan: Bound, parts: Split, closing: list[ClosingTest]) -> PatternProgram:
+def make_program(plan: Match, parts: Split, closing: list[ClosingTest]) -> PatternProgram:
     """The program, with what the conjuncts mean for it."""
     related = [
         frozenset(slot.symbol for slot in test.slots)
@@ -93,19 +93,19 @@ def make_program(plan: Bound, parts: Split, closing: list[ClosingTest]) -> Patte
         raise too_large(plan, error) from None
 
 
-def too_large(plan: Bound, error: TooLargeError) -> QueryError:
+def too_large(plan: Match, error: TooLargeError) -> QueryError:
     """The error about a pattern with too many steps."""
     message = f"the pattern has more than {MAX_POSITIONS:,} steps when its bounds are written out"
     return error_at(plan.query, error.span, message, "use smaller bounds, or + or *")
 
 
-def _binds_one(plan: Bound, symbol: str) -> bool:
+def _binds_one(plan: Match, symbol: str) -> bool:
     if plan.symbols[symbol].negated:
         return not plan.symbols[symbol].repeated
     return most_events(plan.pattern, symbol) == 1
 
 
-def _check_closing(plan: Bound, closing: list[ClosingTest]) -> None:
+def _check_closing(plan: Match, closing: list[ClosingTest]) -> None:
     """An aggregate is about one match, of the pattern or of something negated, and about one round of an AND."""
     wholes = [plan.pattern, *_negated(plan.pattern)]
     repeated = set(_in_repeated_and(plan.pattern))
@@ -146,7 +146,7 @@ def _in_repeated_and(pattern: Pattern, repeated: bool = False) -> list[str]:
             return [symbol for part in pattern.parts for symbol in _in_repeated_and(part, repeated)]
 
 
-def _check_adjacent(plan: Bound, tests: tuple[Test, ...], program: PatternProgram) -> None:
+def _check_adjacent(plan: Match, tests: tuple[Test, ...], program: PatternProgram) -> None:
     """Every NEXT relates symbols that can stand side by side."""
     names = _names(program)
     pairs = {
@@ -188,12 +188,12 @@ def _names(program: PatternProgram) -> list[set[str]]:
 
 
 def _results(
-    plan: Bound, program: PatternProgram, columns: Columns
+    plan: Match, program: PatternProgram, columns: Columns
 ) -> tuple[tuple[Returned, ...], tuple[SqlColumn, ...], pa.Schema]:
     """What the operator returns, how the user's columns are made of it, and the operator's schema."""
     results = _Results(plan, program, columns)
     made = [(item, results.renamed(item)) for item in plan.items]
-    schema = pa.schema([*plan.partition_fields(), *results.returned.values(), *added_fields(plan)])
+    schema = pa.schema([*plan.input.partition_fields(), *results.returned.values(), *added_fields(plan)])
     project = [results.column(item, each, schema) for item, each in made]
     return tuple(results.returned), (*project, *added_columns(plan)), schema
 
@@ -201,7 +201,7 @@ def _results(
 class _Results:
     """Result columns over what the operator returns, each thing that they read once."""
 
-    def __init__(self, plan: Bound, program: PatternProgram, columns: Columns) -> None:
+    def __init__(self, plan: Match, program: PatternProgram, columns: Columns) -> None:
         self._plan = plan
         self._program = program
         self._columns = columns

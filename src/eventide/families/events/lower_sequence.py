@@ -13,9 +13,9 @@ from eventide.expressions.residue import compile_tests
 from eventide.expressions.split import Split, Test, split
 from eventide.families.events.sequence import Returned, SequenceSpec
 from eventide.lang.tree import Pattern, Seq, Step, Strategy
-from eventide.plan.bound import Bound
 from eventide.plan.columns import MAX_STEPS, Columns, check_ties, columns_of_plan, conditions_of, of_plan, read_columns
 from eventide.plan.facts import meaning
+from eventide.plan.logical import Match
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.places import error_at
 from eventide.plan.references import never_adjacent, sides_of
@@ -44,7 +44,7 @@ def sequence_steps(pattern: Pattern) -> tuple[Step, ...] | None:
     return None
 
 
-def place_tests(plan: Bound, steps: tuple[Step, ...], parts: Split) -> tuple[Placed, ...]:
+def place_tests(plan: Match, steps: tuple[Step, ...], parts: Split) -> tuple[Placed, ...]:
     """Each test with its steps; an adjacent-event test stands once for every adjacent pair it concerns."""
     at = {step.symbol: i for i, step in enumerate(steps)}
     placed: list[Placed] = []
@@ -57,7 +57,7 @@ def place_tests(plan: Bound, steps: tuple[Step, ...], parts: Split) -> tuple[Pla
     return tuple(placed)
 
 
-def _adjacent_pairs(test: Test, steps: tuple[Step, ...], plan: Bound) -> list[int]:
+def _adjacent_pairs(test: Test, steps: tuple[Step, ...], plan: Match) -> list[int]:
     """The steps that are directly followed by one that the test relates them to."""
     left, right = sides_of(test)
     names = [step.symbol for step in steps]
@@ -69,7 +69,7 @@ def _adjacent_pairs(test: Test, steps: tuple[Step, ...], plan: Bound) -> list[in
     return pairs
 
 
-def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physical:
+def lower_sequence(plan: Match, steps: tuple[Step, ...], engine: str) -> Physical:
     """The executable form; `engine` "local" needs every expression on the allow-list."""
     if len(steps) > MAX_STEPS:
         raise error_at(plan.query, steps[MAX_STEPS].span, f"a SEQ has at most {MAX_STEPS} steps")
@@ -100,7 +100,7 @@ def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physica
     return columns.physical(spec, masks, project, output, **of_plan(plan))
 
 
-def told_apart(plan: Bound, columns: Columns) -> list[str]:
+def told_apart(plan: Match, columns: Columns) -> list[str]:
     """The columns that tell events with equal times apart: what is read, and not what RETURN adds later."""
     reads = read_columns(plan)
     if plan.options.match_id or plan.options.ties == "sequence":
@@ -108,7 +108,7 @@ def told_apart(plan: Bound, columns: Columns) -> list[str]:
     return [name for name in reads if name in columns.returned]
 
 
-def of_events(plan: Bound, columns: Columns, told: list[str]) -> dict[str, Any]:
+def of_events(plan: Match, columns: Columns, told: list[str]) -> dict[str, Any]:
     """The fields that the specs of event patterns have in common."""
     layout, window, options = columns.layout(), plan.query.window, plan.options
     sequence = [SEQUENCE] if layout.has_sequence else []
@@ -129,7 +129,7 @@ def of_events(plan: Bound, columns: Columns, told: list[str]) -> dict[str, Any]:
 
 
 def _results(
-    plan: Bound, steps: tuple[Step, ...], columns: Columns
+    plan: Match, steps: tuple[Step, ...], columns: Columns
 ) -> tuple[tuple[Returned, ...], tuple[SqlColumn, ...], pa.Schema]:
     """What the operator returns, how the user's columns are made of it, and the operator's schema."""
     at = {step.symbol: i for i, step in enumerate(steps)}
@@ -144,5 +144,5 @@ def _results(
         return item.name
 
     project = [project_columns(item, output_name, plan, columns) for item in plan.items]
-    schema = pa.schema([*plan.partition_fields(), *returned.values(), *added_fields(plan)])
+    schema = pa.schema([*plan.input.partition_fields(), *returned.values(), *added_fields(plan)])
     return tuple(returned), (*project, *added_columns(plan)), schema

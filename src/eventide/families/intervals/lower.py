@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from eventide.errors import EventideError, QueryError
-from eventide.expressions.known_functions import for_engine
 from eventide.expressions.navigation.leaves import ValueLeaf
 from eventide.expressions.relate import Relation, conjuncts, event_value, is_local, plain_tree, split_condition
 from eventide.expressions.split import EventValue
@@ -24,9 +23,9 @@ from eventide.lang.rows.expressions import parse_expression
 from eventide.lang.tree import Length
 from eventide.plan.columns import MAX_STEPS, Columns
 from eventide.plan.facts import read_columns, with_facts
+from eventide.plan.logical import Intervals, Scan
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical, SqlColumn, column_as
-from eventide.plan.places import within_the_stack
 from eventide.plan.results import check_result_names
 from eventide.plan.scope import argument_column, scope_of_arguments
 from eventide.runtime.block import MAX_US, TS
@@ -53,6 +52,11 @@ class Spans:
     end: str
     exclude: tuple[str, ...] = ()
 
+    @property
+    def asked(self) -> tuple[tuple[str, str], ...]:
+        """The conditions, with the arguments that they are."""
+        return ("start", self.start), ("end", self.end), *(("exclude", text) for text in self.exclude)
+
 
 @dataclass(frozen=True, slots=True)
 class Deriving:
@@ -62,6 +66,11 @@ class Deriving:
     values: tuple[tuple[str, str], ...] = ()
     frame: tuple[str, str] | None = None  # the ready-made form that the condition is of, and what the user wrote
     detects: bool | None = None  # whether rows say when they were decided; None: those of a stream do
+
+    @property
+    def first(self) -> str:
+        """The condition that decides where an interval begins."""
+        return self.form.condition if isinstance(self.form, Runs) else self.form.start
 
     def text(self) -> str:
         """What is derived, in words."""
@@ -75,16 +84,27 @@ class Deriving:
         return "\n".join([*parts, *(f"VALUE {text} AS {name}" for name, text in self.values)])
 
 
-def prepare_intervals(
-    deriving: Deriving, schema: pa.Schema, options: Options, *, engine: str = "local", detects: bool = False
-) -> Physical:
-    """The executable form over events of a schema; with `detects`, rows say when they were decided."""
+def bind_intervals(deriving: Deriving, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Intervals:
+    """The logical plan."""
     if deriving.frame is not None:
         _check_frame(*deriving.frame, schema)
-    first = form.condition if isinstance(form := deriving.form, Runs) else form.start
-    with within_the_stack(first), for_engine(engine):
-        made = _Lowering(deriving, schema, options, engine, detects).physical()
-    return with_facts(made, read_columns(made, schema), {"ts_unit": options.ts_unit})
+    form = deriving.form
+    asked = (("", form.condition),) if isinstance(form, Runs) else form.asked
+    return Intervals(
+        Scan.of(scope_of_arguments(schema, options), is_stream=on_stream),
+        deriving,
+        asked,
+        deriving.values,
+        form.gap_us if isinstance(form, Runs) else None,
+    )
+
+
+def lower_intervals(node: Intervals, engine: str) -> Physical:
+    """The executable form; rows say when they were decided if it was asked for, or if they are those of a stream."""
+    deriving: Deriving = node.tree
+    detects = node.input.is_stream if deriving.detects is None else deriving.detects
+    made = _Lowering(node, engine, detects).physical()
+    return with_facts(made, read_columns(made, node.input.schema), {"ts_unit": node.input.options.ts_unit})
 
 
 def _check_frame(name: str, text: str, schema: pa.Schema) -> None:
@@ -114,14 +134,14 @@ def _check_frame(name: str, text: str, schema: pa.Schema) -> None:
 
 
 class _Lowering:
-    def __init__(self, deriving: Deriving, schema: pa.Schema, options: Options, engine: str, detects: bool) -> None:
-        self.deriving = deriving
+    def __init__(self, node: Intervals, engine: str, detects: bool) -> None:
+        self.deriving: Deriving = node.tree
         self.detects = detects
-        self.schema = schema
-        self.options = options
-        self.scope = scope_of_arguments(schema, options)
+        self.scope = node.input
+        self.schema = node.input.schema
+        self.options: Options = node.input.options
         self.columns = Columns(self.scope, engine)
-        self.code = IntervalRelations(schema)
+        self.code = IntervalRelations(self.schema)
         self.values = Values(self.columns, self.code)
         self._alone: list[EventValue] = []  # what events alone decide
 
@@ -150,11 +170,10 @@ class _Lowering:
                 for relation in relations:
                     self.code.relate(relation)
             return [alone] if alone else []
-        asked = [("start", form.start), ("end", form.end), *(("exclude", text) for text in form.exclude)]
-        if len(asked) > MAX_STEPS:
+        if len(form.asked) > MAX_STEPS:
             raise EventideError(f"exclude takes at most {MAX_STEPS - 2} conditions", hint="join some of them with OR")
         bits = []
-        for what, text in asked:
+        for what, text in form.asked:
             with about(what):
                 bits.append(self._on_one_event(what, text))
         return bits

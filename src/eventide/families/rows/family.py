@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from eventide.families.base import NO_SITUATIONS, Choose, Family
+from eventide.families.base import NO_SITUATIONS, Family
 from eventide.families.registry import register
 from eventide.families.rows.attempts import slicing_of
 from eventide.families.rows.operator import RowsOperator, warm
@@ -18,6 +18,8 @@ from eventide.runtime.slicing import Slicing
 if TYPE_CHECKING:
     from eventide.families.rows.beginnings import RowBeginnings
     from eventide.lang.rows.tree import RowQuery
+    from eventide.plan.explain import Explanation
+    from eventide.plan.logical import Recognize
     from eventide.plan.options import Options
     from eventide.plan.physical import Physical
 
@@ -29,30 +31,23 @@ class Rows(Family):
     what = "a row pattern"
     refusals = NO_SITUATIONS
 
-    def prepare(
-        self, tree: RowQuery, options: Options, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
-    ) -> Physical:
-        from eventide.families.rows.lower import prepare_rows
+    def bind(self, tree: RowQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Recognize:
+        from eventide.families.rows.bind import bind_rows
 
-        return prepare_rows(tree, schema, engine=engine, options=options, on_stream=on_stream)
+        return bind_rows(tree, options, schema, on_stream=on_stream)
 
-    def explain(
-        self,
-        tree: RowQuery,
-        options: Options,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        from eventide.families.rows.explain import explain_rows
+    def lower(self, node: Recognize, engine: str) -> Physical:
+        from eventide.families.rows.lower import lower_rows
 
-        on_stream = engine == "spark stream"
-        # What a stream would miss is part of the text, not an error.
-        made = None if schema is None else self.prepare(tree, options, schema, engine=engine.split()[0])
-        return explain_rows(tree, made, on_stream=on_stream)
+        return lower_rows(node, engine)
+
+    def text(self, tree: RowQuery) -> str:
+        return tree.text
+
+    def explanation(self) -> Explanation:
+        from eventide.families.rows.explain import RowsExplanation
+
+        return RowsExplanation()
 
     def write(self, tree: RowQuery) -> str:
         from eventide.lang.rows.write import write_clause

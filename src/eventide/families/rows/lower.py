@@ -8,7 +8,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
-from eventide.expressions.known_functions import for_engine
 from eventide.expressions.navigation.leaves import (
     FoldLeaf,
     LabelLeaf,
@@ -23,31 +22,30 @@ from eventide.expressions.relate import Relation, Relations, split_condition
 from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import Types
 from eventide.expressions.typed import Source
-from eventide.expressions.types import column_type, type_name
+from eventide.expressions.types import column_type
 from eventide.expressions.write_sql import write_typed
+from eventide.families.registry import family_named
+from eventide.families.rows.bind import stream_refusal
 from eventide.families.rows.compile import compile_pattern
 from eventide.families.rows.conditions import Code, is_near, write_conditions
 from eventide.families.rows.program import LABEL, Program
 from eventide.families.rows.spec import Interpreted, RowsSpec
 from eventide.families.rows.streams import check_stream, reach, reads_number
 from eventide.lang.durations import write_length
-from eventide.lang.rows import parse_clause
 from eventide.lang.rows.tree import LabelDefinition, Measure, RowQuery, Rows, SkipTo
 from eventide.lang.rows.write import write_clause
-from eventide.lang.tree import Length, Name, Scalar, Span
+from eventide.lang.tree import Length, Scalar, Span
 from eventide.plan.columns import Columns
 from eventide.plan.facts import read_columns, with_facts
+from eventide.plan.logical import Recognize
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical, SqlColumn, column_as
-from eventide.plan.places import within_the_stack
 from eventide.plan.row_outputs import OF_ONE_ROW, Outputs
-from eventide.plan.scope import NO_TIME, Fail, Scope, find_column, is_orderable, orderable_column
-from eventide.plan.time_column import time_hint, time_type_of
+from eventide.plan.scope import is_orderable
 from eventide.runtime.block import SEQUENCE
 from eventide.runtime.computed import Computed
 from eventide.runtime.measured import RowOrder
 from eventide.runtime.measures import MATCH_ID, NUMBER
-from eventide.runtime.times import TimeType
 
 _ROWS = {
     Rows.ONE: "one",
@@ -56,7 +54,12 @@ _ROWS = {
     Rows.ALL_WITH_UNMATCHED: "all with unmatched",
 }
 _SKIP = {SkipTo.PAST_LAST_ROW: "past last", SkipTo.NEXT_ROW: "next", SkipTo.FIRST: "first", SkipTo.LAST: "last"}
-_NO_OPTIONS = Options()
+
+
+def lower_rows(node: Recognize, engine: str) -> Physical:
+    """The executable form of a bound clause."""
+    made = _Lowering(node, engine).physical()
+    return with_facts(made, read_columns(made, node.input.schema), {"ts_unit": node.input.options.ts_unit})
 
 
 def prepare_rows(
@@ -64,28 +67,26 @@ def prepare_rows(
     schema: pa.Schema,
     *,
     engine: str = "local",
-    options: Options = _NO_OPTIONS,
+    options: Options = Options(),  # noqa: B008
     on_stream: bool = False,
 ) -> Physical:
     """The executable form of a clause over rows of a schema."""
-    with within_the_stack(query.text), for_engine(engine):
-        made = _Lowering(_with_column(query, options), schema, engine, options, on_stream).physical()
-    return with_facts(made, read_columns(made, schema), {"ts_unit": options.ts_unit})
+    return family_named("rows").prepare(query, options, schema, engine=engine, on_stream=on_stream)
 
 
 class _Lowering:
-    def __init__(self, query: RowQuery, schema: pa.Schema, engine: str, options: Options, on_stream: bool) -> None:
-        self.query = query
-        self.schema = schema
+    def __init__(self, node: Recognize, engine: str) -> None:
+        self.query: RowQuery = node.tree
+        self.scan = node.input
+        self.schema = node.input.schema
         self.types = Types()
-        self.options = options
-        self.on_stream = on_stream
+        self.options: Options = node.input.options
         self.leaves: list[Leaf] = []  # all that conditions and measures read
-        self.program: Program = compile_pattern(query.pattern, query.text)
+        self.program: Program = compile_pattern(self.query.pattern, self.query.text)
         self.labels = self.program.labels
         self.unions = self._unions()
-        self.partition = tuple(dict.fromkeys(self._orderable(name, "PARTITION BY") for name in query.partition_by))
-        self.columns = Columns(Scope(options, schema, "", NO_TIME, None, self.partition), engine)
+        self.partition = node.input.partition
+        self.columns = Columns(node.input, engine)
         self.outputs = Outputs(self.columns)
 
     def error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
@@ -99,17 +100,6 @@ class _Lowering:
             subset.name.text: tuple(sorted(number[member.text] for member in subset.members))
             for subset in self.query.subset
         }
-
-    def _fail(self, name: Name) -> Fail:
-        return lambda message, hint: self.error(message, name.span, hint)
-
-    def _find(self, name: Name) -> str:
-        return find_column(name.text, self.schema, self._fail(name))
-
-    def _orderable(self, name: Name, clause: str) -> str:
-        hint = "compute a column with an order before MATCH_RECOGNIZE: a field, payload.ts, or an item, tags[0]"
-        refusal = f"{clause} cannot take '{{}}': it is {{}}"
-        return orderable_column(name.text, self.schema, self._fail(name), refusal, hint)
 
     def _resolve(self, scalar: Scalar, defines: int | None = None) -> Resolved:
         resolved = resolve(scalar, self.labels, self.unions, self.schema, self.query.text, defines=defines)
@@ -176,7 +166,6 @@ class _Lowering:
         relations = self._relations(compiled)
         value_columns = [self.columns.of_value(value) for value in relations.values]
         order = self._order()
-        ts, time_type = self._time(on_stream=self.on_stream)
         measures = [
             self.outputs.over(self._resolve(measure.value), self._source(measure)) for measure in query.measures
         ]
@@ -213,7 +202,7 @@ class _Lowering:
             tested=tuple(tested),
             depends_on_path=tuple(on_path),
             depends_on_start=on_start,
-            time_type=time_type,
+            time_type=self.scan.time_type,
             window_us=query.within.amount if query.within is not None else None,
             rows=_ROWS[query.rows],
             skip=_SKIP[skip.to],
@@ -235,9 +224,8 @@ class _Lowering:
             hashed=hashed,
             max_steps=self.options.max_steps_per_partition,
         )
-        if self.on_stream:
+        if self.scan.is_stream:
             check_stream(query, spec)
-        self.columns.scope = replace(self.columns.scope, ts=ts, time_type=time_type)
         return self.columns.physical(
             spec,
             masks,
@@ -247,7 +235,7 @@ class _Lowering:
             takes_codes=True,
             reads=self._reads(),
             computed=tuple(self.outputs.computed.values()),
-            stream_refusal=self._stream_refusal(),
+            stream_refusal=stream_refusal(query, self.options, self.schema),
         )
 
     def _members(self, name: str) -> tuple[int, ...]:
@@ -257,50 +245,9 @@ class _Lowering:
         if not self.query.order_by and self.columns.engine == "spark":
             # A DataFrame has no order but that in which it is read.
             return (RowOrder(SEQUENCE, False, True),)
-        keys = []
-        for item in self.query.order_by:
-            column = self._orderable(item.column, "ORDER BY")
-            first = item.nulls_first if item.nulls_first is not None else not item.descending
-            keys.append(RowOrder(self.columns.of_column(column), item.descending, first))
-        return tuple(keys)
-
-    def _stream_refusal(self) -> str | None:
-        """Why a stream could not order its rows."""
-        try:
-            self._time(on_stream=True)
-        except QueryError as error:
-            return f"{error.message.removeprefix('a stream: ')}; {error.hint}"
-        return None
-
-    def _time(self, *, on_stream: bool) -> tuple[str, TimeType]:
-        """The time, which is the first ORDER BY column, where something asks for it, and its type."""
-        query, within = self.query, self.query.within
-        if within is not None and within.in_events:
-            hint = "bound the number of rows in PATTERN, B{1,100}, or in DEFINE, count(*) <= 100"
-            raise self.error("WITHIN of MATCH_RECOGNIZE is a length of time", within.span, hint)
-        if within is not None:
-            what, place = "WITHIN", within.span
-        elif self.options.state_ttl is not None:
-            what, place = "state_ttl", query.pattern.span
-        elif on_stream:
-            what, place = "a stream", query.pattern.span
-        else:
-            return "", NO_TIME
-        if not query.order_by or query.order_by[0].descending:
-            raise self.error(f"{what} needs ORDER BY a time, ascending", place, "write ORDER BY ts")
-        name = query.order_by[0].column
-        column = self._find(name)
-        dtype = self.schema.field(column).type
-        is_integer = pa.types.is_integer(dtype)
-        unit = self.options.ts_unit if is_integer else None
-        if is_integer and unit is None:
-            message = f"{what}: '{column}' holds integers, and nothing says their unit"
-            raise self.error(message, name.span, "give ts_unit='s', 'ms' or 'us'")
-        if not (is_integer or pa.types.is_timestamp(dtype) or pa.types.is_date(dtype) or pa.types.is_null(dtype)):
-            message = f"{what} measures '{column}', the first column of ORDER BY, which is {type_name(dtype)}"
-            possible = "order by a timestamp, a date, or an integer with ts_unit"
-            raise self.error(message, name.span, time_hint(column, self.schema, possible))
-        return column, time_type_of(column, self.schema, unit)
+        return tuple(
+            RowOrder(self.columns.of_column(key.column), key.descending, key.nulls_first) for key in self.scan.order
+        )
 
     def _tie_columns(self) -> tuple[str, ...]:
         """Columns that the clause reads, in schema order: they tell rows with equal keys apart."""
@@ -336,7 +283,7 @@ class _Lowering:
         own = [(name, f"p{i}") for i, name in enumerate(self.partition)]
         after: list[tuple[str, str]] = []
         if self.query.rows is not Rows.ONE:
-            ordered = dict.fromkeys(self._find(item.column) for item in self.query.order_by)
+            ordered = dict.fromkeys(key.column for key in self.scan.order)
             own += [(name, self.columns.of_column(name)) for name in ordered if name not in self.partition]
             done = {name for name, _ in own}
             after = [(name, self.columns.of_column(name)) for name in self.schema.names if name not in done]
@@ -375,13 +322,6 @@ class _Lowering:
                 hint = "leave out match_id=True, or rename the column before: (SELECT match_id AS earlier, ... FROM t)"
                 raise self.error(f"the table has a column '{MATCH_ID}' already", self.query.pattern.span, hint)
             seen.add(key)
-
-
-def _with_column(query: RowQuery, options: Options) -> RowQuery:
-    """The clause with a column: where it names none, each match still is a row, and can be counted."""
-    if query.measures or query.partition_by or query.rows is not Rows.ONE or options.match_id:
-        return query
-    return replace(query, measures=parse_clause("MEASURES MATCH_NUMBER() AS match_number PATTERN (A)").measures)
 
 
 def _meaning(query: RowQuery, options: Options) -> str:

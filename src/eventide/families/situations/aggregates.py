@@ -16,7 +16,7 @@ from eventide.families.situations.spec import Measure
 from eventide.lang.situations import END
 from eventide.lang.tree import Span
 from eventide.plan import aggregates
-from eventide.plan.bound import Item
+from eventide.plan.logical import Item
 from eventide.plan.places import error_at
 from eventide.plan.scope import is_orderable
 

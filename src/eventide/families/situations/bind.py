@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -24,13 +24,15 @@ from eventide.lang.tree import ReturnItem, SituationQuery, Span
 from eventide.plan.assumed import type_of
 from eventide.plan.bind import bind
 from eventide.plan.bind_items import check_names
-from eventide.plan.bound import Bound, Item
+from eventide.plan.logical import Item, Match, Situations
 from eventide.plan.options import Options
 from eventide.plan.places import error_at, option_error
 from eventide.plan.references import find_symbol, hold_counted_symbols, qualify, references
 
 
-def bind_situations(query: SituationQuery, options: Options, schema: pa.Schema) -> Bound:
+def bind_situations(
+    query: SituationQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False
+) -> Situations:
     """The logical plan: situations are its symbols, RETURN is about them."""
     for name, given, needless in (
         ("match_id", options.match_id, "a situation query has no match_id"),
@@ -44,14 +46,15 @@ def bind_situations(query: SituationQuery, options: Options, schema: pa.Schema) 
             raise option_error(query.events, name, needless, f"leave out {name}")
     check_conditions(query, schema)
     # Situations depend on the order of all events, tied ones too.
-    plan = bind(query.events, replace(options, ties="sequence"), schema)
+    plan = bind(query.events, replace(options, ties="sequence"), schema, on_stream=on_stream)
     items = tuple(_bind_item(item, plan) for item in query.returns) or _default_items(plan)
     related = [f"{each.left.text}_{each.right.text}".lower() for each in query.pattern]
     check_names(items, plan, related if options.possible else (), named=True)
-    return replace(plan, items=items)
+    held = {field.name: getattr(plan, field.name) for field in fields(plan)}
+    return Situations(**{**held, "items": items}, tree=query)
 
 
-def _default_items(plan: Bound) -> tuple[Item, ...]:
+def _default_items(plan: Match) -> tuple[Item, ...]:
     """Without RETURN: the partition columns, and start and end of each situation."""
     span = plan.query.pattern.span
     made = [
@@ -64,7 +67,7 @@ def _default_items(plan: Bound) -> tuple[Item, ...]:
     return tuple(made)
 
 
-def _bind_item(item: ReturnItem, plan: Bound) -> Item:
+def _bind_item(item: ReturnItem, plan: Match) -> Item:
     query, source, symbols = plan.query, item.value, plan.symbols
     check_situations(source.tree, source.span, query, symbols, plan.schema)
     tree = hold_counted_symbols(source.tree, source.span, plan)
@@ -113,7 +116,7 @@ def _plain_nulls(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _check_node(node: exp.Expr, default: Span, plan: Bound) -> None:
+def _check_node(node: exp.Expr, default: Span, plan: Match) -> None:
     query, span = plan.query, span_of(node, default)
     function = function_of(node)
     if function is None:

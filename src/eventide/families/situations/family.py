@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
-from eventide.families.base import Choose, Family, refuse_unbounded
+from eventide.families.base import Family, refuse_unbounded
 from eventide.families.registry import register
 from eventide.families.situations.operator import SituationOperator
 from eventide.families.situations.program import Program
@@ -19,6 +19,8 @@ from eventide.runtime.slicing import Slicing
 
 if TYPE_CHECKING:
     from eventide.lang.tree import SituationQuery
+    from eventide.plan.explain import Explanation
+    from eventide.plan.logical import Situations as Match
     from eventide.plan.options import Options
     from eventide.plan.physical import Physical
 
@@ -36,33 +38,23 @@ class Situations(Family):
     }
     is_grouped = True
 
-    def prepare(
-        self,
-        tree: SituationQuery,
-        options: Options,
-        schema: pa.Schema,
-        *,
-        engine: str = "local",
-        on_stream: bool = False,
-    ) -> Physical:
-        from eventide.families.situations.lower import prepare_situations
+    def bind(self, tree: SituationQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Match:
+        from eventide.families.situations.bind import bind_situations
 
-        return prepare_situations(tree, options, schema, engine=engine)
+        return bind_situations(tree, options, schema, on_stream=on_stream)
 
-    def explain(
-        self,
-        tree: SituationQuery,
-        options: Options,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        from eventide.families.situations.explain import explain_situations
+    def lower(self, node: Match, engine: str) -> Physical:
+        from eventide.families.situations.lower import lower_situations
 
-        return explain_situations(tree, options, schema, engine=engine, n_rows=n_rows, observed=learned, choose=choose)
+        return lower_situations(node, engine)
+
+    def text(self, tree: SituationQuery) -> str:
+        return tree.text
+
+    def explanation(self) -> Explanation:
+        from eventide.families.situations.explain import SituationsExplanation
+
+        return SituationsExplanation()
 
     def write(self, tree: SituationQuery) -> str:
         from eventide.lang.write import write

@@ -4,34 +4,22 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from eventide.expressions.known_functions import for_engine
 from eventide.expressions.split import split
 from eventide.families.situations.aggregates import Aggregates
-from eventide.families.situations.bind import bind_situations
 from eventide.families.situations.operator import output_fields
 from eventide.families.situations.spec import Related, SituationSpec
-from eventide.lang.deadline import check_deadline
 from eventide.lang.relations import RELATIONS, inverse, mask_of
-from eventide.lang.tree import Seq, SituationQuery, Step
-from eventide.plan.bound import Bound
+from eventide.lang.tree import Seq, Step
 from eventide.plan.columns import check_told_apart, columns_of_plan, conditions_of, read_columns
 from eventide.plan.facts import canonical, with_options
-from eventide.plan.options import Options
+from eventide.plan.logical import Situations
 from eventide.plan.physical import Physical, SqlColumn, column_as
-from eventide.plan.places import within_the_stack
 from eventide.runtime.block import SEQUENCE
 
 
-def prepare_situations(query: SituationQuery, options: Options, schema: pa.Schema, *, engine: str) -> Physical:
-    """The executable form of a situation query over events of a schema."""
-    with within_the_stack(query.text), for_engine(engine):
-        made = lower_situations(query, bind_situations(query, options, schema), engine)
-    check_deadline()
-    return with_options(made, options, schema)
-
-
-def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physical:
+def lower_situations(plan: Situations, engine: str) -> Physical:
     """The executable form; `engine` "local" needs every expression on the allow-list."""
+    query = plan.tree
     columns = columns_of_plan(plan, engine)
     names = query.symbols
     numbers = {name: k for k, name in enumerate(names)}
@@ -61,7 +49,9 @@ def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physica
     )
     sequence = [SEQUENCE] if layout.has_sequence else []
     spec = SituationSpec(
-        query=canonical(query, plan, {name: getattr(plan.options, name) for name in ("close_at_end", "possible")}),
+        query=canonical(
+            query, plan.input, {each: getattr(plan.options, each) for each in ("close_at_end", "possible")}
+        ),
         layout=layout,
         symbols=names,
         durations=durations,
@@ -83,7 +73,7 @@ def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physica
     assert isinstance(pattern, Seq)
     steps = [step for step in pattern.parts if isinstance(step, Step)]
     parts = split((), list(plan.symbols), plan.schema, plan.query.text)
-    return columns.physical(
+    made = columns.physical(
         spec,
         columns.masks(conditions_of(plan, steps, parts)),
         (*(aggregates.project(item, out) for item in plan.items), *_added(spec, plan)),
@@ -93,9 +83,10 @@ def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physica
         # What the end closes was open at instants that would be decided before.
         windows_close=not spec.closes,
     )
+    return with_options(made, plan.options, plan.schema)
 
 
-def _added(spec: SituationSpec, plan: Bound) -> list[SqlColumn]:
+def _added(spec: SituationSpec, plan: Situations) -> list[SqlColumn]:
     """What every row carries besides RETURN."""
     made = []
     if spec.possible:

@@ -13,7 +13,7 @@ from eventide.families.trends.spec import Measure
 from eventide.lang.positions import span_of
 from eventide.plan import aggregates
 from eventide.plan.bind_items import AGGREGATES
-from eventide.plan.bound import Item
+from eventide.plan.logical import Item
 from eventide.plan.places import error_at
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from eventide.errors import UnsupportedError
 from eventide.families.base import WITHIN_OR_TTL, Family, refuse_unbounded
@@ -15,12 +16,27 @@ from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.protocol import Operator
 from eventide.runtime.slicing import Combined, Slicing
 
+if TYPE_CHECKING:
+    from eventide.plan.explain import Explanation
+    from eventide.plan.logical import Match
+    from eventide.plan.physical import Physical
+
 
 class Trends(Family):
     """A slice of time becomes a matrix; matrices are multiplied."""
 
     name = "trends"
     is_grouped = True
+
+    def lower(self, node: Match, engine: str) -> Physical:
+        from eventide.families.trends.lower import lower_trends
+
+        return lower_trends(node, engine)
+
+    def explanation(self) -> Explanation:
+        from eventide.families.trends.explain import TrendsExplanation
+
+        return TrendsExplanation()
 
     def operator(self, spec: TrendSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         return TrendOperator(spec, n_threads)

@@ -16,9 +16,9 @@ from eventide.families.trends.aggregates import Aggregates
 from eventide.families.trends.alphabet import alphabet_of
 from eventide.families.trends.relations import comparisons_of, tests_between, write_relations
 from eventide.families.trends.spec import MAX_SIDES, CountWindows, TrendSpec
-from eventide.plan.bound import Bound
 from eventide.plan.columns import MAX_STEPS, check_told_apart, columns_of_plan, conditions_of, of_plan, read_columns
 from eventide.plan.facts import meaning
+from eventide.plan.logical import Match
 from eventide.plan.physical import Physical
 from eventide.plan.places import clause_span, error_at, option_error
 from eventide.plan.references import never_adjacent, sides_of
@@ -27,7 +27,7 @@ from eventide.plan.windows import check_windows, slide_of
 from eventide.runtime.block import SEQUENCE
 
 
-def lower_trends(plan: Bound, engine: str) -> Physical:
+def lower_trends(plan: Match, engine: str) -> Physical:
     """The executable form; `engine` "local" needs every expression on the allow-list."""
     plan, n_group = _groups_first(plan)
     query = plan.query
@@ -54,7 +54,7 @@ def lower_trends(plan: Bound, engine: str) -> Physical:
     tests_source, encodings = write_relations(parts.tests, parts.values, value_names, absences)
     layout = replace(columns.layout(), n_distributed=n_group)
     sequence = [SEQUENCE] if layout.has_sequence else []
-    schema = pa.schema([*plan.partition_fields()[:n_group], *aggregates.fields(), *added_fields(plan)])
+    schema = pa.schema([*plan.input.partition_fields()[:n_group], *aggregates.fields(), *added_fields(plan)])
     spec = TrendSpec(
         query=meaning(plan),
         layout=layout,
@@ -93,7 +93,7 @@ def lower_trends(plan: Bound, engine: str) -> Physical:
     )
 
 
-def split_adjacent(plan: Bound) -> Split:
+def split_adjacent(plan: Match) -> Split:
     """The conjuncts: on one event, or on adjacent events; nothing else can be decided without building trends."""
     for conjunct in plan.conjuncts:
         if is_closing(conjunct):
@@ -113,7 +113,7 @@ def split_adjacent(plan: Bound) -> Split:
     return parts
 
 
-def trend_program(plan: Bound, parts: Split) -> tuple[PatternProgram, tuple[tuple[int, ...], ...]]:
+def trend_program(plan: Match, parts: Split) -> tuple[PatternProgram, tuple[tuple[int, ...], ...]]:
     """The automata, and the branches of each side: of an outermost AND, or of the whole pattern."""
     program = make_program(plan, parts, [])
     sides: tuple[tuple[int, ...], ...] = (program.main,)
@@ -133,7 +133,7 @@ def trend_program(plan: Bound, parts: Split) -> tuple[PatternProgram, tuple[tupl
     return program, sides
 
 
-def _check_next(plan: Bound, parts: Split, program: PatternProgram) -> None:
+def _check_next(plan: Match, parts: Split, program: PatternProgram) -> None:
     pairs = {
         (program.symbols[position.symbol], program.symbols[target])
         for position in program.positions
@@ -146,7 +146,7 @@ def _check_next(plan: Bound, parts: Split, program: PatternProgram) -> None:
             raise never_adjacent(plan, test, pairs, "relate symbols that can be side by side")
 
 
-def _check_bits(plan: Bound, program: PatternProgram, absences: tuple[Absence, ...], n_tests: int) -> None:
+def _check_bits(plan: Match, program: PatternProgram, absences: tuple[Absence, ...], n_tests: int) -> None:
     """Tests, and symbols with what is known of absences, are bits of a number."""
     n_bits = max([len(program.symbols), *(max(a.lead, a.trail) + 1 for a in absences)])
     if max(n_bits, n_tests + len(absences)) > MAX_STEPS:
@@ -154,7 +154,7 @@ def _check_bits(plan: Bound, program: PatternProgram, absences: tuple[Absence, .
         raise error_at(plan.query, clause_span(plan.query, "PATTERN"), message, "use fewer of them")
 
 
-def _groups_first(plan: Bound) -> tuple[Bound, int]:
+def _groups_first(plan: Match) -> tuple[Match, int]:
     """GROUP BY columns, and partition columns that are returned, before the others; and how many they are."""
     if plan.options.match_id:
         message = "match_id names a match, and this query returns aggregates over trends"
@@ -176,10 +176,10 @@ def _groups_first(plan: Bound) -> tuple[Bound, int]:
     }
     groups = [name for name in plan.partition if name.lower() in grouped or name in returned]
     rest = [name for name in plan.partition if name not in groups]
-    return replace(plan, partition=(*groups, *rest)), len(groups)
+    return replace(plan, input=replace(plan.input, partition=(*groups, *rest))), len(groups)
 
 
-def _count_windows(plan: Bound) -> CountWindows | None:
+def _count_windows(plan: Match) -> CountWindows | None:
     window = plan.query.window
     if window is None or not window.length.in_events:
         return None

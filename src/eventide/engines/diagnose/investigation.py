@@ -20,7 +20,6 @@ from eventide.engines.diagnose.result import Diagnosis
 from eventide.engines.intake import microseconds, take_in
 from eventide.engines.local import run as local
 from eventide.engines.local.absent_types import absent_types
-from eventide.engines.local.names import quoted
 from eventide.engines.local.sources import Source, open_source, reason
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import InputError
@@ -29,6 +28,7 @@ from eventide.plan.diagnosis import Beginnings, Evidence, Failure
 from eventide.plan.physical import Physical
 from eventide.runtime.block import numpy_int64
 from eventide.runtime.kernels.arrays import IntArray
+from eventide.runtime.quoting import quoted
 
 
 def diagnose(family: str, tree: Any, options: Any, source: Source, partitions: int) -> Diagnosis:

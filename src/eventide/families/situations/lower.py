@@ -86,6 +86,11 @@ def lower_situations(plan: Situations, engine: str) -> Physical:
     return with_options(made, plan.options, plan.schema)
 
 
+def _settled(options: Options) -> dict[str, Any]:
+    """The options that decide what the query means."""
+    return {"close_at_end": options.close_at_end, "possible": options.possible}
+
+
 def _added(spec: SituationSpec, plan: Situations) -> list[SqlColumn]:
     """What every row carries besides RETURN."""
     made = []

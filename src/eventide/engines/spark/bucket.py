@@ -35,7 +35,9 @@ Finish = Callable[[Operator, Results], Results]
 
 
 def make_processor(work: Any, kind: type[Bucket] | None = None, *more: Any) -> StatefulProcessor:
-    """What `transformWithStateInPandas` runs: buckets of a kind, each with the work, Spark's state, and `more`.
+    """What `transformWithStateInPandas` runs: buckets of a kind, that of a query by default.
+
+    A bucket gets the work, Spark's state, and `more`.
 
     They return rows `with_counters`: behind a bucket's rows stands one for each operator with what the call did.
 
@@ -248,7 +250,7 @@ class Bucket:
     # --- what a rule set has otherwise ----------------------------------------------------------------------
 
     def _change(self, changes: list[str]) -> Frames:
-        """What has changed among the operators before this micro-batch; the rows that say what is wrong with some."""
+        """Take in what has changed among the operators, as JSON; the rows say what is wrong with some of them."""
         yield from ()
 
     def _load(self) -> None:

@@ -35,9 +35,10 @@ Finish = Callable[[Operator, Results], Results]
 
 
 def make_processor(work: Any, kind: type[Bucket] | None = None, *more: Any) -> StatefulProcessor:
-    """What `transformWithStateInPandas` runs: buckets of a kind, each with the work, Spark's state, and `more`.
+    """What `transformWithStateInPandas` runs: buckets of a kind, that of a query by default.
 
-    They return rows `with_counters`: behind a bucket's rows stands one for each operator with what the call did.
+    A bucket gets the work, Spark's state, and `more`. It returns rows `with_counters`: behind its rows stands one for
+    each operator with what the call did.
 
     Spark also unpickles it in a worker beside the driver, or beside the Connect server, which gets no artifacts
     and so may not have this package. Hence a class that travels by value and imports the package only when it
@@ -248,7 +249,7 @@ class Bucket:
     # --- what a rule set has otherwise ----------------------------------------------------------------------
 
     def _change(self, changes: list[str]) -> Frames:
-        """What has changed among the operators before this micro-batch; the rows that say what is wrong with some."""
+        """Take in what has changed among the operators, as JSON; the rows say what is wrong with some of them."""
         yield from ()
 
     def _load(self) -> None:

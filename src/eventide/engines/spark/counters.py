@@ -31,7 +31,7 @@ EVENT_TIME = "detected_at"
 class Counters:
     """What one call for a bucket did: numbers of this call, but `open_runs` and `state_bytes` are those after it."""
 
-    bucket: int
+    bucket: int = -1  # all buckets
     events: int = 0  # that came to the bucket, late ones among them
     late_events: int = 0
     matches: int = 0
@@ -62,8 +62,18 @@ class Counters:
         bucket, events, late, matches, runs, size, kernel_us, task_us, problems = map(int, numbers)
         return cls(bucket, events, late, matches, runs, size, kernel_us, task_us, problems, rule)
 
+    def add(self, other: Counters) -> None:
+        """Count what other calls did, too."""
+        for name in _ADDED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def added(self) -> dict[str, int]:
+        """The numbers that add up."""
+        return {name: getattr(self, name) for name in _ADDED}
+
 
 _N_NUMBERS = len(fields(Counters)) - 1
+_ADDED = ("events", "late_events", "matches", "kernel_us", "task_us", "problems")
 
 
 def with_counters(rows: StructType) -> StructType:

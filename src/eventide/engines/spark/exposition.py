@@ -51,8 +51,8 @@ def _by_rule(tallies: list[Tally]) -> list[Metric]:
     for tally in tallies:
         names = [tally.name or tally.query_id, tally.query_id]
         counted = tally.rules or {"": tally.counted}
-        for label, added in counted.items():
-            for name, value in added.numbers().items():
+        for label, counters in counted.items():
+            for name, value in counters.added().items():
                 made[name].add_metric([*names, label], value / 1e6 if name.endswith("_us") else value)
             n_open, state_bytes = tally.held(label or None)
             open_runs.add_metric([*names, label], n_open)

@@ -48,8 +48,10 @@ class RuleWork:
 
 
 class RuleBucket(Bucket):
-    """Its operators are those of the rules. `tell` takes rules that failed to the driver, which switches them off in
-    all buckets."""
+    """Its operators are those of the rules.
+
+    `tell` takes rules that failed to the driver, which switches them off in all buckets.
+    """
 
     HEAD = "head", "engine string"
     MAPS = (

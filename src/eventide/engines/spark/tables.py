@@ -44,7 +44,7 @@ def look_remotely(spark: SparkSession, path: str) -> tuple[str, TableFolder | No
     On Connect the session cannot look, and takes the path as it is. A folder of a stream is no table here: Spark's own
     readers know it by its plain name.
     """
-    if hadoop(spark, path) is None:
+    if getattr(spark, "_jvm", None) is None:
         return path, None
     files = _file_system(spark)
     if _status(spark, path) is not None:

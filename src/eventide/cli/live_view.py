@@ -19,7 +19,7 @@ from rich.text import Text
 
 from eventide.engines.spark.counters import SOURCE
 from eventide.engines.spark.tally import Tally
-from eventide.show.report import show
+from eventide.show.report import count, show
 
 ROWS_METRIC = "eventide_rows"  # what the command observes of the rows that it writes
 _N_ROWS = 5
@@ -86,13 +86,13 @@ class View:
         if key in self._seen:
             return False
         self._seen.append(key)
-        n_before, kernel_us = self.tally.n_batches, self.tally.counted.kernel_us
+        n_before = self.tally.n_batches
         self.tally.add(progress)
         if self.tally.n_batches > n_before:
-            self._add_step(progress, self.tally.counted.kernel_us - kernel_us)
+            self._add_step(progress, self.tally.batches[-1])
         return True
 
-    def _add_step(self, progress: Mapping[str, Any], kernel_us: int) -> None:
+    def _add_step(self, progress: Mapping[str, Any], batch: Mapping[str, Any]) -> None:
         durations = progress["durationMs"]
         written = (progress["observedMetrics"] or {}).get(ROWS_METRIC) or {}
         events, rows = _n_events(progress), int(written.get("rows") or 0)
@@ -107,12 +107,12 @@ class View:
         self.memory_bytes = sum(int(operator.get("memoryUsedBytes") or 0) for operator in operators)
         self.steps.append(
             Step(
-                number=int(progress["batchId"]),
-                started=datetime.fromisoformat(progress["timestamp"]).timestamp(),
-                seconds=durations.get("triggerExecution", 0) / 1000,
+                number=batch["batch_id"],
+                started=batch["started_at"].timestamp(),
+                seconds=batch["batch_us"] / 1_000_000,
                 events=events,
                 rows=rows,
-                kernel_us=kernel_us,
+                kernel_us=batch["kernel_us"],
                 parts_ms=tuple((name, sum(durations.get(key, 0) for key in keys)) for name, keys in _PARTS),
             )
         )
@@ -286,15 +286,6 @@ def sparkline(values: Sequence[float]) -> str:
     if top <= 0:
         return _BARS[0] * len(values)
     return "".join(_BARS[max(round(value / top * len(_BARS)) - 1, 0)] for value in values)
-
-
-def count(number: int, noun: str) -> str:
-    """
-    >>> count(1, "row"), count(2000, "batch")
-    ('1 row', '2,000 batches')
-    """
-    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def rate(per_second: float) -> str:

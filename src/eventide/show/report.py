@@ -46,6 +46,15 @@ def show(value: Any) -> str:
     return str(value)
 
 
+def count(number: int, noun: str) -> str:
+    """
+    >>> count(1, "row"), count(2000, "batch")
+    ('1 row', '2,000 batches')
+    """
+    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
 def json_lines(rows: pa.Table) -> Iterator[str]:
     """One JSON object per row.
 

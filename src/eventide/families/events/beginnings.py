@@ -122,7 +122,7 @@ def _missing(program: PatternProgram, cost: Sequence[int]) -> list[int]:
 def _run(spec: PatternSpec, block: pa.Table) -> list[dict[str, Any]]:
     operator = make_operator(spec, os.cpu_count() or 1)
     batches = [*operator.process(block, MIN_US), *operator.finish()] if block.num_rows else []
-    return pa.Table.from_batches(batches, BOUND).to_pylist()
+    return list(pa.Table.from_batches(batches, BOUND).to_pylist())
 
 
 class EventBeginnings(Beginnings):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 from eventide.expressions.split import split
@@ -13,6 +15,7 @@ from eventide.lang.tree import Seq, Step
 from eventide.plan.columns import check_told_apart, columns_of_plan, conditions_of, read_columns
 from eventide.plan.facts import canonical, with_options
 from eventide.plan.logical import Situations
+from eventide.plan.options import Options
 from eventide.plan.physical import Physical, SqlColumn, column_as
 from eventide.runtime.block import SEQUENCE
 
@@ -49,9 +52,7 @@ def lower_situations(plan: Situations, engine: str) -> Physical:
     )
     sequence = [SEQUENCE] if layout.has_sequence else []
     spec = SituationSpec(
-        query=canonical(
-            query, plan.input, {each: getattr(plan.options, each) for each in ("close_at_end", "possible")}
-        ),
+        query=canonical(query, plan.input, _settled(plan.options)),
         layout=layout,
         symbols=names,
         durations=durations,

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from eventide.errors import EventideError, InputError
+from eventide.show.report import count
 from eventide.show.timeline.axis import duration_text, instant_text
 from eventide.show.timeline.intervals import END, START, lanes_of, matches_of
 from eventide.show.timeline.model import Chart, Lane, Line, Match
@@ -154,11 +155,11 @@ class _Given:
         parts = [write_partition(self.partition)] if self.partition else []
         n_intervals = sum(lane.start_us.size for lane in chart.lanes)
         if chart.lanes:
-            parts.append(_count(n_intervals, "interval" if chart.matches is None else "situation"))
+            parts.append(count(n_intervals, "interval" if chart.matches is None else "situation"))
         if chart.matches is not None:
-            parts.append(_count(len(chart.matches), "match", "matches"))
+            parts.append(count(len(chart.matches), "match"))
         if chart.events_us is not None:
-            parts.append(_count(chart.events_us.size, "event"))
+            parts.append(count(chart.events_us.size, "event"))
         parts.append(f"{instant_text(start, unit)} to {instant_text(end, unit)} ({duration_text(end - start)})")
         zone = "UTC" if is_calendar and is_instant else ""
         return replace(chart, subtitle="  \u00b7  ".join(parts), unit=unit, zone=zone)
@@ -169,10 +170,6 @@ def _has_zone(rows: pa.Table | None, clock: Clock) -> bool:
         return False
     kind = rows.schema.field(clock.column(rows.schema)).type
     return bool(pa.types.is_timestamp(kind) and kind.tz is not None)
-
-
-def _count(n: int, one: str, many: str | None = None) -> str:
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def _line(rows: pa.Table, times: pa.ChunkedArray, name: str) -> Line:

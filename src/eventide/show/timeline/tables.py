@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eventide.engines.local.names import quoted
 from eventide.engines.local.sources import is_local, open_source, plain_frame, reason
 from eventide.errors import InputError, did_you_mean
 from eventide.runtime.times import UNIT_US
@@ -50,7 +51,7 @@ def rows_of(table: Any, partition: Mapping[str, Any], what: str) -> pa.Table:
 
 def _local_rows(table: Any, wanted: Mapping[str, Any], what: str) -> pa.Table:
     source = open_source(table)
-    tests = " AND ".join(f"{_quoted(name)} IS NOT DISTINCT FROM ?" for name in wanted) or "TRUE"
+    tests = " AND ".join(f"{quoted(name)} IS NOT DISTINCT FROM ?" for name in wanted) or "TRUE"
     try:
         text = f"SELECT * FROM {source.sql} WHERE {tests}"
         rows = source.connection.sql(text, params=list(wanted.values())).to_arrow_table()
@@ -59,10 +60,6 @@ def _local_rows(table: Any, wanted: Mapping[str, Any], what: str) -> pa.Table:
         asked = f" with {write_partition(wanted)}" if wanted else ""
         raise InputError(f"{what}{asked} cannot be read: {reason(error)}") from error
     return rows.rename_columns(source.schema.names)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def spark_rows(frame: Any, wanted: Mapping[str, Any], what: str) -> Any:
@@ -80,7 +77,7 @@ def some_partitions(events: Any, names: Sequence[str]) -> str:
     events = plain_frame(events)
     if is_local(events):
         source = open_source(events)
-        columns = ", ".join(map(_quoted, names))
+        columns = ", ".join(map(quoted, names))
         text = f"SELECT DISTINCT {columns} FROM {source.sql} ORDER BY ALL LIMIT {_N_SHOWN + 1}"
         rows = source.connection.sql(text).fetchall()
     else:

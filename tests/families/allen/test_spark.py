@@ -15,6 +15,7 @@ import pytest
 
 import eventide as ev
 from eventide.errors import InputError, UnsupportedError
+from eventide.plan.choose import SLICES, forced
 from tests.engines.streams import collect, read_batches, write_batch, write_files
 from tests.families.allen.cases import Case, found
 
@@ -76,6 +77,18 @@ def test_batch_frames_give_the_oracles_pairs(spark: Any, make: Callable[[], Case
     case = make()
     frames = [spark.createDataFrame(with_times(table)) for table in case.tables()]
     assert found(in_seconds(case.run(*frames).toArrow().to_pylist())) == case.expected()
+
+
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_slices_of_time_of_batch_frames_give_the_oracles_pairs(spark: Any, partitioned: bool) -> None:
+    case = random_case(5, partitioned=partitioned)
+    frames = [spark.createDataFrame(with_times(table)) for table in case.tables()]
+    asked = {name: value for name, value in case.arguments.items() if name != "relations"}
+    query = ev.allen(case.arguments["relations"], **asked)
+    with forced(SLICES):
+        rows = query.run(left=frames[0], right=frames[1])
+    assert "by time" in query.last_run.reason
+    assert found(in_seconds(rows.toArrow().to_pylist())) == case.expected()
 
 
 def test_integer_times_and_empty_frames_work_on_spark_too(spark: Any) -> None:

@@ -16,6 +16,7 @@ from sqlglot import exp
 from eventide.expressions.folds import Fold, Folds
 from eventide.expressions.navigation.leaves import (
     AggregateLeaf,
+    CodeLeaf,
     FoldLeaf,
     LabelLeaf,
     Leaf,
@@ -166,15 +167,14 @@ class Relations:
         tree = self._placed(typed, read, slots, source)
         self.tests.append(Related(relation, tuple(slots), tree))
 
-    def _value(self, leaf: Leaf, source: Source) -> EventValue | None:
+    def _value(self, leaf: CodeLeaf, source: Source) -> EventValue | None:
         """What a leaf reads of one event."""
-        tree = leaf.tree if isinstance(leaf, (ValueLeaf, FoldLeaf)) else None
-        if tree is None or not isinstance(leaf, (ValueLeaf, FoldLeaf)):
+        if not isinstance(leaf, (ValueLeaf, FoldLeaf)) or leaf.tree is None:
             return None
-        return event_value(tree, self._schema, Source(source.text, leaf.span), self._types)
+        return event_value(leaf.tree, self._schema, Source(source.text, leaf.span), self._types)
 
     def _placed(
-        self, typed: Typed, read: Sequence[tuple[Leaf, EventValue | None]], slots: list[Slot], source: Source
+        self, typed: Typed, read: Sequence[tuple[CodeLeaf, EventValue | None]], slots: list[Slot], source: Source
     ) -> Typed:
         """The tree of a `Related`."""
         is_cast = typed.op == "cast" and typed.args[0].op == "leaf"
@@ -209,7 +209,7 @@ class Relations:
 
     # --- what a family refines ------------------------------------------------------------------------------
 
-    def _readable(self, leaf: Leaf, relation: Relation) -> Leaf:
+    def _readable(self, leaf: Leaf, relation: Relation) -> CodeLeaf:
         """A leaf as the event of a condition sees it; an error when no code reads it."""
         if isinstance(leaf, (ListLeaf, AggregateLeaf)):
             hint = "conditions may use count, sum, avg, min and max"

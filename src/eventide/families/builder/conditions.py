@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from eventide.errors import QueryError, did_you_mean
 from eventide.expressions.folds import COUNTS, Fold, Store, folded
-from eventide.expressions.navigation.leaves import Leaf, Resolved, Slot, ValueLeaf
+from eventide.expressions.navigation.leaves import CodeLeaf, Leaf, Resolved, Slot, ValueLeaf
 from eventide.expressions.navigation.resolve import resolve
 from eventide.expressions.relate import Related, Relation, Relations, split_condition
 from eventide.expressions.residue import choose, library
@@ -140,13 +140,13 @@ class StepRelations(Relations):
         for relation in relations:
             self.relate(relation)
 
-    def _readable(self, leaf: Leaf, relation: Relation) -> Leaf:
+    def _readable(self, leaf: Leaf, relation: Relation) -> CodeLeaf:
         """Counted back from the event that is tested, `last(a.x, 1)` is the last one that its own step has taken."""
-        leaf = super()._readable(leaf, relation)
-        if not isinstance(leaf, ValueLeaf) or leaf.slot.members is None or leaf.slot.members != (relation.own,):
-            return leaf
-        slot = leaf.slot
-        return leaf if slot.from_first else replace(leaf, slot=replace(slot, offset=slot.offset - 1))
+        read = super()._readable(leaf, relation)
+        if not isinstance(read, ValueLeaf) or read.slot.members != (relation.own,) or read.slot.from_first:
+            return read
+        slot = read.slot
+        return replace(read, slot=replace(slot, offset=slot.offset - 1))
 
     def slot(self, slots: list[Slot], slot: Slot) -> int:
         if _is_last(slot) and slot.members is not None and slot.members[0] not in self.lasts:

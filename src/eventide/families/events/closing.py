@@ -202,8 +202,8 @@ class ClosingWriter(TestWriter):
             self.line(f"if symbols[i] == {self._numbers[symbol]}:")
             self.line(f"    row_{slot} = row")
         for fold in made:
-            (symbol,) = fold.members or ()
-            self.line(f"if symbols[i] == {symbol}:")
+            (number,) = fold.members or ()
+            self.line(f"if symbols[i] == {number}:")
             for line in folded(fold, self.read, f"c{fold.number}", f"a{fold.number}"):
                 self.line(f"    {line}")
             if fold.function == "SUM" and fold.array == INTEGERS:

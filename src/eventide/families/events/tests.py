@@ -25,7 +25,7 @@ def write_pattern_tests(
     """
     if not tests and not closing:
         return None, ()
-    read = values_read(test.tree for test in (*tests, *closing))
+    read = values_read([*(test.tree for test in tests), *(test.tree for test in closing)])
     read |= {a.value for test in closing for a in test.aggregates if a.value is not None}
     trees = [*(test.tree for test in tests), *(test.compared for test in closing)]
     encoded = encode_values(trees, values, columns, read)

@@ -7,6 +7,7 @@ import pytest
 
 import eventide as ev
 from eventide.plan.streams import for_stream
+from tests.failing import error_of
 from tests.lang.corpus import read_pairs
 from tests.plan.schema import SCHEMA
 
@@ -139,9 +140,7 @@ def test_the_limit_of_steps_is_named_as_it_is_where_there_is_one() -> None:
     ],
 )
 def test_without_events_what_no_events_can_make_right_is_an_error(text: str, message: str) -> None:
-    with pytest.raises(ev.QueryError) as caught:
-        ev.query(text).explain()
-    assert caught.value.message == message
+    assert error_of(ev.query(text).explain, ev.QueryError).message == message
 
 
 @pytest.mark.parametrize(

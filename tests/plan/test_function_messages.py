@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import eventide as ev
+from tests.failing import error_of
 from tests.lang.corpus import check_message, each_message, read_pairs
 
 EVENTS = [
@@ -15,12 +16,6 @@ EVENTS = [
     {"ts": 2, "kind": "B", "x": 2, "i": 3, "s": "ß", "d": dt.datetime(2026, 1, 2)},
 ]
 MESSAGES = read_pairs("../plan/functions_invalid.txt")
-
-
-def error_of(run: Any) -> ev.QueryError:
-    with pytest.raises(ev.QueryError) as caught:
-        run()
-    return caught.value
 
 
 @each_message(MESSAGES)

@@ -69,7 +69,7 @@ def test_a_folder_whose_files_are_no_rules_is_an_error_and_an_empty_one_is_not(t
     assert rules.run(events).num_rows == 0
     (tmp_path / "rise.txt").write_text("PATTERN A")
     for call in (rules.check, rules.run):
-        with pytest.raises(ev.InputError, match=r"for example rise\.txt is none") as caught:
+        with pytest.raises(ev.InputError, match=r"for example rise\.txt is not") as caught:
             call(events)
         assert ".evq, .query or .sql" in str(caught.value.hint)
     (tmp_path / "rise.evq").write_text("PATTERN A")

@@ -149,7 +149,7 @@ def test_what_is_asked_wrongly_is_said(query: ev.Query, given: dict[str, Any], m
 
 def test_values_must_be_numbers(query: ev.Query) -> None:
     events = [{**row, "name": "x"} for row in EVENTS]
-    with pytest.raises(ev.InputError, match="'name' is no number"):
+    with pytest.raises(ev.InputError, match="'name' is not a number"):
         ev.timeline(query=query, events=events, partition={"car_id": 7}, values=["name"])
 
 
@@ -243,7 +243,7 @@ def test_derived_intervals_are_shown_as_they_are() -> None:
 def test_integer_times_need_a_unit_and_texts_are_no_times() -> None:
     with pytest.raises(ev.InputError, match="ts_unit"):
         ev.timeline(ROOMS)
-    with pytest.raises(ev.InputError, match="'interval_start' is no time"):
+    with pytest.raises(ev.InputError, match="'interval_start' is not a time"):
         ev.timeline([{"interval_start": "a", "interval_end": "b"}])
 
 

@@ -16,6 +16,7 @@ from eventide.plan.statements.aggregates import AGGREGATES, WINDOW_FUNCTIONS
 from eventide.plan.statements.queries import write_statement
 from eventide.plan.statements.tables import Table
 from tests.expressions.test_allow_list_equal import CASTS, OPERATORS, SCHEMA, calls
+from tests.failing import error_of
 from tests.families.statement.test_rows import T, drawn, expressions
 
 # Shapes of the special forms, each in some spellings.
@@ -211,9 +212,8 @@ def test_a_statement_on_spark_keeps_its_names(spark: Any, tables: dict[str, Tabl
     ],
 )
 def test_a_column_whose_name_is_not_known_needs_as(item: str, named: str) -> None:
-    with pytest.raises(ev.QueryError) as caught:
-        ev.sql(f"SELECT id, {item} FROM t", t=T)
-    assert caught.value.message == f"the name that Spark gives to {named} is not known in this process"
-    assert caught.value.hint == f"give it a name: {named} AS name"
-    assert caught.value.column == 12
+    error = error_of(lambda: ev.sql(f"SELECT id, {item} FROM t", t=T), ev.QueryError)
+    assert error.message == f"the name that Spark gives to {named} is not known in this process"
+    assert error.hint == f"give it a name: {named} AS name"
+    assert error.column == 12
     assert ev.sql(f"SELECT id, {item} AS v FROM t", t=T).column_names == ["id", "v"]

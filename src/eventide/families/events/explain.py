@@ -135,8 +135,8 @@ def _pattern_cost(plan: Match, spec: PatternSpec) -> list[str]:
 
 def _decided(spec: PatternSpec) -> str:
     if spec.window_us is None:
-        return "where NOT stands last, only at the end of the input: without WITHIN it looks that far"
-    return "where NOT stands last, at the end of the window: detected_at is that end"
+        return "where NOT is last, only at the end of the input: without WITHIN it looks that far"
+    return "where NOT is last, at the end of the window: detected_at is that end"
 
 
 def _growth(plan: Match, program: PatternProgram) -> list[str]:

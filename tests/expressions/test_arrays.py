@@ -10,7 +10,7 @@ import pytest
 import sqlglot
 
 from eventide.errors import QueryError
-from eventide.expressions.typecheck import columns_of, typecheck
+from eventide.expressions.typecheck import bind, columns_of
 from eventide.expressions.write_sql import write_duckdb, write_spark
 from eventide.lang.tree import Span
 
@@ -78,14 +78,14 @@ def test_spark_gives_the_same(spark: Any) -> None:
 )
 def test_the_type_of_a_function_of_arrays(text: str, dtype: pa.DataType | None) -> None:
     tree = sqlglot.parse_one(text, read="spark")
-    assert typecheck(tree, columns_of(TABLE.schema, text), text, Span(0, len(text))) == dtype
+    assert bind(tree, columns_of(TABLE.schema, text), text, Span(0, len(text))).dtype == dtype
 
 
 @pytest.mark.parametrize("text", ["array(1, 'a')", "array_contains(n, 'a')"])
 def test_items_of_different_types_are_refused(text: str) -> None:
     tree = sqlglot.parse_one(text, read="spark")
     with pytest.raises(QueryError, match="array"):
-        typecheck(tree, columns_of(TABLE.schema, text), text, Span(0, len(text)))
+        bind(tree, columns_of(TABLE.schema, text), text, Span(0, len(text)))
 
 
 def test_an_index_outside_its_array_is_an_error() -> None:

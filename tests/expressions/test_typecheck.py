@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from eventide.errors import QueryError
-from eventide.expressions.typecheck import columns_of, typecheck
+from eventide.expressions.typecheck import bind, columns_of
 from eventide.expressions.types import DURATION, TIMESTAMP, TIMESTAMP_NTZ
 from eventide.expressions.write_sql import IN_PROCESS, write_duckdb
 from eventide.lang.scalars import parse_scalar
@@ -30,7 +30,7 @@ SCHEMA = pa.schema(
 
 
 def type_of(text: str) -> pa.DataType | None:
-    return typecheck(parse_scalar(text).tree, columns_of(SCHEMA, text), text, Span(0, len(text)))
+    return bind(parse_scalar(text).tree, columns_of(SCHEMA, text), text, Span(0, len(text))).dtype
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_doubled_quote_is_refused_rather_than_lost() -> None:
 def test_a_name_in_two_cases_is_ambiguous() -> None:
     schema = pa.schema([("a", pa.int32()), ("A", pa.int32())])
     with pytest.raises(QueryError, match="column 'a' is ambiguous: a, A"):
-        typecheck(parse_scalar("a > 1").tree, columns_of(schema, "a > 1"), "a > 1", Span(0, 5))
+        bind(parse_scalar("a > 1").tree, columns_of(schema, "a > 1"), "a > 1", Span(0, 5))
 
 
 @pytest.mark.parametrize("text", ["m = m", "m <> m", "m <=> m", "m IN (m)", "s = s"])
@@ -114,5 +114,5 @@ def test_maps_are_not_compared(text: str) -> None:
     kind = pa.map_(pa.string(), pa.int32())
     columns = columns_of(pa.schema({"m": kind, "s": pa.struct({"m": kind})}), text)
     with pytest.raises(QueryError, match="cannot compare maps"):
-        typecheck(parse_scalar(text).tree, columns, text, Span(0, len(text)))
-    assert typecheck(parse_scalar("m IS NULL").tree, columns, text, Span(0, len(text))) == pa.bool_()
+        bind(parse_scalar(text).tree, columns, text, Span(0, len(text)))
+    assert bind(parse_scalar("m IS NULL").tree, columns, text, Span(0, len(text))).dtype == pa.bool_()

@@ -12,6 +12,6 @@ def hot_key_lines(physical: Physical) -> list[str]:
         return []
     kept = family_of(physical.spec).kept_of_hot_key(physical.spec)
     return [
-        "hot key: all tasks read and filter its events, then one task works on them while those of other buckets go "
-        f"on; {kept}; ev.metrics has the largest bucket's share"
+        "hot key: all tasks read and filter its events, then one task works on them while those of other buckets "
+        f"continue; {kept}; ev.metrics has the largest bucket's share"
     ]

@@ -115,6 +115,6 @@ def _derived(spec: IntervalSpec, partition: Sequence[str], engine: str) -> str:
     if engine == LOCAL:
         return f"{engine}: stretches of time on all cores, cut behind events that end whatever is open"
     return (
-        f"{engine}: slices of time in parallel tasks, cut behind events that end whatever is open; what lies at "
+        f"{engine}: slices of time in parallel tasks, cut behind events that end whatever is open; what is at "
         "their borders goes to one task; few events: one task"
     )

@@ -39,8 +39,8 @@ def _distribution(spec: RowsSpec) -> str:
     if whole is not None:
         return f"one thread, or one task: there is no partition column, and {whole}"
     return (
-        "no partition column; many rows are cut by time for threads or tasks, at rows where matching goes on whatever "
-        "was matched before; few rows, or no such rows: one"
+        "no partition column; many rows are cut by time for threads or tasks, at rows where matching continues "
+        "whatever was matched before; few rows, or no such rows: one"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -14,11 +15,15 @@ from tests.micro_batches import Arrival, Stream
 Row = tuple[Any, ...]
 
 
+@dataclass(frozen=True, repr=False)
 class ComparedCase:
     """What the cases of several families have in common; `check` compares a result with what the oracle expects."""
 
     text: str
     options: dict[str, Any]
+    oracle: Any  # the query as the oracle takes it
+    columns: tuple[Any, ...]  # of RETURN
+    partition_by: tuple[str, ...]
     events: tuple[dict[str, Any], ...]  # ts in seconds
     integer_time: bool
 

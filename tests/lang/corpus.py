@@ -23,6 +23,13 @@ def read_pairs(name: str) -> list[tuple[str, str]]:
     return [(query, expected) for query, expected in pairs]
 
 
+def check_round_trip(tree: Any, write: Callable[[Any], str], parse: Callable[[str], Any]) -> None:
+    """What is written is parsed to the same tree, and written the same again."""
+    text = write(tree)
+    assert parse(text) == tree
+    assert write(parse(text)) == text
+
+
 def each_message(pairs: list[tuple[str, str]]) -> pytest.MarkDecorator:
     """A test for every pair of `text` and `message`."""
     return pytest.mark.parametrize(("text", "message"), pairs, ids=[text[:120] for text, _ in pairs])

@@ -68,7 +68,7 @@ def cut_at_borders(engine: str) -> str:
     """How matches without a partition column are shared out if each depends on those before it."""
     where = "threads" if engine == "local" else "tasks"
     return (
-        f"no partition column; many rows are cut by time for {where}, at rows where matching goes on whatever was "
+        f"no partition column; many rows are cut by time for {where}, at rows where matching continues whatever was "
         "matched before; few rows, or no such rows: one"
     )
 

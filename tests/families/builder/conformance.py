@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import operator
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 import eventide as ev
+from tests.conformance import shared_cases
 from tests.oracle.builder import pattern as oracle
 from tests.oracle.builder.matches import detect as oracle_detect
 
-PATH = Path(__file__).resolve().parents[4] / "shared" / "conformance" / "event_patterns.json"
 _METHODS = {
     "begin": "begin",
     "next": "next",
@@ -40,7 +38,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 def cases() -> list[dict[str, Any]]:
     """All cases; none where the file is not there."""
-    return json.loads(PATH.read_text())["cases"] if PATH.exists() else []
+    return shared_cases("event_patterns")
 
 
 def to_pattern(case: dict[str, Any]) -> ev.Pattern:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-PATH = Path(__file__).resolve().parents[4] / "shared" / "conformance" / "match_recognize.json"
+from tests.conformance import shared_cases
 
 # What cannot apply, with the reason.
 NOT_IN_SPARK = {
@@ -22,9 +20,7 @@ NOT_IN_SPARK = {
 
 def cases() -> list[dict[str, Any]]:
     """All cases that can apply; none where the file is not there."""
-    if not PATH.exists():
-        return []
-    return [case for case in json.loads(PATH.read_text())["cases"] if case["id"] not in NOT_IN_SPARK]
+    return [case for case in shared_cases("match_recognize") if case["id"] not in NOT_IN_SPARK]
 
 
 def comparable(rows: list[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:

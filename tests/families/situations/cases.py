@@ -99,10 +99,10 @@ def situation_cases(
         options,
         SituationQuery((), ()),
         columns,
-        tuple(name for name in SCHEMA if name in read),
         partition_by,
         drawn,
         integer_time=draw(st.sampled_from([True, True, False])),
+        read=tuple(name for name in SCHEMA if name in read),
         possible=draw(st.booleans()),
     )
     if case.integer_time:

@@ -95,16 +95,10 @@ class Column:
 
 @dataclass(frozen=True, repr=False)
 class SituationCase(ComparedCase):
-    """One query in both languages, and the events."""
+    """A query that relates situations."""
 
-    text: str
-    options: dict[str, Any]
     oracle: SituationQuery
-    columns: tuple[Column, ...]
     read: tuple[str, ...]  # the columns that the query reads, in the order of the schema
-    partition_by: tuple[str, ...]
-    events: tuple[dict[str, Any], ...]  # ts in seconds
-    integer_time: bool = True
     possible: bool = False
 
     def shown(self, event: dict[str, Any]) -> dict[str, Any]:

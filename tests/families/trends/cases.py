@@ -124,9 +124,9 @@ def trend_cases(
         query,
         columns,
         (*partition_by, *equal),
-        group_by,
         drawn,
         integer_time,
+        group_by,
         tuple(sorted(shape)),
     )
 

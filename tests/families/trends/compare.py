@@ -67,16 +67,10 @@ class Column:
 
 @dataclass(frozen=True, repr=False)
 class TrendCase(ComparedCase):
-    """One query in both languages, and the events."""
+    """A query for aggregates over trends; it is partitioned by PARTITION BY and equality."""
 
-    text: str
-    options: dict[str, Any]
     oracle: Query
-    columns: tuple[Column, ...]
-    partition_by: tuple[str, ...]  # PARTITION BY and equality
     group_by: tuple[str, ...]
-    events: tuple[dict[str, Any], ...]  # ts in seconds
-    integer_time: bool = True
     features: tuple[str, ...] = field(default=(), compare=False)
 
     def shown(self, event: dict[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class IntervalsExplanation(Explanation):
         if engine == "local":
             return "stretches of time on all cores, cut behind events that end whatever is open"
         return (
-            "slices of time in parallel tasks, cut behind events that end whatever is open; what lies at their "
+            "slices of time in parallel tasks, cut behind events that end whatever is open; what is at their "
             "borders goes to one task; few events: one task"
         )
 

@@ -21,6 +21,27 @@ OWN = ("tests/families/builder/test_detect.py::test_a_steps_own_name_is_the_even
 
 MEANING = (
     Mutant(
+        "explain: sections as a family happens to give them",
+        "in_sections",
+        "[title for title in TITLES if sections.get(title)]",
+        "[title for title in sections if sections.get(title)]",
+        ("tests/families/test_one_query.py::test_explain_has_the_same_sections_in_the_same_order",),
+    ),
+    Mutant(
+        "explain: every stream is refused",
+        "explained",
+        "engine == STREAM and problems",
+        "engine == STREAM",
+        ("tests/plan/test_explain.py::test_a_stream_says_what_becomes_of_a_hot_key",),
+    ),
+    Mutant(
+        "plan: what a rule breaks is not seen",
+        "rewrite",
+        "if plan is not before:",
+        "if plan is before:",
+        ("tests/plan/test_rules.py::test_a_rule_that_breaks_an_invariant_fails_every_query",),
+    ),
+    Mutant(
         "the end: all time is over",
         "WatermarkOperator.finish",
         "yield from self._advance(self.end_us)",

@@ -8,10 +8,14 @@ import pytest
 from sqlglot import exp
 
 import eventide as ev
+from eventide.families.registry import family_named
 from eventide.lang import Scalar, parse, write
+from eventide.lang.rows import parse_clause
 from eventide.lang.tree import Seq, Step
+from eventide.plan import rules
 from eventide.plan.bind import bind
 from eventide.plan.logical import Match
+from eventide.plan.options import Options
 from eventide.plan.rules import check_plan, rewrite
 from eventide.plan.rules.flatten_pattern import flatten_pattern
 from tests.lang.corpus import read_pairs
@@ -34,6 +38,18 @@ def test_flatten_pattern(pattern: str, expected: str) -> None:
 
 def test_rewrite_applies_the_rules() -> None:
     assert rewrite(bound("PATTERN SEQ(SEQ(A, B), C)")).pattern == parse("PATTERN SEQ(A, B, C)").pattern
+
+
+def test_a_rule_that_breaks_an_invariant_fails_every_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "RULES", (flatten_pattern, _with_type))
+    with pytest.raises(AssertionError, match="event types differ"):
+        ev.query("PATTERN SEQ(A, B)").plan(SCHEMA)
+
+
+def test_a_rule_for_another_kind_of_node_leaves_a_plan_alone() -> None:
+    node = family_named("rows").bind(parse_clause("ORDER BY ts PATTERN (A B)"), Options(), SCHEMA)
+    applied: list[str] = []
+    assert rewrite(node, applied) is node and not applied
 
 
 def test_a_flat_pattern_returns_what_the_nested_one_does() -> None:

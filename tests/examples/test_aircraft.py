@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pytest
 
 from tests.docs.script import load_script
-from tests.timeline.charts import Drawn
+from tests.show.charts import Drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "examples" / "aircraft.py"

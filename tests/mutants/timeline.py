@@ -61,8 +61,8 @@ TIMELINE = (
     _mutant(
         "all partitions are read",
         "_local_rows",
-        '" AND ".join(f"{_quoted(name)} IS NOT DISTINCT FROM ?" for name in wanted) or "TRUE"',
-        '"TRUE" or " AND ".join(f"{_quoted(name)} IS NOT DISTINCT FROM ?" for name in wanted) or "TRUE"',
+        '" AND ".join(f"{quoted(name)} IS NOT DISTINCT FROM ?" for name in wanted) or "TRUE"',
+        '"TRUE" or " AND ".join(f"{quoted(name)} IS NOT DISTINCT FROM ?" for name in wanted) or "TRUE"',
         CALL,
     ),
     _mutant("a result restricts nothing", "_held", "key in rows", "True", CALL),

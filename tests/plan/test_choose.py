@@ -58,7 +58,7 @@ def test_explain_tells_the_form_and_its_reason(path: str) -> None:
     assert describe_files([path], physical) == "one task reads the files, because there are few events"
     with costing(few_rows=0):
         assert str(describe_files([path], physical)).endswith(
-            "all events belong together; the row groups lie in order of time, so that no event is exchanged"
+            "all events belong together; the row groups are in order of time, so that no event is exchanged"
         )
 
 

@@ -114,7 +114,7 @@ def explained(query: str, planned: Planned, engine: str, chosen: str | None = No
     if engine == STREAM and physical.intake.layout.distribution:
         sections["On a stream"].append(
             "hot key: all tasks read and filter its events, then one task works on them while those of other buckets "
-            f"go on; {family.kept_of_hot_key(spec)}; ev.metrics has the largest bucket's share"
+            f"continue; {family.kept_of_hot_key(spec)}; ev.metrics has the largest bucket's share"
         )
     return in_sections(sections)
 

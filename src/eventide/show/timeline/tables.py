@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.runtime.quoting import quoted
 from eventide.engines.local.sources import is_local, open_source, plain_frame, reason
 from eventide.errors import InputError, did_you_mean
+from eventide.runtime.quoting import quoted
 from eventide.runtime.times import UNIT_US
 from eventide.show.report import show
 

@@ -14,8 +14,8 @@ from eventide.errors import InputError
 from eventide.show.timeline import build, intervals, page, situations, tables
 from eventide.show.timeline.model import Chart
 from eventide.show.timeline.page import Timeline
-from tests.timeline.charts import Drawn, lane, large, match, seconds, small
-from tests.timeline.pixels import decode, render
+from tests.show.charts import Drawn, lane, large, match, seconds, small
+from tests.show.pixels import decode, render
 
 
 class Tags(HTMLParser):

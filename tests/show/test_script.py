@@ -14,7 +14,7 @@ from eventide.show.timeline.axis import STEPS_US, clock_text, instant_text
 from eventide.show.timeline.canvas import GUTTER
 from eventide.show.timeline.picture import draw
 from eventide.show.timeline.script import SCRIPT
-from tests.timeline.charts import NAMESPACE, Drawn, small
+from tests.show.charts import NAMESPACE, Drawn, small
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="needs node")

@@ -13,8 +13,8 @@ from eventide.show.timeline.letters import width
 from eventide.show.timeline.model import Chart, Line
 from eventide.show.timeline.picture import draw
 from eventide.show.timeline.style import DETECTED, MATCH, PALETTE
-from tests.timeline.charts import Drawn, S, lane, large, match, seconds, small
-from tests.timeline.pixels import decode, is_colour, render
+from tests.show.charts import Drawn, S, lane, large, match, seconds, small
+from tests.show.pixels import decode, is_colour, render
 
 
 def number(node, name: str) -> float:  # type: ignore[no-untyped-def]

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import eventide as ev
-from tests.timeline.charts import Drawn, S
-from tests.timeline.pixels import decode, is_colour, render
+from tests.show.charts import Drawn, S
+from tests.show.pixels import decode, is_colour, render
 
 QUERY = """
     FROM cars PARTITION BY car_id

@@ -211,6 +211,37 @@ def test_the_machine_path_rule_sees_paths_and_leaves_words_alone() -> None:
     assert not _MACHINE_PATH.search("work/root and src/home/x and s3://bucket/root/x")
 
 
+def _too_large(file: str, source: str) -> Iterator[str]:
+    """Functions with more than ten arguments that a caller tells by their places, and kernels of over 120 lines.
+
+    Options by name are no such arguments: the caller reads what they mean. So are those of a command.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        decorators = " ".join(map(ast.unparse, node.decorator_list))
+        n_arguments, n_lines = len(node.args.posonlyargs + node.args.args), node.end_lineno - node.lineno + 1
+        if n_arguments > 10 and not file.startswith("cli"):
+            yield f"{file}: {node.name} has {n_arguments} arguments"
+        if "njit(" in decorators and n_lines > 120:
+            yield f"{file}: {node.name} is a kernel of {n_lines} lines"
+
+
+def test_functions_have_few_arguments_and_kernels_fit_on_two_screens() -> None:
+    # The kernel of the first way to diagnose is not cut any more: it goes.
+    sources = [file for file in SOURCES if file != "families/events/kernel_partial.py"]
+    assert [found for file in sources for found in _too_large(file, (PACKAGE / file).read_text())] == []
+
+
+def test_a_function_that_is_too_large_is_told() -> None:
+    names = ", ".join("abcdefghijk")
+    lines = "\n    ".join(["pass"] * 121)
+    assert len(list(_too_large("x.py", f"def f({names}): ..."))) == 1
+    assert len(list(_too_large("x.py", f"def f(a, *, {names[3:]}): ..."))) == 0
+    assert len(list(_too_large("x.py", f"@njit(cache=True)\ndef f(a):\n    {lines}"))) == 1
+    assert len(list(_too_large("x.py", f"def f(a):\n    {lines}"))) == 0
+
+
 def test_file_names_say_what_is_in_them(tree: list[Path]) -> None:
     assert not [path for path in tree if path.name in _VAGUE_NAMES]
 

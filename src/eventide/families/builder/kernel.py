@@ -395,7 +395,7 @@ def advance_matches(
         lo, hi = events.offsets[state.partition], events.offsets[state.partition + 1]
         progress = events.progress[state.partition]
         is_open = progress[IS_OPEN] != 0
-        problem = NO_PROBLEM
+        problem: int = NO_PROBLEM
         if state.row < lo:
             problem = _read_saved(lo, progress[SAVED], saved, state, room, events.cols)
             if problem != NO_PROBLEM:

@@ -116,8 +116,13 @@ class Walk:
         n_integers, n_doubles, n_counts = search.n_folds
         depth = largest if n_counts else 0
         self._room = places.Room(
-            np.zeros(n_numbers * (largest + 1), dtype=np.int32),
-            *(np.empty(ROOM, dtype=np.int32) for _ in range(6)),
+            tried=np.zeros(n_numbers * (largest + 1), dtype=np.int32),
+            labels=np.empty(ROOM, dtype=np.int32),
+            before=np.empty(ROOM, dtype=np.int32),
+            codes=np.empty(ROOM, dtype=np.int32),
+            stack_pc=np.empty(ROOM, dtype=np.int32),
+            stack_row=np.empty(ROOM, dtype=np.int32),
+            stack_trail=np.empty(ROOM, dtype=np.int32),
             trail=np.empty(ROOM, dtype=np.int64),
             first=np.full(program.bits.size, -1, dtype=np.int32),
             last=np.full(program.bits.size, -1, dtype=np.int32),

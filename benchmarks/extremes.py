@@ -6,14 +6,15 @@ Limit: a PyArrow scan of the same columns. What matters here is that they run, a
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from benchmarks.limits import scan
 from benchmarks.registry import Context, Outcome, Run, benchmark
+from benchmarks.sequence import typed_file
 from benchmarks.session import start_session
-from eventide.generate import generate
 
 COLUMNS = ("ts", "key", "kind", "value")
-KINDS = {"kinds": ("A", "B", "C", "D"), "probabilities": (0.2, 0.2, 0.2, 0.4)}
+KINDS: dict[str, Any] = {"kinds": ("A", "B", "C", "D"), "probabilities": (0.2, 0.2, 0.2, 0.4)}
 QUERY = """
 PATTERN SEQ(A a, B b, C c)
 WHERE b.value > a.value
@@ -36,10 +37,7 @@ def query(within: str, **options: object):  # type: ignore[no-untyped-def]
     "about ten events.",
 )
 def many_partitions(context: Context) -> Path:
-    return context.cached(
-        f"many-{context.events}.parquet",
-        lambda path: generate("typed", events=context.events, output=path, keys=context.events // 10, **KINDS),
-    )
+    return typed_file(context, "many", keys=context.events // 10, **KINDS)
 
 
 @many_partitions.limit("PyArrow scan")
@@ -65,10 +63,7 @@ def _many_spark(path: Path, context: Context) -> Run:
     summary="`SEQ(A, B, C)` with `b.value > a.value`, skip-till-next, within 15 s, over a single partition.",
 )
 def one_partition(context: Context) -> Path:
-    return context.cached(
-        f"one-{context.events}.parquet",
-        lambda path: generate("typed", events=context.events, output=path, keys=1, **KINDS),
-    )
+    return typed_file(context, "one", keys=1, **KINDS)
 
 
 @one_partition.limit("PyArrow scan")

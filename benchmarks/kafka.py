@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.registry import Context, Outcome, Run, UnavailableError, benchmark
 from benchmarks.sequence import outcome_of_frame, query
 from benchmarks.session import start_session
-from benchmarks.stream import BATCH_EVENTS, batch_table, numba_kernel, write_files
+from benchmarks.stream import BATCH_EVENTS, batch_table, numba_kernel, stream_files
 
 SCHEMA = "ts timestamp, key int, kind string, value double"
 # The partitions of a topic are not read at the same pace to the event.
@@ -30,7 +30,7 @@ LATENESS = "5 seconds"
     "per micro-batch, `availableNow`, broker on the same machine, Parquet sink. Seconds from start to end.",
 )
 def kafka(context: Context) -> Path:
-    return context.cached(f"stream-{context.events}", lambda path: write_files(path, context.events))
+    return stream_files(context)
 
 
 kafka.limit("Numba kernel", note="from Parquet files")(numba_kernel)

@@ -65,7 +65,7 @@ def _chdb_sequence_count(path: Path, context: Context) -> Run:
 
 @peers.peer(
     "chDB windowFunnel",
-    note="how far each key comes in A, later B, later C, whatever lies between: one number per key; not comparable",
+    note="how far each key comes in A, later B, later C, whatever comes in between: one number per key; not comparable",
 )
 def _chdb_window_funnel(path: Path, context: Context) -> Run:
     return converse(CHDB, "benchmarks.chdb_peer", "windowFunnel", path)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from benchmarks.alone import use_cores, use_one_task
-from benchmarks.registry import Context, Outcome, Run, benchmark
+from benchmarks.alone import compare_slices
+from benchmarks.registry import Context, Outcome, benchmark
 from benchmarks.sequence import typed_file
-from benchmarks.session import start_session
 
 
 @benchmark(
@@ -27,35 +26,6 @@ def _matches(rows: pa.Table) -> Outcome:
     return Outcome(rows.num_rows, sum(rows.column("n").to_pylist()))
 
 
-def _local(n_threads: int | None) -> Callable[[Path, Context], Run]:
-    def setup(path: Path, context: Context) -> Run:
-        if n_threads is not None:
-            use_cores(n_threads)
-        recognize = _recognizer()
-        return lambda: _matches(recognize(str(path)))
-
-    return setup
-
-
-row_slices.limit("one core")(_local(1))
-row_slices.subject("all cores")(_local(None))
-
-
-def _spark(one_task: bool) -> Callable[[Path, Context], Run]:
-    def setup(path: Path, context: Context) -> Run:
-        spark = start_session()
-        if one_task:
-            use_one_task()
-        recognize = _recognizer()
-        return lambda: _matches(recognize(str(path), engine="spark", spark=spark).toArrow())
-
-    return setup
-
-
-row_slices.limit("Spark in one task")(_spark(True))
-row_slices.subject("Spark by slices")(_spark(False))
-
-
 def _recognizer() -> Callable[..., pa.Table]:
     import eventide as ev
 
@@ -68,3 +38,6 @@ def _recognizer() -> Callable[..., pa.Table]:
         define={"A": "kind = 'A' AND value > 60", "X": "kind <> 'C'", "C": "kind = 'C' AND value > A.value"},
     )
     return recognize
+
+
+compare_slices(row_slices, _recognizer, _matches)

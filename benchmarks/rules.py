@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.registry import Context, Run, benchmark
 from benchmarks.sequence import QUERY, outcome_of_table, query
-from benchmarks.stream import streaming, write_files
+from benchmarks.stream import stream_files, streaming
 
 FIRST = "rule000"
 
@@ -23,7 +23,7 @@ FIRST = "rule000"
     "pattern of `sequence` with other limits, so that it takes a twentieth of the events and finds little.",
 )
 def rules(context: Context) -> Path:
-    return context.cached(f"stream-{context.events}", lambda path: write_files(path, context.events))
+    return stream_files(context)
 
 
 def text_of(number: int) -> str:

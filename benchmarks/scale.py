@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from benchmarks.limits import scan
 from benchmarks.registry import Context, Outcome, Run, benchmark
 from benchmarks.rows import recognizer, rows
-from benchmarks.sequence import COLUMNS, TYPED, outcome_of_table
-from eventide.generate import generate, sample
+from benchmarks.sequence import COLUMNS, TYPED, outcome_of_table, typed_file
+from eventide.generate import sample
 
 N_SYMBOLS = 1000
 _ISLANDS = rows.variant("DuckDB islands").setup
@@ -23,6 +23,14 @@ _ISLANDS = rows.variant("DuckDB islands").setup
 
 def _local(path: Path, context: Context) -> Run:
     clause = recognizer()
+    return lambda: outcome_of_table(clause(path))
+
+
+def _runs(pattern: str, define: dict[str, str], path: Path) -> Run:
+    import eventide as ev
+
+    measures = {"a_ts": "FIRST(ts)", "c_ts": "LAST(ts)"}
+    clause = ev.match_recognize(partition_by="key", order_by="ts", pattern=pattern, define=define, measures=measures)
     return lambda: outcome_of_table(clause(path))
 
 
@@ -36,10 +44,7 @@ def _scan(path: Path, context: Context) -> Run:
     summary="`PATTERN (A B+ C)` over a single partition of five million rows.",
 )
 def long_partition(context: Context) -> Path:
-    return context.cached(
-        f"long-{context.events}.parquet",
-        lambda path: generate("typed", events=context.events, output=path, **{**TYPED, "keys": 1}),
-    )
+    return typed_file(context, "long", **{**TYPED, "keys": 1})
 
 
 @benchmark(
@@ -71,10 +76,7 @@ for _benchmark in (long_partition, many_partitions):
 def alternation(context: Context) -> Path:
     kinds = (*(f"k{i}" for i in range(N_SYMBOLS)), "other")
     shares = (*[0.8 / N_SYMBOLS] * N_SYMBOLS, 0.2)
-    return context.cached(
-        f"kinds-{context.events}.parquet",
-        lambda path: generate("typed", events=context.events, output=path, kinds=kinds, probabilities=shares),
-    )
+    return typed_file(context, "kinds", kinds=kinds, probabilities=shares)
 
 
 alternation.limit("PyArrow scan")(_scan)
@@ -82,16 +84,8 @@ alternation.limit("PyArrow scan")(_scan)
 
 @alternation.subject("Eventide local")
 def _alternation_local(path: Path, context: Context) -> Run:
-    import eventide as ev
-
-    clause = ev.match_recognize(
-        partition_by="key",
-        order_by="ts",
-        pattern=f"({' | '.join(f'S{i}' for i in range(N_SYMBOLS))})+",
-        define={f"S{i}": f"kind = 'k{i}'" for i in range(N_SYMBOLS)},
-        measures={"a_ts": "FIRST(ts)", "c_ts": "LAST(ts)"},
-    )
-    return lambda: outcome_of_table(clause(path))
+    define = {f"S{i}": f"kind = 'k{i}'" for i in range(N_SYMBOLS)}
+    return _runs(f"({' | '.join(define)})+", define, path)
 
 
 _RUNS = """
@@ -124,10 +118,7 @@ def _alternation_duckdb(path: Path, context: Context) -> Run:
     "that tries every way to group them never ends.",
 )
 def nested_quantifiers(context: Context) -> Path:
-    return context.cached(
-        f"only-a-{context.events}.parquet",
-        lambda path: generate("typed", events=context.events, output=path, keys=1, kinds=("A",)),
-    )
+    return typed_file(context, "only-a", keys=1, kinds=("A",))
 
 
 nested_quantifiers.limit("PyArrow scan")(_scan)
@@ -135,13 +126,4 @@ nested_quantifiers.limit("PyArrow scan")(_scan)
 
 @nested_quantifiers.subject("Eventide local")
 def _nested_local(path: Path, context: Context) -> Run:
-    import eventide as ev
-
-    clause = ev.match_recognize(
-        partition_by="key",
-        order_by="ts",
-        pattern="((A+)+)+ B",
-        define={"A": "kind = 'A'", "B": "kind = 'B'"},
-        measures={"a_ts": "FIRST(ts)", "c_ts": "LAST(ts)"},
-    )
-    return lambda: outcome_of_table(clause(path))
+    return _runs("((A+)+)+ B", {"A": "kind = 'A'", "B": "kind = 'B'"}, path)

@@ -33,11 +33,11 @@ RETURN a.ts AS a_ts, c.ts AS c_ts
 """
 
 
-def typed_file(context: Context) -> Path:
-    """One Parquet file of typed events in time order, made once."""
+def typed_file(context: Context, name: str = "typed", **parameters: Any) -> Path:
+    """One Parquet file of typed events in time order, made once; `parameters` are the generator's."""
     return context.cached(
-        f"typed-{context.events}.parquet",
-        lambda path: generate("typed", events=context.events, output=path, **TYPED),
+        f"{name}-{context.events}.parquet",
+        lambda path: generate("typed", events=context.events, output=path, **(parameters or TYPED)),
     )
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from benchmarks.plot import Line, line_chart
 from benchmarks.registry import ROOT, Benchmark, Context, Outcome, Run, benchmark
 from benchmarks.sequence import QUERY, TYPED, outcome_of_table, query
-from benchmarks.stream import streaming, write_files
+from benchmarks.stream import stream_files, streaming, write_files
 
 MANY_KEYS = 100_000
 PLOT = ROOT / "docs" / "images" / "stream-state.svg"
@@ -56,7 +56,7 @@ def _heat(events: pa.Table) -> pa.Table:
     "state holds, what each batch writes, and the memory of all processes, batch by batch.",
 )
 def state(context: Context) -> Path:
-    return context.cached(f"stream-{context.events}", lambda path: write_files(path, context.events))
+    return stream_files(context)
 
 
 def _within(seconds: int) -> Any:

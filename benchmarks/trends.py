@@ -20,12 +20,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numba import njit
 
-from benchmarks.alone import use_cores, use_one_task
+from benchmarks.alone import compare_slices
 from benchmarks.limits import scan
-from benchmarks.registry import Context, Outcome, Run, benchmark
+from benchmarks.registry import Benchmark, Context, Outcome, Run, benchmark
 from benchmarks.sequence import COLUMNS, N_KEYS, TYPED, typed_file
 from benchmarks.session import start_session
-from eventide.generate import generate
 
 WINDOW_S = 40
 QUERY = f"PATTERN (SEQ(A+, B))+ GROUP BY key WITHIN {WINDOW_S} seconds RETURN key, COUNT(*) AS n"
@@ -151,33 +150,29 @@ def _spark_path(path: Path, context: Context) -> Run:
     "The kinds of numbers differ only in that overlapping windows hold more: results are not compared.",
 )
 def trend_windows(context: Context) -> Path:
-    return context.cached(
-        f"slow-{context.events}.parquet",
-        lambda path: generate(
-            "typed",
-            events=context.events,
-            output=path,
-            **{**TYPED, "keys": 20, "mean_gap_us": 50_000},
-        ),
-    )
+    return typed_file(context, "slow", **{**TYPED, "keys": 20, "mean_gap_us": 50_000})
 
 
-def _windows(slide: str) -> Callable[[Path, Context], Run]:
-    def setup(path: Path, context: Context) -> Run:
-        text = f"PATTERN (SEQ(A+, B))+ GROUP BY key WITHIN 1 hour {slide} RETURN key, COUNT(*) AS n"
-        asked = query(text, counts="log2")
+def _compare_windows(windows: Benchmark, text: str, **options: Any) -> None:
+    """Windows of an hour, one after the other and 60 that overlap; `{}` in the text is where they are said."""
 
-        def run() -> Outcome:
-            asked.run(path)
-            return Outcome()
+    def add(slide: str) -> Callable[[Any, Context], Run]:
+        def setup(events: Any, context: Context) -> Run:
+            asked = query(text.format(f"WITHIN 1 hour {slide}"), counts="log2", **options)
 
-        return run
+            def run() -> Outcome:
+                asked.run(events)
+                return Outcome()
 
-    return setup
+            return run
+
+        return setup
+
+    windows.limit("tumbling, 1 hour")(add(""))
+    windows.subject("60 overlapping windows")(add("SLIDE 1 minute"))
 
 
-trend_windows.limit("tumbling, 1 hour")(_windows(""))
-trend_windows.subject("60 overlapping windows")(_windows("SLIDE 1 minute"))
+_compare_windows(trend_windows, "PATTERN (SEQ(A+, B))+ GROUP BY key {} RETURN key, COUNT(*) AS n")
 
 
 @benchmark(
@@ -192,22 +187,9 @@ def trend_neighbour_windows(context: Context) -> pa.Table:
     return pa.table({"ts": np.arange(n), "kind": ["S"] * n, "price": rng.normal(100.0, 10.0, n)})
 
 
-def _neighbour_windows(slide: str) -> Callable[[pa.Table, Context], Run]:
-    def setup(table: pa.Table, context: Context) -> Run:
-        text = f"PATTERN S+ WHERE S.price < NEXT(S).price WITHIN 1 hour {slide} RETURN COUNT(*) AS n"
-        asked = query(text, ts_unit="s", counts="log2")
-
-        def run() -> Outcome:
-            asked.run(table)
-            return Outcome()
-
-        return run
-
-    return setup
-
-
-trend_neighbour_windows.limit("tumbling, 1 hour")(_neighbour_windows(""))
-trend_neighbour_windows.subject("60 overlapping windows")(_neighbour_windows("SLIDE 1 minute"))
+_compare_windows(
+    trend_neighbour_windows, "PATTERN S+ WHERE S.price < NEXT(S).price {} RETURN COUNT(*) AS n", ts_unit="s"
+)
 
 
 @benchmark(
@@ -220,33 +202,11 @@ def trend_slices(context: Context) -> Path:
     return typed_file(context)
 
 
-def _slices(n_threads: int | None) -> Callable[[Path, Context], Run]:
-    def setup(path: Path, context: Context) -> Run:
-        if n_threads is not None:
-            use_cores(n_threads)
-        asked = query("PATTERN (SEQ(A+, B))+ RETURN COUNT(*) AS n", counts="log2")
-        return lambda: Outcome(round(asked.run(path).column("n")[0].as_py()))
-
-    return setup
+def _counted(rows: pa.Table) -> Outcome:
+    return Outcome(round(rows.column("n")[0].as_py()))
 
 
-trend_slices.limit("one core")(_slices(1))
-trend_slices.subject("all cores")(_slices(None))
-
-
-def _spark_slices(one_task: bool) -> Callable[[Path, Context], Run]:
-    def setup(path: Path, context: Context) -> Run:
-        spark = start_session()
-        if one_task:
-            use_one_task()
-        asked = query("PATTERN (SEQ(A+, B))+ RETURN COUNT(*) AS n", counts="log2")
-        return lambda: Outcome(round(asked.run(path, engine="spark", spark=spark).toArrow().column("n")[0].as_py()))
-
-    return setup
-
-
-trend_slices.subject("Spark by slices")(_spark_slices(one_task=False))
-trend_slices.limit("Spark in one task")(_spark_slices(one_task=True))
+compare_slices(trend_slices, lambda: query("PATTERN (SEQ(A+, B))+ RETURN COUNT(*) AS n", counts="log2").run, _counted)
 
 
 @benchmark(

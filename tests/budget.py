@@ -10,38 +10,42 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import HealthCheck, Phase, settings
 
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 SCALE = float(os.environ.get("EVENTIDE_EXAMPLES", "1"))
+# Cases that are drawn whole, from a language: Hypothesis finds them slow to draw, and many of them do not fit.
+QUICK: dict[str, Any] = {"suppress_health_check": list(HealthCheck)}
+# Shrinking on Spark takes longer than reading a large example.
+ON_SPARK: dict[str, Any] = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 
 # In plain Python, and compiled.
 MOST = 17_000, 9_000
 EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
-    "allen.test_derived": {
+    "families.allen.test_derived": {
         "test_intervals_that_come_after_their_end_give_the_pairs_of_one_batch": (150, 20),
     },
-    "allen.test_same_pairs": {
+    "families.allen.test_same_pairs": {
         "test_the_embedded_engine_finds_the_oracles_pairs": (300, 100),
         "test_micro_batches_find_the_pairs_of_one_batch": (300, 100),
         "test_exactly_one_relation_holds_and_its_inverse_the_other_way_round": 100,
         "test_slices_of_time_find_every_pair_once": (300, 100),
     },
-    "detection.test_same_matches": {
+    "families.builder.test_same_matches": {
         "test_the_embedded_engine_finds_the_oracles_matches": (300, 20),
         "test_a_search_that_pauses_after_every_few_steps_finds_the_oracles_matches": (60, 4),
     },
-    "detection.test_streams": {
+    "families.builder.test_streams": {
         "test_micro_batches_find_the_matches_of_one_batch": 100,
     },
-    "diagnosis.test_builder": {
+    "engines.diagnosis.test_builder": {
         "test_random_patterns_come_as_far_as_the_oracle_says": (50, 2),
     },
-    "diagnosis.test_longest": {
+    "engines.diagnosis.test_longest": {
         "test_the_longest_partial_match_and_the_symbol_behind_it_are_those_of_the_oracle": (60, 5),
         "test_a_partition_is_matched_exactly_when_the_query_has_a_row": (20, 3),
     },
-    "diagnosis.test_rows": {
+    "engines.diagnosis.test_rows": {
         "test_the_longest_partial_match_and_the_label_behind_it_are_those_of_the_oracle": (60, 2),
     },
     "engines.test_beginnings": {
@@ -58,7 +62,7 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_a_pattern_in_slices_returns_the_oracles_rows": (120, 5),
         "test_a_sequence_in_slices_returns_the_oracles_rows": (80, 5),
     },
-    "engines.test_pattern_rows": {
+    "families.events.test_pattern_rows": {
         "test_a_pattern_returns_the_oracles_rows": (400, 6),
         "test_a_pattern_with_and_returns_the_oracles_rows": (200, 3),
         "test_a_search_that_pauses_after_every_few_steps_returns_the_oracles_rows": (60, 3),
@@ -71,7 +75,7 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
     "engines.test_processor": {
         "test_micro_batches_return_the_rows_of_one_batch_of_the_events_in_time": 100,
     },
-    "engines.test_same_rows": {
+    "families.events.test_same_rows": {
         "test_the_embedded_engine_returns_the_oracles_rows": (300, 15),
         "test_files_cut_by_partition_return_the_same_rows": (100, 8),
         "test_a_spark_dataframe_returns_the_oracles_rows": 8,
@@ -87,7 +91,7 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
     "inputs.test_exact_numbers": {
         "test_what_is_written_comes_back_or_is_refused": 40,
     },
-    "intervals.test_same_intervals": {
+    "families.intervals.test_same_intervals": {
         "test_the_embedded_engine_derives_the_oracles_intervals": (400, 8),
         "test_micro_batches_with_a_restart_after_each_derive_the_intervals_of_one_batch": (300, 5),
         "test_files_in_time_order_are_worked_off_piece_by_piece": (60, 3),
@@ -96,7 +100,7 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_files_read_by_spark_tasks_give_the_intervals_of_the_oracle": 3,
         "test_a_stream_gives_the_intervals_that_are_decided": 1,
     },
-    "intervals.test_slices": {
+    "families.intervals.test_slices": {
         "test_slices_put_together_have_the_intervals_of_the_oracle": (200, 5),
     },
     "kafka.test_json_records": {
@@ -121,15 +125,15 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
     "lang.test_write": {
         "test_random_queries_survive_the_round_trip": 120,
     },
-    "operators.test_conjunctions": {
+    "families.events.test_conjunctions": {
         "test_small_pieces_return_the_oracles_rows": (150, 3),
     },
-    "operators.test_patterns": {
+    "families.events.test_patterns": {
         "test_batches_with_restarts_give_the_same_matches": (300, 5),
         "test_batches_give_the_same_matches_with_and": (100, 3),
         "test_small_arrays_pause_and_resume": (100, 3),
     },
-    "operators.test_sequence": {
+    "families.events.test_sequence": {
         "test_one_block_gives_the_oracles_matches": 300,
         "test_batches_with_restarts_give_the_same_matches": 200,
         "test_a_small_result_array_pauses_and_resumes": 100,
@@ -146,30 +150,30 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_exactly_one_relation_holds_and_its_inverse_the_other_way_round": 100,
         "test_detection_is_that_of_the_endpoints": 100,
     },
-    "plan.expressions.test_residue": {
+    "expressions.test_residue": {
         "test_generated_tests_equal_duckdb": 300,
     },
     "plan.test_bind": {
         "test_mutated_queries_bind_or_raise_our_errors": 300,
         "test_random_expressions_bind_or_raise_our_errors": 300,
     },
-    "rows.test_same_rows": {
+    "families.rows.test_same_rows": {
         "test_a_search_that_pauses_after_every_few_steps_returns_the_oracles_rows": (60, 4),
         "test_the_embedded_engine_returns_the_oracles_rows": (300, 12),
         "test_a_spark_dataframe_returns_the_oracles_rows": 10,
         "test_files_read_by_spark_tasks_return_the_oracles_rows": 6,
     },
-    "rows.test_streams": {
+    "families.rows.test_streams": {
         "test_micro_batches_return_the_rows_of_one_batch": 150,
     },
     "rules.test_random_changes": {
         "test_each_rule_finds_what_the_batches_that_it_saw_hold": 60,
     },
-    "situations.test_relations": {
+    "families.situations.test_relations": {
         "test_a_mask_holds_the_names_it_was_made_of": 100,
         "test_the_relation_is_the_one_that_is_defined_and_its_inverse_holds_the_other_way": 100,
     },
-    "situations.test_same_matches": {
+    "families.situations.test_same_matches": {
         "test_matches_are_those_of_the_oracle": (200, 20),
         "test_durations_defer_matches_as_in_the_oracle": (150, 10),
         "test_gaps_end_situations_as_in_the_oracle": (150, 10),
@@ -185,7 +189,7 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_files_read_by_spark_tasks_give_the_matches_of_the_oracle": 4,
         "test_a_stream_gives_the_matches_of_the_oracle": 3,
     },
-    "situations.test_slices": {
+    "families.situations.test_slices": {
         "test_slices_put_together_have_the_matches_of_the_oracle": (100, 10),
         "test_stretches_matched_apart_have_the_matches_of_the_oracle_in_order_of_time": (100, 10),
     },
@@ -202,11 +206,11 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_every_nth_is_in_order_starts_with_the_first_and_keeps_to_the_limit": 100,
         "test_an_outline_keeps_the_lowest_and_the_highest_value": 100,
     },
-    "trends.test_queues": {
+    "families.trends.test_queues": {
         "test_a_queue_gives_what_is_below_least_first": 100,
         "test_a_queue_of_equal_values_gives_those_at_a_place_once": 100,
     },
-    "trends.test_same_values": {
+    "families.trends.test_same_values": {
         "test_aggregates_over_trends_are_those_of_the_oracle": (250, 10),
         "test_negation_leaves_the_trends_of_the_oracle": (150, 6),
         "test_conditions_on_adjacent_events_leave_the_trends_of_the_oracle": (150, 6),
@@ -224,7 +228,7 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_files_read_by_spark_tasks_give_the_values_of_the_oracle": 4,
         "test_a_stream_gives_the_values_of_the_oracle": 3,
     },
-    "trends.test_slices": {
+    "families.trends.test_slices": {
         "test_slices_give_the_values_of_the_oracle": (80, 5),
         "test_negation_reaches_across_slices": (60, 3),
         "test_micro_batches_that_leave_matrices_give_the_values_of_the_oracle": (60, 4),

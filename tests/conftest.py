@@ -19,7 +19,7 @@ settings.register_profile("mutants", phases=(Phase.explicit, Phase.generate), da
 @pytest.fixture
 def eventide(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """`eventide ...` in this process: exit code, standard output, standard error."""
-    from eventide import cli
+    from eventide.cli import app as cli
 
     def command(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["eventide", *words])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
+from hypothesis import strategies as st
 
 from eventide.engines.computed import add_computed
 from eventide.engines.intake import take_in
@@ -18,6 +20,25 @@ from eventide.runtime.block import MIN_US
 from eventide.runtime.protocol import Operator
 
 SECOND_US = 1_000_000
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """How events come: cut into micro-batches at `borders`, in disorder, each within `delay` seconds."""
+
+    borders: list[int]
+    delay: int
+    disorder: Any
+
+    def order(self, seconds: Sequence[int]) -> list[int]:
+        """Which event comes first, second, ..."""
+        return sorted(range(len(seconds)), key=lambda i: seconds[i] + self.disorder.randrange(self.delay))
+
+
+def arrivals(last: int, most: int, delays: Sequence[int] = (1, 3)) -> st.SearchStrategy[Arrival]:
+    """At most `most` borders, up to the event `last`. With a delay of 0 a row of the newest time could be late."""
+    borders = st.lists(st.integers(0, last), max_size=most)
+    return st.builds(Arrival, borders, st.sampled_from(list(delays)), st.randoms(use_true_random=False))
 
 
 class Stream:
@@ -71,6 +92,12 @@ class Stream:
             found += local.project_rows(self.source, self.physical, computed).to_pylist()
         self.rows += found
         return found
+
+    def play_arrival(self, table: pa.Table, seconds: Sequence[int], arrival: Arrival) -> None:
+        """All events of a table, as they arrive."""
+        order = arrival.order(seconds)
+        times_us = [seconds[i] * SECOND_US for i in order]
+        self.play(table.take(pa.array(order, pa.int64())), times_us, arrival.borders, arrival.delay * SECOND_US)
 
     def play(self, table: pa.Table, times_us: Sequence[int], borders: Sequence[int], delay_us: int) -> None:
         """All events of a table in its order, cut at `borders`, with the watermark `delay_us` behind the newest."""

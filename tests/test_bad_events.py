@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import eventide as ev
+from tests.failing import error_of
 
 TEXT = "PATTERN SEQ(A, B) WHERE A.amount < B.amount RETURN user, A.name, B.amount"
 OPTIONS: dict[str, Any] = {"ts": "when", "partition_by": "user"}
@@ -175,9 +176,8 @@ def test_a_csv_value_of_another_type(tmp_path: Path) -> None:
     ],
 )
 def test_a_missing_column(drop: str, message: str) -> None:
-    with pytest.raises(ev.EventideError) as caught:
-        ev.query(TEXT, **OPTIONS).run(EVENTS.drop_columns([drop]))
-    assert caught.value.message == message
+    error = error_of(lambda: ev.query(TEXT, **OPTIONS).run(EVENTS.drop_columns([drop])))
+    assert error.message == message
 
 
 def test_a_column_of_the_wrong_type() -> None:

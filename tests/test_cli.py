@@ -45,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def process(*words: str, check: bool = False) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "eventide.cli", *words]
+    command = [sys.executable, "-m", "eventide", *words]
     return subprocess.run(command, capture_output=True, text=True, check=check)
 
 
@@ -158,7 +158,7 @@ def test_the_plan_goes_beside_the_rows(folder: Path, eventide: Command) -> None:
 
 def test_on_a_terminal_progress_is_not_a_plain_line(folder: Path) -> None:
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "eventide.cli", "run", "query.txt", "--input", "events.parquet", "--json"]
+    command = [sys.executable, "-m", "eventide", "run", "query.txt", "--input", "events.parquet", "--json"]
     environment = {**os.environ, "TERM": "xterm"}
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, text=True, check=True, env=environment)
     os.close(theirs)
@@ -170,7 +170,7 @@ def test_on_a_terminal_progress_is_not_a_plain_line(folder: Path) -> None:
 def test_a_reader_that_has_enough_is_no_error(folder: Path) -> None:
     pq.write_table(pa.table({"ts": pa.array(range(90_000), pa.timestamp("s")), "type": ["A"] * 90_000}), "many.parquet")
     (folder / "query.txt").write_text("PATTERN A")
-    line = f"{sys.executable} -m eventide.cli run query.txt --input many.parquet --json | head -1"
+    line = f"{sys.executable} -m eventide run query.txt --input many.parquet --json | head -1"
     done = subprocess.run(line, shell=True, capture_output=True, text=True, check=True)
     assert len(done.stdout.splitlines()) == 1
     assert "Traceback" not in done.stderr and "Broken" not in done.stderr
@@ -291,7 +291,7 @@ def test_a_mistake_leaves_no_stack_trace_in_a_process(folder: Path) -> None:
 
 
 def test_anything_else_is_exit_code_1(folder: Path) -> None:
-    code = "import eventide.cli as c, eventide.api.events as a; a.query = lambda *x, **y: 1 / 0; c.main()"
+    code = "import eventide.cli.app as c, eventide.api.events as a; a.query = lambda *x, **y: 1 / 0; c.main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "check", "query.txt"], capture_output=True, text=True, check=False
     )
@@ -449,7 +449,8 @@ def test_sql_is_checked_and_explained(folder: Path, eventide: Command) -> None:
     (folder / "trades.sql").write_text(SQL.format("trades"))
     code, out, _ = eventide("check", "rows.sql")
     assert code == 0
-    assert out.startswith("MATCH_RECOGNIZE over events\n  PARTITION BY user\n")
+    assert out.startswith("Query\n  SELECT user, n FROM events MATCH_RECOGNIZE (\n")
+    assert "Logical plan\n  MATCH_RECOGNIZE over events\n    PARTITION BY user\n" in out
     assert "needs the tables' columns: pass them to explain by name, or with --table name=path" in out
     for words in (["rows.sql", "--input", "events.parquet"], ["trades.sql", "--table", "trades=events.parquet"]):
         for command in ("check", "explain"):
@@ -525,7 +526,7 @@ def test_what_is_an_option_of_generate_is_no_parameter(folder: Path, eventide: C
     words = ["generate", "cars", "--events", "5", "--output", "x.parquet", "--set", f"{name}=1"]
     code, _, err = eventide(*words)
     assert code == 2
-    assert f"'{name}' is no parameter of a generator" in err
+    assert f"'{name}' is not a parameter of a generator" in err
 
 
 @pytest.mark.parametrize("text", ["SELECT FROM WHERE", "SELECT nope( FROM t", "SELECT 1; SELECT 2"])

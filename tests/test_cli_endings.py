@@ -16,10 +16,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from eventide.cli.stopping import stop_at_once, stop_by_exception
 from eventide.errors import InputError, OutputError
-from eventide.report import WRITERS
-from eventide.stopping import stop_at_once, stop_by_exception
-from eventide.whole_files import check_place, whole_file
+from eventide.runtime.whole_files import check_place, whole_file
+from eventide.show.report import WRITERS
 
 Command = Callable[..., tuple[int, str, str]]
 QUERY = "PATTERN A DEFINE A AS true RETURN A.n"
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 _WAITING = """
 import sys, time
 from pathlib import Path
-import eventide.report as report, eventide.cli as cli
+import eventide.show.report as report, eventide.cli.app as cli
 def slowly(rows, path):
     Path(path).write_text("half")
     print("writing", flush=True)
@@ -77,7 +77,7 @@ module, number = sys.argv[1:3]
 sys.argv[1:3] = []
 class Watch:
     def find_spec(self, name, path=None, target=None):
-        if name == "eventide.cli":
+        if name == "eventide.cli.app":
             print("loading", flush=True)
         if name == module:
             os.kill(os.getpid(), int(number))
@@ -160,7 +160,7 @@ def test_the_installed_command_is_the_one_that_can_be_stopped_from_its_start() -
 
 
 def test_ctrl_c_while_matching_is_130(folder: Path) -> None:
-    code = "import time, eventide.api.query as a, eventide.cli as c\n"
+    code = "import time, eventide.api.query as a, eventide.cli.app as c\n"
     code += "def run(*_, **__):\n    print('at work', flush=True)\n    time.sleep(60)\na.Query.run = run\nc.main()"
     words = ["run", "-c", QUERY, "--input", "events.csv", "--json"]
     with subprocess.Popen(
@@ -174,7 +174,7 @@ def test_ctrl_c_while_matching_is_130(folder: Path) -> None:
 
 # Says when a search begins, which without a limit would not end for years.
 _SEARCHING = """
-import eventide.runtime.effort as effort, eventide.cli as cli
+import eventide.runtime.effort as effort, eventide.cli.app as cli
 go_on = effort.Pace.go_on
 def say(self, *place):
     steps = go_on(self, *place)
@@ -236,7 +236,7 @@ def test_a_full_disk_behind_standard_output_is_one_message(folder: Path) -> None
     words = ["run", "-c", QUERY, "--input", "events.csv", "--json"]
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "eventide.cli", *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "eventide", *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert done.returncode == 1
     assert done.stderr == "running on the local engine ...\nError: No space left on device\n"

@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eventide.cli_stream import rows_of
-from eventide.cli_texts import read_query
+from eventide.cli.job import Job, Signals, failure_of, run_job
+from eventide.cli.live_view import View
+from eventide.cli.stream import rows_of
+from eventide.cli.texts import read_query
 from eventide.engines.addresses import Folder, Terminal, Topic
 from eventide.errors import BrokerAwayError, InputError
-from eventide.live_view import View
-from eventide.stream_job import Job, Signals, failure_of, run_job
 
 QUERY = "PATTERN SEQ(Login L, Buy B) WHERE [user] WITHIN 10 seconds RETURN user, B.amount OPTIONS (type = 'kind')"
 Command = Callable[..., tuple[int, str, str]]
@@ -64,7 +64,7 @@ TO = ["--to", "out"]
         (["query.txt", "--from", "events", "--to", "query.txt"], "'query.txt' is a file"),
         (["query.txt", "--from", "mixed", *TO], "have several formats"),
         (["query.txt", "--from", "odd", *TO], "cannot tell the format of 'x.xls'"),
-        (["query.txt", "--from", "kafka://host/t", *TO], "--from: 'host' is no address of a Kafka broker"),
+        (["query.txt", "--from", "kafka://host/t", *TO], "--from: 'host' is not the address of a Kafka broker"),
         (["query.txt", "--from", "kafka://host:9092", *TO], "the topic is missing"),
         (["query.txt", "--from", "kafak://host:9092/t", *TO], "did you mean 'kafka'?"),
         (["query.txt", "--from", "events", "--format", "avro", *TO], "--format avro is not possible here"),
@@ -138,7 +138,7 @@ def test_neither_the_view_nor_the_last_lines_give_a_password_away(
         assert "hunter2" not in f"{view.source} {view.sink} {view.title}"
         assert isinstance(job.sink, Folder) and "hunter2" in job.sink.path
 
-    monkeypatch.setattr("eventide.cli_stream.run_job", run_job)
+    monkeypatch.setattr("eventide.cli.stream.run_job", run_job)
     words = ["--from", "events", "--to", "s3a://key:hunter2@bucket/out", "--metrics-port", "9464"]
     code, out, err = eventide("stream", "query.txt", *words)
     assert code == 0 and "s3a://***@bucket/out.checkpoint" in err
@@ -153,7 +153,7 @@ def test_who_left_records_out_is_told_how_to_see_them(
         view.tally.bad_records = n_bad
         assert (job.registry_header, job.bad) == (True, bad)
 
-    monkeypatch.setattr("eventide.cli_stream.run_job", run_job)
+    monkeypatch.setattr("eventide.cli.stream.run_job", run_job)
     words = ["query.txt", "--from", "kafka://a:1/t", *TO, "--format", "avro", "--registry-header"]
     code, _, err = eventide("stream", *words, *(["--bad", bad] if bad else []))
     assert code == 0
@@ -178,7 +178,7 @@ def test_a_broker_that_stays_away_is_told_with_the_number_of_tries() -> None:
 
 
 def test_nothing_is_started_while_no_broker_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    from eventide.engines.spark import quiet
+    from eventide.engines.spark import session
 
     class Session:
         def stop(self) -> None:
@@ -188,8 +188,8 @@ def test_nothing_is_started_while_no_broker_answers(monkeypatch: pytest.MonkeyPa
         def show(self) -> None:
             pass
 
-    monkeypatch.setattr(quiet, "quiet_session", lambda *_, **__: Session())
-    monkeypatch.setattr(quiet, "is_alive", lambda _: True)
+    monkeypatch.setattr(session, "quiet_session", lambda *_, **__: Session())
+    monkeypatch.setattr(session, "is_alive", lambda _: True)
     with socket.create_server(("127.0.0.1", 0)) as server:
         servers = f"127.0.0.1:{server.getsockname()[1]}"
     job = Job("q", make_rows=print, ts=None, source=Topic(servers, "t"), sink=Terminal(), checkpoint=None, retries=1)
@@ -201,7 +201,7 @@ def test_nothing_is_started_while_no_broker_answers(monkeypatch: pytest.MonkeyPa
 
 # --- whole runs ----------------------------------------------------------------------------------------------
 
-COMMAND = [sys.executable, "-m", "eventide.cli", "stream"]
+COMMAND = [sys.executable, "-m", "eventide", "stream"]
 SMALL = ["--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.driver.memory=1g"]
 NOISE = ("Traceback", "WARN", "ERROR", "\tat ", "TransformWithState", "incubator")
 

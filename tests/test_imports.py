@@ -59,7 +59,7 @@ def test_the_first_query_loads_its_own_family_and_engine_alone() -> None:
         "api.pattern",
         "api.intervals",
         "api.rules",
-        "timeline",
+        "show",
         "generate",
         "engines.spark",
         "cli",
@@ -68,7 +68,7 @@ def test_the_first_query_loads_its_own_family_and_engine_alone() -> None:
     for name in ("plan.explain", "families.trends.lower", "families.situations.lower", "families.events.lower"):
         assert f"eventide.{name}" not in loaded
     assert "eventide.engines.local.live" not in loaded
-    assert "eventide.engines.local.diagnosis.events" not in loaded
+    assert "eventide.engines.diagnose.investigation" not in loaded
 
 
 def operators(modules: set[str]) -> set[str]:
@@ -85,7 +85,7 @@ def test_a_command_that_only_prints_loads_no_engine(words: str) -> None:
         "try:\n    main()\nexcept SystemExit as stop:\n    assert not stop.code\nprint()"
     )
     loaded = loaded_by(program, *words.split())
-    assert "eventide.cli" in loaded
+    assert "eventide.cli.app" in loaded
     assert not loaded & (LARGE - {"rich", "typer"})
 
 
@@ -119,7 +119,7 @@ def test_type_checkers_see_the_names_from_the_modules_where_they_are_found() -> 
         ("import eventide.generate.registry", ["generate"]),
         ("from eventide.generate import sample", ["generate"]),
         ("import eventide as ev; ev.generate; import eventide.generate.registry", ["generate"]),
-        ("from eventide import *", ["generate", "timeline"]),
+        ("from eventide import *", ["generate"]),
     ],
 )
 def test_a_function_named_like_its_module_stays_the_function(before: str, names: list[str]) -> None:

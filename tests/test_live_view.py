@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from eventide.cli.live_view import View, row_table
 from eventide.engines.addresses import Folder, Terminal, Topic, checkpoint_of, sink_of, source_of
-from eventide.engines.spark.quiet import not_started
-from eventide.engines.spark.restarts import is_passing, pause_seconds, reason_of
+from eventide.engines.spark.errors import is_passing, pause_seconds, reason_of
+from eventide.engines.spark.session import not_started
 from eventide.errors import InputError
-from eventide.live_view import View, row_table
 
 STARTED = datetime.fromisoformat("2026-11-16T17:00:00+00:00").timestamp()
 

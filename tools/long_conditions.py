@@ -13,7 +13,7 @@ import pyarrow as pa
 import sqlglot
 
 from eventide.errors import QueryError
-from eventide.families.events.prepare import prepare
+from eventide.families.registry import family_named
 from eventide.lang import parse
 from eventide.plan.options import Options
 
@@ -49,7 +49,7 @@ def main() -> None:
             text = f"PATTERN SEQ(A a, B b) {form(n)}"
 
             def plan(text: str = text) -> None:
-                prepare(parse(text), Options(type="kind", ts_unit="s"), SCHEMA)
+                family_named("events").prepare(parse(text), Options(type="kind", ts_unit="s"), SCHEMA)
 
             try:
                 print(f"{name:<32} {n:>6} {seconds(plan):>6.2f}")

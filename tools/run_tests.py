@@ -20,11 +20,13 @@ os.environ.setdefault(
 )
 # These patterns have code of their own, which takes seconds to compile: they run as plain Python.
 OWN_CODE = [
-    "tests/rows",
-    "tests/detection",
-    "tests/diagnosis",
-    "tests/families",
-    "tests/intervals",
+    "tests/families/rows",
+    "tests/families/statement",
+    "tests/families/builder",
+    "tests/families/intervals",
+    "tests/families/test_one_query.py",
+    "tests/families/test_toy.py",
+    "tests/engines/diagnosis",
     "tests/pins",
     "tests/metrics/test_open_runs.py",
     "tests/rules",
@@ -50,13 +52,13 @@ OWN_CODE = [
 ]
 # These run compiled on few random queries, and as plain Python on many.
 RANDOM = [
-    "tests/engines/test_same_rows.py",
-    "tests/engines/test_pattern_rows.py",
+    "tests/families/events/test_same_rows.py",
+    "tests/families/events/test_pattern_rows.py",
     "tests/engines/test_beginnings.py",
     "tests/engines/test_overlaps.py",
-    "tests/trends",
-    "tests/situations",
-    "tests/allen",
+    "tests/families/trends",
+    "tests/families/situations",
+    "tests/families/allen",
 ]
 # These start a Spark of their own.
 OWN_SPARK = [

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eventide.api.streams import stream_metrics, write_stream
     from eventide.errors import EventideError, EventideWarning, InputError, QueryError, UnsupportedError
     from eventide.generate import generate, sample
-    from eventide.timeline import timeline
+    from eventide.show.timeline import timeline
 
 __all__ = [
     "Detection",
@@ -63,7 +63,7 @@ _NAMES = {
     "api.streams": ("stream_metrics", "write_stream"),
     "errors": ("EventideError", "EventideWarning", "InputError", "QueryError", "UnsupportedError"),
     "generate": ("generate", "sample"),
-    "timeline": ("timeline",),
+    "show.timeline": ("timeline",),
 }
 _MODULES = {name: f"{__name__}.api.{name}" for name in ("intervals", "kafka", "metrics")}
 _HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
@@ -87,7 +87,7 @@ class _Package(ModuleType):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # An import of the module `eventide.timeline` ends with this, where the function of that name belongs.
+        # An import of the module `eventide.generate` ends with this, where the function of that name belongs.
         if isinstance(value, ModuleType) and _HOMES.get(name) == value.__name__:
             value = getattr(value, name)
         super().__setattr__(name, value)

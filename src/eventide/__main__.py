@@ -1,14 +1,14 @@
 """The command `eventide`, and `python -m eventide`: how it is stopped is settled before anything large is loaded."""
 
-from eventide.stopping import stop_at_once
+from eventide.cli.stopping import stop_at_once
 
 
 def main() -> None:
     """Load the command line, and run it."""
     stop_at_once()
-    from eventide import cli
+    from eventide.cli import app
 
-    cli.main()
+    app.main()
 
 
 if __name__ == "__main__":

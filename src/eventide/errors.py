@@ -124,6 +124,11 @@ def _rebuild_query_error(message: str, text: str, start: int, end: int, hint: st
     return QueryError(message, text, start, end, hint=hint)
 
 
+def is_of_spark(error: BaseException) -> bool:
+    """Whether PySpark raised it, or what it stands on; told by name, so that nothing is loaded where Spark is not."""
+    return type(error).__module__.split(".")[0] in ("pyspark", "py4j")
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """A hint naming the closest known word, or listing the known words, or None when there are none.
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from eventide import warm
+from eventide import families
+from eventide.cli import warm
 from eventide.families.registry import family_named
 from tests.conftest import Command
 
@@ -40,7 +41,7 @@ def test_every_kind_of_operator_is_among_those_that_are_warmed(monkeypatch: pyte
 
 
 def test_every_family_with_an_operator_is_in_the_list() -> None:
-    folder = Path(warm.__file__).parent / "families"
+    folder = Path(families.__file__).parent
     others = {"late", "statement"}  # which compile nothing
     assert {path.parent.name for path in folder.glob("*/family.py")} == {*OPERATORS.values(), *others}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import eventide as ev
-from eventide import cli
+from eventide.cli import app as cli
 from tests.docs import function_table
 from tests.docs.script import PARTS, example
 

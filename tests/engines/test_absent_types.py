@@ -91,7 +91,7 @@ def test_the_diagnosis_says_it_too() -> None:
 def test_the_command_line_prints_a_line(tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_pylist(EVENTS), tmp_path / "events.parquet")
     (tmp_path / "q.evq").write_text(TYPO)
-    command = [sys.executable, "-m", "eventide.cli", "run", "q.evq", "--input", "events.parquet", "--json"]
+    command = [sys.executable, "-m", "eventide", "run", "q.evq", "--input", "events.parquet", "--json"]
     done = subprocess.run(
         [*command, "--ts-unit", "s", "--type", "activity"], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )

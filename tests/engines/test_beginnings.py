@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -19,18 +18,18 @@ from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.api.query import Query
-from eventide.engines import overlaps
 from eventide.engines.local import run as local
-from eventide.families.time_slices import Part, make_parts, overlap_us
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
-from eventide.runtime.block import within
-from tests.budget import budgeted
-from tests.detection import cases as detection
-from tests.detection.test_same_matches import check as check_matches
-from tests.engines.test_overlaps import rows_of, write
-from tests.rows.cases import Case, cases
-from tests.rows.test_same_rows import QUICK, check, embedded
+from eventide.runtime.borders import Beginnings, Borders
+from eventide.runtime.costs import costing
+from eventide.runtime.slicing import Part
+from tests.budget import QUICK, budgeted
+from tests.engines.test_overlaps import parts_at, rows_of, write
+from tests.families.builder import cases as builder
+from tests.families.builder.test_same_matches import check as check_matches
+from tests.families.rows.cases import Case, cases
+from tests.families.rows.test_same_rows import check, embedded
 
 SECOND = 1_000_000
 cuts = st.lists(st.integers(1, 12), min_size=1, max_size=4)
@@ -43,15 +42,13 @@ class Cut:
         self.bounds = tuple(sorted({second * SECOND for second in seconds}))
         self.counts: list[int] = []
 
-    def parts(self, spec: Any, block: pa.Table, n_threads: int) -> list[Part]:
-        if overlap_us(spec) is None:
-            return []
-        parts = make_parts(spec, self.bounds, partial(within, block))
-        self.counts.append(len(parts))
+    def parts(self, spec: Any, block: pa.Table, n_threads: int) -> Sequence[Part]:
+        parts = parts_at(spec, self.bounds, block)
+        self.counts += [len(parts)] if parts else []
         return parts
 
     def patch(self) -> Any:
-        return patch.object(local, "local_parts", self.parts)
+        return patch.object(local, "parts_for_threads", self.parts)
 
 
 def in_one_partition(case: Case) -> Case:
@@ -76,9 +73,9 @@ def test_rows_in_slices_are_the_oracles(case: Case, seconds: list[int]) -> None:
 
 
 @budgeted(**QUICK)
-@given(detection.cases(most=10), st.integers(1, 3), st.sampled_from(["no_skip", "no_skip", "next", "past_last"]), cuts)
+@given(builder.cases(most=10), st.integers(1, 3), st.sampled_from(["no_skip", "no_skip", "next", "past_last"]), cuts)
 def test_builder_patterns_in_slices_find_the_oracles_matches(
-    case: detection.Case, window: int, skip: str, seconds: list[int]
+    case: builder.Case, window: int, skip: str, seconds: list[int]
 ) -> None:
     assume(case.steps.window is None and case.steps.gap is None)
     events = tuple(event | {"key": 1} for event in case.events)
@@ -87,7 +84,7 @@ def test_builder_patterns_in_slices_find_the_oracles_matches(
         check_matches(replace(case, built=built, steps=steps, events=events, skip=skip), unpartitioned)
 
 
-def unpartitioned(case: detection.Case) -> ev.Detection:
+def unpartitioned(case: builder.Case) -> ev.Detection:
     options = {"sequence": "seq", "ts": "ts", "ts_unit": "s", "skip": case.skip, "close_at_end": case.closes}
     return ev.detect(case.table(), case.built, **options)
 
@@ -127,9 +124,8 @@ def recognize(clause: str, table: Any, **options: Any) -> Any:
 def test_rows_without_a_partition_are_cut_where_there_are_enough(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = events(8_000)
     whole = recognize(CLAUSES[name], table)
-    monkeypatch.setattr(overlaps, "FEW_EVENTS", 100)
     monkeypatch.setattr(local.os, "cpu_count", lambda: 3)
-    with patch.object(local, "run_parts", wraps=local.run_parts) as used:
+    with costing(few_events=100), patch.object(local, "run_parts", wraps=local.run_parts) as used:
         assert rows_of(recognize(CLAUSES[name], table)) == rows_of(whole)
     ((_, _, parts), _) = used.call_args
     assert len(parts) == 3
@@ -139,9 +135,8 @@ def test_rows_without_a_partition_are_cut_where_there_are_enough(name: str, monk
 def test_builder_patterns_are_cut_where_there_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     table = events(8_000)
     whole = ev.detect(table, PATTERN, ts="ts")
-    monkeypatch.setattr(overlaps, "FEW_EVENTS", 100)
     monkeypatch.setattr(local.os, "cpu_count", lambda: 3)
-    with patch.object(local, "run_parts", wraps=local.run_parts) as used:
+    with costing(few_events=100), patch.object(local, "run_parts", wraps=local.run_parts) as used:
         found = ev.detect(table, PATTERN, ts="ts")
         assert rows_of(found.matches) == rows_of(whole.matches)
         assert rows_of(found.timeouts) == rows_of(whole.timeouts)
@@ -199,22 +194,20 @@ def test_matches_that_are_numbered_are_not_cut() -> None:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("name", ["past last", "to last, with its neighbours", "unmatched"])
+@costing(few_rows=0, few_bytes=0)
 def test_spark_cuts_rows_by_time_and_returns_the_same(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     table = events(8_000)
     expected = recognize(CLAUSES[name], table)
-    monkeypatch.setattr("eventide.engines.spark.run.FEW_ROWS", 0)
-    monkeypatch.setattr("eventide.engines.spark.slices.FEW_BYTES", 0)
     made: list[int] = []
 
-    def counted(spec: Any, bounds: Any, read: Any) -> list[Part]:
-        parts = make_parts(spec, bounds, read)
-        made.append(len(parts))
+    def counted(slicing: Borders, bounds: Any, read: Any) -> list[Beginnings]:
+        made.append(len(parts := cut(slicing, bounds, read)))
         return parts
 
-    monkeypatch.setattr("eventide.engines.distribution.make_parts", counted)
-    monkeypatch.setattr("eventide.engines.spark.overlaps.make_parts", counted)
+    cut = Borders.parts
+    monkeypatch.setattr(Borders, "parts", counted)
     in_order = write(tmp_path / "a.parquet", table)
     shuffled = write(tmp_path / "b.parquet", table.take(np.random.default_rng(1).permutation(table.num_rows)))
     recognizer = Query("rows", CLAUSES[name], parse_clause(CLAUSES[name]), Options.of())

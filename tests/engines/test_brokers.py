@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from eventide.engines.brokers import check_brokers
-from eventide.engines.spark.restarts import is_passing, reason_of
+from eventide.engines.addresses import check_brokers
+from eventide.engines.spark.errors import is_passing, reason_of
 from eventide.errors import BrokerAwayError
 
 

@@ -1,4 +1,4 @@
-"""Derived intervals as compiled code: all aggregates, each kind of condition; tests/intervals runs as plain Python."""
+"""Derived intervals as compiled code: all aggregates and kinds of condition; families/intervals runs plain."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from tests.intervals.cases import SCHEMA, SECOND_US, VALUES, Case, found
+from tests.families.intervals.cases import SCHEMA, SECOND_US, VALUES, Case, found
 from tests.micro_batches import Stream
 
 EVENTS = tuple(

@@ -1,12 +1,12 @@
-"""Row patterns with their matchers compiled; `make test` runs tests/rows as plain Python."""
+"""Row patterns with their matchers compiled; `make test` runs tests/families/rows as plain Python."""
 
 from __future__ import annotations
 
 from hypothesis import given
 
-from tests.budget import budgeted
-from tests.rows.cases import Case, cases
-from tests.rows.test_same_rows import QUICK, check, embedded
+from tests.budget import QUICK, budgeted
+from tests.families.rows.cases import Case, cases
+from tests.families.rows.test_same_rows import check, embedded
 
 
 @budgeted(**QUICK)

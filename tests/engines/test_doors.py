@@ -236,7 +236,7 @@ def test_no_family_calls_java_or_reads_files(family: str) -> None:
     for call in CALLS:
         with pytest.raises(ev.QueryError) as caught:
             FAMILIES[family](call)
-        assert "cannot stand in a query: it" in caught.value.message, call
+        assert "is not allowed in a query: it" in caught.value.message, call
         marked = caught.value.text[caught.value.start : caught.value.end].lower()
         assert any(name in marked for name in ("reflect", "java_method", "from_protobuf"))
 
@@ -245,7 +245,7 @@ def test_a_rule_that_calls_java_is_refused_alone(tmp_path: pathlib.Path) -> None
     (tmp_path / "bad.query").write_text(f"PATTERN A a RETURN {CALLS[0]} AS h")
     (tmp_path / "good.query").write_text("PATTERN A a WITHIN 1 minute RETURN a.x")
     rules = ev.RuleSet(tmp_path, ts_unit="s", type="kind")
-    assert "reflect cannot stand in a query" in str(rules.check(EVENTS)["bad"])
+    assert "reflect is not allowed in a query" in str(rules.check(EVENTS)["bad"])
     found = {row["rule"]: row["row"] for row in rules.run(EVENTS).to_pylist()}
     assert found["bad"] is None and found["good"] is not None
 
@@ -268,6 +268,6 @@ def test_a_statement_on_spark_calls_no_java_and_reads_no_path(spark: Any, secret
     for text in texts:
         with pytest.raises(ev.EventideError) as caught:
             ev.sql(text, t=frame)
-        refused = ("cannot stand in", "by its path", "ev.sql runs", "unexpected", "cannot be read")
+        refused = ("is not allowed in", "by its path", "ev.sql runs", "unexpected", "cannot be read")
         assert any(words in str(caught.value) for words in refused), text
     assert ev.sql("SELECT count(*) AS n FROM seen", spark=spark).collect()[0].n == 2

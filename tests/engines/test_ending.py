@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import eventide as ev
+from eventide.runtime.costs import costing
 
 ABSENT = "PATTERN SEQ(A a, NOT B b) PARTITION BY g WITHIN 5 seconds RETURN a.id"
 UNPAID = ev.Pattern.begin("a", "kind = 'A'").not_followed_by("b", "kind = 'B'").within("5 seconds")
@@ -104,7 +105,7 @@ def test_events_that_are_spilled_are_judged_alike() -> None:
 def test_slices_of_time_on_threads_are_judged_alike() -> None:
     text = ABSENT.replace(" PARTITION BY g", "")
     given = pa.Table.from_pylist(events(*(f"a{i}" for i in range(100))))
-    with patch("eventide.engines.overlaps.FEW_EVENTS", 0), patch("os.cpu_count", lambda: 3):
+    with costing(few_events=0), patch("os.cpu_count", lambda: 3):
         for options, n_found in (({}, 95), ({"close_at_end": True}, 100)):
             assert ev.query(text, type="kind", **OPTIONS, **options).run(given).num_rows == n_found
 
@@ -166,7 +167,7 @@ def test_spark_tasks_know_the_latest_event_of_all_partitions(spark: Any, tmp_pat
         query = ev.query(ABSENT, type="kind", **OPTIONS, **options)
         assert query.run(spark.createDataFrame(given)).count() == n_found
         for few_rows in (0, 10**9):
-            with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
+            with costing(few_rows=few_rows):
                 assert query.run(path, engine="spark", spark=spark).count() == n_found
 
 

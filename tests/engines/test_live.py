@@ -9,13 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import eventide as ev
 from eventide.engines.local.live import Live
 from eventide.engines.local.tuning import SIZES, Tuner, assign
-from tests.budget import budgeted
+from tests.budget import QUICK, budgeted
 
 QUERIES = {
     "situations": "DEFINE A AS x > 3, B AS y PATTERN A overlaps|meets|during|before B WITHIN 20 seconds "
@@ -51,7 +51,7 @@ def make_events(drawn: list[tuple[int, str | None, int, bool]]) -> pa.Table:
 
 
 @pytest.mark.parametrize("family", QUERIES)
-@budgeted(suppress_health_check=list(HealthCheck))
+@budgeted(**QUICK)
 @given(EVENTS, st.lists(st.integers(1, 9), min_size=1), st.integers(1, 3), st.booleans())
 def test_live_rows_are_those_of_a_bounded_run(
     family: str, drawn: list[Any], cuts: list[int], n_workers: int, has_keys: bool

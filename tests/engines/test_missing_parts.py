@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eventide.engines.spark import interpreter
+from eventide.engines.spark import ship
 from eventide.engines.spark.errors import user_message
-from eventide.engines.spark.interpreter import use_this_python
 from eventide.engines.spark.session import check_java
+from eventide.engines.spark.ship import use_this_python
 from eventide.errors import InputError
 
 # Every way to Spark, in a process where the named modules are missing: what is said, and how it ends.
@@ -27,7 +27,7 @@ missing = json.loads(sys.argv[1])
 for name in missing:
     sys.modules[name] = None
 import eventide as ev
-from eventide import cli
+from eventide.cli import app as cli
 
 def command(*words):
     sys.argv = ["eventide", *words]
@@ -130,7 +130,7 @@ def test_where_nobody_chose_a_python_the_workers_get_this_one(monkeypatch: pytes
 def test_a_python_without_eventide_that_was_chosen_is_named_with_the_line_that_mends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    interpreter._has_package.cache_clear()
+    ship._has_package.cache_clear()
     other = executable(tmp_path / "python3", "exit 1")
     monkeypatch.setenv("PATH", str(tmp_path))
     for chosen in (other, "python3", str(tmp_path / "none")):
@@ -163,6 +163,7 @@ def test_tasks_of_a_local_session_run_with_the_python_that_runs_now(
 ) -> None:
     import eventide as ev
     from eventide.engines.spark import run, ship
+    from eventide.plan.choose import KEYS, forced
 
     def where(batches: Any) -> Any:
         import sys as of_worker
@@ -181,15 +182,15 @@ def test_tasks_of_a_local_session_run_with_the_python_that_runs_now(
         return cut(*given, **named)
 
     taken: list[str] = []
-    cut = run.blocks_from_paths
+    cut = run.blocks_by_key
     query = ev.query("PATTERN A a", ts_unit="s", type="kind")
     monkeypatch.delenv("PYSPARK_PYTHON")
-    monkeypatch.setattr(run, "FEW_ROWS", 0)
-    monkeypatch.setattr(run, "blocks_from_paths", blocks)
+    monkeypatch.setattr(run, "blocks_by_key", blocks)
     pq.write_table(pa.table({"ts": [1], "kind": ["A"], "key": ["a"]}), tmp_path / "e.parquet")
     as_if_new()
     keyed = ev.query("PATTERN A a WHERE [key]", ts_unit="s", type="kind")
-    assert keyed.run(f"{tmp_path}/e.parquet", engine="spark", spark=spark).count() == 1
+    with forced(KEYS):
+        assert keyed.run(f"{tmp_path}/e.parquet", engine="spark", spark=spark).count() == 1
     assert taken == [sys.executable], "before the first function is sent"
     as_if_new()
     assert query.run(spark.sql("SELECT 1L AS ts, 'A' AS kind")).count() == 1

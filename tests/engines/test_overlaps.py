@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,15 +15,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
-from eventide.engines import overlaps
-from eventide.engines.distribution import KEYS, OVERLAPS, choose_for_files
+from eventide.engines.file_input import choose_for_files
 from eventide.engines.local import run as local
-from eventide.families.time_slices import Part, make_parts, overlap_us
+from eventide.families.registry import family_of
+from eventide.plan.choose import KEYS, SLICES
 from eventide.runtime.block import within
-from tests.budget import budgeted
-from tests.engines.cases import EPOCH_US, SECOND, Case, cases
-from tests.engines.pattern_cases import PatternCase, pattern_cases
-from tests.engines.test_pattern_rows import PLAIN, QUICK, check, run
+from eventide.runtime.costs import costing
+from eventide.runtime.slicing import Part
+from tests.budget import QUICK, budgeted
+from tests.families.events.cases import EPOCH_US, SECOND, Case, cases
+from tests.families.events.pattern_cases import PatternCase, pattern_cases
+from tests.families.events.test_pattern_rows import PLAIN, check, run
 
 TEXT = """
 PATTERN SEQ(A a, B b, C c) WHERE b.value > a.value SEMANTICS skip-till-next-match WITHIN 2 seconds
@@ -36,10 +37,15 @@ NOT = "PATTERN SEQ(NOT C x, A a+, B b, NOT D y) WHERE a.value < 20 AND b.value >
 def sliced_at(seconds: Sequence[int]) -> Any:
     bounds = tuple(sorted({EPOCH_US + second * SECOND for second in seconds}))
 
-    def everywhere(spec: Any, block: pa.Table, n_threads: int) -> list[Part]:
-        return make_parts(spec, bounds, partial(within, block)) if overlap_us(spec) is not None else []
+    return patch.object(local, "parts_for_threads", lambda spec, block, n_threads: parts_at(spec, bounds, block))
 
-    return patch.object(local, "local_parts", everywhere)
+
+def parts_at(spec: Any, bounds: Sequence[int], block: pa.Table) -> Sequence[Part]:
+    """The parts of a query that is cut at these instants; none where it cannot be cut."""
+    slicing = family_of(spec).slicing(spec)
+    if isinstance(slicing, str) or slicing.combines:
+        return []
+    return slicing.parts(bounds, lambda regions: [within(block, *region) for region in regions])
 
 
 cuts = st.lists(st.integers(-1, 25), min_size=1, max_size=4)
@@ -74,9 +80,8 @@ def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
 def test_events_without_a_partition_are_cut_where_there_are_enough(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     query = ev.query(text, type="kind")
     whole = query.run(events(12_000))
-    monkeypatch.setattr(overlaps, "FEW_EVENTS", 100)
     monkeypatch.setattr(local.os, "cpu_count", lambda: 3)
-    with patch.object(local, "run_parts", wraps=local.run_parts) as used:
+    with costing(few_events=100), patch.object(local, "run_parts", wraps=local.run_parts) as used:
         assert rows_of(query.run(events(12_000))) == rows_of(whole)
     assert whole.num_rows > 50
     ((_, _, parts), _) = used.call_args
@@ -85,7 +90,8 @@ def test_events_without_a_partition_are_cut_where_there_are_enough(text: str, mo
 
 def test_a_limit_on_matches_or_no_window_leaves_one_slice() -> None:
     def back(text: str, **options: Any) -> int | None:
-        return overlap_us(ev.query(text, type="kind", **options).plan(events(1).schema).spec)
+        spec = ev.query(text, type="kind", **options).plan(events(1).schema).spec
+        return getattr(family_of(spec).slicing(spec), "back_us", None)
 
     assert back(TEXT) == 2 * SECOND
     assert back(TEXT, max_matches_per_partition=5) is None
@@ -102,7 +108,7 @@ def test_rows_that_nobody_reads_on_do_not_hold_up_the_threads() -> None:
 
     block, _ = take_in(raw_columns(table, physical, ("UTC", 1)), physical.intake)
     middle = int(np.median(block.column("ts").cast(pa.int64()).to_numpy()))
-    found = overlaps.run_parts(physical.spec, block, make_parts(physical.spec, (middle,), partial(within, block)))
+    found = local.run_parts(physical.spec, block, parts_at(physical.spec, (middle,), block))
     assert next(found).num_rows > 0
     found.close()  # type: ignore[attr-defined]
 
@@ -120,6 +126,7 @@ def write(path: Path, table: pa.Table) -> str:
     return str(path)
 
 
+@costing(few_rows=0)
 def test_files_are_cut_by_time_where_keys_do_not_share_them_out(tmp_path: Path) -> None:
     table = events(20_000)
     in_order = write(tmp_path / "a.parquet", table)
@@ -129,27 +136,24 @@ def test_files_are_cut_by_time_where_keys_do_not_share_them_out(tmp_path: Path) 
         return choose_for_files([path], ev.query(text, type="kind", **options).plan(table.schema, "spark"), 4)
 
     found = choice(in_order)
-    assert (found.way, len(found.shares), len(found.parts)) == (OVERLAPS, 4, 4)
+    assert (found.form, len(found.shares), len(found.parts)) == (SLICES, 4, 4)
     assert "no event is exchanged" in found.reason
     # A row group has half a second of events, so two seconds before a slice are four of them, or parts of five.
     assert 40 + 3 * 4 <= sum(map(len, found.shares)) <= 43 + 3 * 5
-    assert (choice(shuffled).way, choice(shuffled).shares) == (OVERLAPS, ())
-    assert choice(in_order, TEXT.replace("2 seconds", "1 hour")).way == KEYS
-    assert choice(in_order, partition_by="key").way == KEYS
+    assert (choice(shuffled).form, choice(shuffled).shares) == (SLICES, ())
+    assert choice(in_order, TEXT.replace("2 seconds", "1 hour")).form == KEYS
+    assert choice(in_order, partition_by="key").form == KEYS
     hot = table.set_column(1, "key", pa.array([0] * 15_000 + [1] * 5_000, pa.int32()))
-    assert choice(write(tmp_path / "c.parquet", hot), partition_by="key").way == OVERLAPS
+    assert choice(write(tmp_path / "c.parquet", hot), partition_by="key").form == SLICES
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("text", [TEXT, NOT])
-def test_spark_cuts_files_and_frames_by_time_and_returns_the_same_rows(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+@costing(few_rows=0, few_bytes=0)
+def test_spark_cuts_files_and_frames_by_time_and_returns_the_same_rows(spark: Any, tmp_path: Path, text: str) -> None:
     table = events(20_000)
     query = ev.query(text, type="kind")
     expected = rows_of(query.run(table))
-    monkeypatch.setattr("eventide.engines.spark.run.FEW_ROWS", 0)
-    monkeypatch.setattr("eventide.engines.spark.slices.FEW_BYTES", 0)
     in_order = write(tmp_path / "a.parquet", table)
     shuffled = write(tmp_path / "b.parquet", table.take(np.random.default_rng(1).permutation(table.num_rows)))
     for events_in, word in (

@@ -18,11 +18,14 @@ from eventide.engines.intake import take_in
 from eventide.engines.spark.counters import COUNTERS
 from eventide.errors import EventideError, StateError
 from eventide.runtime.block import to_bytes
+from eventide.runtime.sealed import open_sealed
 from tests.budget import budgeted
 from tests.engines.plans import SECOND_US, expected_rows, final_watermark_us, make_plan, micros, raw_block, table_rows
 from tests.spark_state import Map, Timers, Value
 
 pytest.importorskip("pyspark")
+
+from eventide.engines.spark.bucket import Bucket, Work, open_bucket
 
 MS_US = 1000
 
@@ -32,7 +35,8 @@ class Stream:
 
     def __init__(self, plan: Any, delay_ms: int | None, lateness_us: int) -> None:
         self.plan, self.lateness_us = plan, lateness_us
-        self.settings = pickle.dumps((plan.spec, 1, plan.output_schema, delay_ms, plan.computed, False))
+        work = Work(plan.spec, 1, plan.output_schema, delay_ms, plan.computed)
+        self.settings = pickle.dumps((Bucket, work))
         self.timers, self.head, self.segments = Timers(), Value(), Map()
         self.seen: list[int] = []
         self.label = 0
@@ -41,19 +45,17 @@ class Stream:
         return max(self.seen) // MS_US - self.lateness_us // MS_US if self.seen else 0
 
     def step(self, events: pa.Table | None) -> list[pa.Table]:
-        from eventide.engines.spark.processor import Bucket
-
         watermark_ms = self.watermark_ms()
         clock = SimpleNamespace(getCurrentWatermarkInMs=lambda: watermark_ms)
         frames: list[pd.DataFrame] = []
         if events is not None:
             block, _ = take_in(raw_block(events), self.plan.intake)
             rows = iter([pd.DataFrame({"data": [to_bytes(block)]})])
-            frames += Bucket(self.settings, self.label, self.timers, self.head, self.segments).take(rows, clock)
+            frames += open_bucket(self.settings, self.label, self.timers, self.head, self.segments).take(rows, clock)
             self.seen += micros(events)
         for due in sorted(ms for ms in self.timers if ms <= watermark_ms):
             info = SimpleNamespace(getExpiryTimeInMs=lambda due=due: due)
-            frames += Bucket(self.settings, self.label, self.timers, self.head, self.segments).wake(clock, info)
+            frames += open_bucket(self.settings, self.label, self.timers, self.head, self.segments).wake(clock, info)
             self.timers.remove(due)
         found = [frame[frame[COUNTERS].isna()].drop(columns=COUNTERS) for frame in frames]
         return [pa.Table.from_pandas(frame, schema=self.plan.output_schema) for frame in found if len(frame)]
@@ -149,13 +151,10 @@ def test_an_event_as_old_as_the_window_allows_is_kept() -> None:
 
 
 def test_a_late_event_is_counted_and_dropped() -> None:
-    from eventide.engines.spark.processor import Bucket
-
     stream = Stream(make_plan(), 0, 0)
     stream.step(table([(0, "A"), (5000, "C")]))
     assert stream.step(table([(5000, "B"), (2000, "B")])) == []
-    operator, _, _ = Bucket(stream.settings, 0, stream.timers, stream.head, stream.segments)._load()
-    assert operator.late_events() == 2
+    assert open_sealed(stream.head.held[1])["late"] == 2
 
 
 def saved(n_batches: int = 3) -> Stream:

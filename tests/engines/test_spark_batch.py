@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import eventide as ev
+from eventide.engines.file_input import FileInput
 from eventide.runtime.times import TimeType
 from tests.engines.plans import expected_rows, make_events, make_plan, table_rows
 
@@ -48,12 +49,13 @@ def test_tasks_that_read_parquet_themselves_give_the_same_rows(
 ) -> None:
     from eventide.engines.names import expand_path
     from eventide.engines.spark.batch import run, run_pieces
-    from eventide.engines.spark.exchange import blocks_from_paths, share_out_row_groups
+    from eventide.engines.spark.exchange import blocks_by_key, from_paths
 
     plan = make_plan(strategy)
-    shares, n_rows = share_out_row_groups(expand_path(str(folder)), 3)
-    assert (len(shares), n_rows) == (3, events.num_rows)
-    blocks = blocks_from_paths(spark, shares, plan, 4)
+    given = FileInput(expand_path(str(folder)), plan)
+    shares = given.pieces(3)
+    assert (len(shares), given.n_rows) == (3, events.num_rows)
+    blocks = blocks_by_key(from_paths(spark, shares, plan), plan.intake, 4)
     assert table_rows(run(blocks, plan, spark, 4).toArrow()) == expected_rows(events, plan)
     pieces = [piece for share in shares for piece in share]
     assert table_rows(run_pieces(pieces, plan, spark).toArrow()) == expected_rows(events, plan)
@@ -62,21 +64,22 @@ def test_tasks_that_read_parquet_themselves_give_the_same_rows(
 def test_each_bucket_is_one_task(spark: Any, folder: Path) -> None:
     from pyspark.sql import functions as sf
 
-    from eventide.engines.spark.exchange import blocks_from_dataframe
+    from eventide.engines.spark.exchange import blocks_by_key, from_dataframe
 
-    blocks = blocks_from_dataframe(spark.read.parquet(str(folder)), make_plan(), 3)
+    plan = make_plan()
+    blocks = blocks_by_key(from_dataframe(spark.read.parquet(str(folder)), plan), plan.intake, 3)
     placed = blocks.repartitionById(3, "bucket").select("bucket", sf.spark_partition_id().alias("task")).distinct()
     assert sorted(map(tuple, placed.collect())) == [(0, 0), (1, 1), (2, 2)]
 
 
 def test_a_null_partition_is_one_partition_across_blocks(spark: Any, tmp_path: Path) -> None:
     from eventide.engines.spark.batch import run
-    from eventide.engines.spark.exchange import blocks_from_paths, share_out_row_groups
+    from eventide.engines.spark.exchange import blocks_by_key, from_paths
 
     events, plan = make_events(200, seed=2, null_users=True), make_plan()
     pq.write_table(events, tmp_path / "e.parquet", row_group_size=30)
-    shares, _ = share_out_row_groups([str(tmp_path / "e.parquet")], 4)
-    blocks = blocks_from_paths(spark, shares, plan, 2)
+    shares = FileInput([str(tmp_path / "e.parquet")], plan).pieces(4)
+    blocks = blocks_by_key(from_paths(spark, shares, plan), plan.intake, 2)
     assert table_rows(run(blocks, plan, spark, 2).toArrow()) == expected_rows(events, plan)
 
 
@@ -202,10 +205,8 @@ def test_intervals_of_a_dataframe_stay_intervals(spark: Any) -> None:
 
 
 def test_row_groups_are_shared_out_by_rows(folder: Path) -> None:
-    from eventide.engines.spark.exchange import share_out_row_groups
-
     files = [str(folder / "1.parquet"), str(folder / "2.parquet")]
-    shares, _ = share_out_row_groups(files, 3)
+    shares = FileInput(files, make_plan()).pieces(3)
     groups = [(path, group) for share in shares for path, start, stop in share for group in range(start, stop)]
     assert groups == [(files[0], i) for i in range(7)] + [(files[1], i) for i in range(4)]
     rows = [sum(_rows(piece) for piece in share) for share in shares]

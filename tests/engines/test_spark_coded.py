@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from eventide.runtime.costs import costing
 from tests.inputs.test_coded_strings import clause, events, rows
 
 pytest.importorskip("pyspark")
@@ -28,25 +29,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("few_rows", [1000, 0], ids=["one task", "exchange"])
 @pytest.mark.parametrize("name", ["one column", "two columns", "a number beside it", "the last string"])
-def test_spark_finds_the_rows_of_a_table_in_memory(
-    spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, few_rows: int, name: str
-) -> None:
-    from eventide.engines.spark import run
-
-    monkeypatch.setattr(run, "FEW_ROWS", few_rows)
-    found = clause(name)(folder, engine="spark", spark=spark).toArrow()
+def test_spark_finds_the_rows_of_a_table_in_memory(spark: Any, folder: Path, few_rows: int, name: str) -> None:
+    with costing(few_rows=few_rows):
+        found = clause(name)(folder, engine="spark", spark=spark).toArrow()
     assert rows(found) == rows(clause(name)(events()))
     assert found.num_rows
 
 
-def test_tasks_agree_on_what_is_coded(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eventide.engines.spark import run
-
-    monkeypatch.setattr(run, "FEW_ROWS", 0)
+def test_tasks_agree_on_what_is_coded(spark: Any, tmp_path: Path) -> None:
     table = events()
     pq.write_table(table.slice(0, 100), tmp_path / "1.parquet", use_dictionary=["kind"])
     pq.write_table(table.slice(100), tmp_path / "2.parquet", use_dictionary=["kind", "color"])
-    found = clause("two columns")(tmp_path, engine="spark", spark=spark).toArrow()
+    with costing(few_rows=0):
+        found = clause("two columns")(tmp_path, engine="spark", spark=spark).toArrow()
     assert rows(found) == rows(clause("two columns")(table))
 
 

@@ -23,7 +23,8 @@ import eventide as ev
 from eventide.engines.names import expand_path
 from eventide.engines.spark.batch import run, run_dataframe
 from eventide.engines.spark.errors import user_message
-from eventide.engines.spark.exchange import blocks_from_paths, share_out_row_groups
+from eventide.engines.file_input import FileInput
+from eventide.engines.spark.exchange import blocks_by_key, from_paths
 from eventide.engines.spark.ship import is_connect
 from tests.engines.plans import expected_rows, final_watermark_us, make_events, make_plan, table_rows
 from tests.engines.streams import rows_in, start
@@ -34,8 +35,8 @@ spark.conf.set("spark.sql.shuffle.partitions", "2")
 assert is_connect(spark)
 df = spark.read.parquet(str(base / "in"))
 assert table_rows(run_dataframe(df, plan).toArrow()) == expected_rows(events, plan)
-shares, _ = share_out_row_groups(expand_path(str(base / "in")), 2)
-blocks = blocks_from_paths(spark, shares, plan, 2)
+shares = FileInput(expand_path(str(base / "in")), plan).pieces(2)
+blocks = blocks_by_key(from_paths(spark, shares, plan), plan.intake, 2)
 assert table_rows(run(blocks, plan, spark, 2).toArrow()) == expected_rows(events, plan)
 own = lambda frame: frame.withWatermark("ts", "7 seconds")
 query = start(spark, base, plan, before=own)

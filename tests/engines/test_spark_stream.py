@@ -54,7 +54,7 @@ def make_stream(base: Path, rows: list[tuple[int, str, str, int]]) -> pa.Table:
 
 
 def test_labels_spread_evenly_over_shuffle_partitions(spark: Any) -> None:
-    from eventide.engines.spark.labels import bucket_labels, murmur3
+    from eventide.engines.spark.parallelism import bucket_labels, murmur3
 
     values = [0, 1, 7, 42, 12345, 2**31 - 1]
     hashed = spark.createDataFrame([(v,) for v in values], "v int").selectExpr("hash(v)").collect()

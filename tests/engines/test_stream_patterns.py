@@ -11,7 +11,7 @@ import pytest
 import eventide as ev
 from eventide.errors import QueryError, UnsupportedError
 from tests.engines.plans import SECOND_US, make_events, shuffle_within, table_rows
-from tests.engines.streams import SCHEMA, write_files
+from tests.engines.streams import SCHEMA, collect, read_batches, write_files
 
 pytest.importorskip("pyspark")
 pytestmark = pytest.mark.spark
@@ -36,28 +36,15 @@ def events() -> pa.Table:
 
 
 def source(spark: Any, base: Path) -> Any:
-    return spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(base / "in"))
-
-
-def drain(spark: Any, base: Path, frame: Any, name: str = "out") -> pa.Table:
-    """Run to the end of the files there are; all that the sink holds."""
-    started = (
-        frame.writeStream.format("parquet")
-        .option("path", str(base / name))
-        .option("checkpointLocation", str(base / f"{name}_checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    started.awaitTermination()
-    return spark.read.parquet(str(base / name)).toArrow()
+    return read_batches(spark, base / "in", SCHEMA)
 
 
 def test_a_statement_over_a_stream_returns_the_rows_of_a_batch(spark: Any, tmp_path: Path, events: pa.Table) -> None:
     n = events.num_rows
     write_files(tmp_path / "in", events.slice(0, n // 2), 2)
-    drain(spark, tmp_path, ev.sql(RISES, events=source(spark, tmp_path), allowed_lateness="5 seconds"))
+    collect(ev.sql(RISES, events=source(spark, tmp_path), allowed_lateness="5 seconds"), tmp_path, spark)
     write_files(tmp_path / "in", events.slice(n // 2), 1, first=2)
-    rows = drain(spark, tmp_path, ev.sql(RISES, events=source(spark, tmp_path), allowed_lateness="5 seconds"))
+    rows = collect(ev.sql(RISES, events=source(spark, tmp_path), allowed_lateness="5 seconds"), tmp_path, spark)
     expected = ev.sql(RISES, events=events)
     assert table_rows(rows) == table_rows(expected)
     assert rows.num_rows > 5
@@ -78,8 +65,8 @@ def test_a_builder_pattern_over_a_stream_finds_what_it_finds_in_a_batch(
     write_files(tmp_path / "in", events, 3)
     found = ev.detect(source(spark, tmp_path), pattern, allowed_lateness="5 seconds", **options)
     expected = ev.detect(events, pattern, **options)
-    assert table_rows(drain(spark, tmp_path, found.matches, "matches")) == table_rows(expected.matches)
-    assert table_rows(drain(spark, tmp_path, found.timeouts, "timeouts")) == table_rows(expected.timeouts)
+    assert table_rows(collect(found.matches, tmp_path, spark, "matches")) == table_rows(expected.matches)
+    assert table_rows(collect(found.timeouts, tmp_path, spark, "timeouts")) == table_rows(expected.timeouts)
     assert expected.matches.num_rows > 5 and expected.timeouts.num_rows > 5
 
 
@@ -89,7 +76,7 @@ def test_late_events_are_given_out(spark: Any, tmp_path: Path, events: pa.Table)
     write_files(tmp_path / "in", late, 1, first=1)
     pattern = ev.Pattern.begin("a", "kind = 'A'").followed_by("b", "kind = 'B'").within("20 seconds")
     found = ev.detect(source(spark, tmp_path), pattern, partition_by="user", ts="ts")
-    rows = drain(spark, tmp_path, found.late)
+    rows = collect(found.late, tmp_path, spark)
     assert table_rows(rows) == table_rows(late.cast(rows.schema))
 
 

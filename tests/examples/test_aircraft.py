@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from itertools import product
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numba
@@ -16,22 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from tests.timeline.charts import Drawn
+from tests.docs.script import load_script
+from tests.show.charts import Drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "examples" / "aircraft.py"
 HOUR = timedelta(hours=1)
 
 
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("aircraft", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-aircraft = _load()
+aircraft = load_script(SCRIPT)
 
 Leg = tuple[str, int]
 Reports = list[dict[str, Any]]

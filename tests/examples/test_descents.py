@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numba
@@ -14,19 +12,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from tests.docs.script import load_script
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "examples" / "descents.py"
 
 
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("descents", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-descents = _load()
+descents = load_script(SCRIPT)
 WAYS = list(descents.WAYS.values())
 
 

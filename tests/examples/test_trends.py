@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numba
@@ -18,6 +16,7 @@ import pytest
 
 import eventide as ev
 from eventide.generate.activity import PASSIVE
+from tests.docs.script import load_script
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "examples" / "trends.py"
@@ -25,15 +24,7 @@ WITHOUT_JIT = bool(numba.config.DISABLE_JIT)
 PERSONS = 2 if WITHOUT_JIT else 14
 
 
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("trends", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-trends = _load()
+trends = load_script(SCRIPT)
 
 EPOCH = datetime(1970, 1, 1)
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
+from eventide.plan.explain import TITLES
 
 EVENTS = [{"ts": i, "kind": kind, "x": x} for i, (kind, x) in enumerate([("A", 1), ("B", 2), ("A", 3), ("B", 1)])]
 INTERVALS = [{"interval_start": 1, "interval_end": 5}, {"interval_start": 3, "interval_end": 9}]
@@ -123,6 +124,29 @@ def test_explain_with_and_without_the_inputs(name: str) -> None:
     assert "needs the" in asked.explain()
     assert asked.explain(**inputs) != asked.explain()
     assert str(asked)
+
+
+@_EACH
+def test_explain_has_the_same_sections_in_the_same_order(name: str) -> None:
+    asked, inputs = made(name)
+    for text in (asked.explain(), asked.explain(**inputs)):
+        # The sections of a statement's clauses stand below a line of their own.
+        lines = text.split("\nresult_0: ")[0].splitlines()
+        shown = [line for line in lines if not line.startswith(" ")]
+        assert shown == [title for title in TITLES if title in shown]
+        assert {"Query", "Logical plan"} <= set(shown)
+
+
+@_EACH
+def test_every_query_binds_to_scans_of_its_inputs(name: str) -> None:
+    if name == "ev.sql":
+        return  # A statement has a plan for each of its clauses.
+    asked, inputs = made(name)
+    asked.explain(**inputs)
+    (planned,) = asked._plans.values()
+    scans = list(planned.node.scans())
+    assert len(scans) == len(inputs)
+    assert all(scan.ts in scan.schema.names for scan in scans)
 
 
 @_EACH

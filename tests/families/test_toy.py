@@ -37,7 +37,8 @@ def test_embedded_with_explain_metrics_and_batches() -> None:
     assert pairs(row for batch in asked.batches(EVENTS) for row in batch.to_pylist()) == EXPECTED
     assert pairs(row for table in asked.live([EVENTS]) for row in table.to_pylist()) == EXPECTED
     text = asked.explain(EVENTS)
-    assert [line for line in text.splitlines() if not line.startswith(" ")] == ["Query", "Operator", "Distribution"]
+    titles = [line for line in text.splitlines() if not line.startswith(" ")]
+    assert titles == ["Query", "Logical plan", "Operator", "Distribution", "On a stream"]
     assert "SILENT FOR 5000000 MICROSECONDS" in text and "partitions by key are shared out" in text
     assert "needs the events' columns" in asked.explain()
 

@@ -12,9 +12,9 @@ import eventide as ev
 from eventide.families.base import Family
 from eventide.families.registry import register
 from eventide.plan.facts import read_columns, with_facts
+from eventide.plan.logical import OneInput, Scan
 from eventide.plan.options import Options
-from eventide.plan.physical import Intake, Physical, SqlColumn
-from eventide.plan.row_columns import plain
+from eventide.plan.physical import Intake, Physical, SqlColumn, column_as
 from eventide.plan.time_column import time_type_of
 from eventide.runtime.block import MASK, MAX_US, TS, Layout, numpy_int64
 from eventide.runtime.computed import Compute, cannot_compute
@@ -74,36 +74,43 @@ class SilenceOperator(WatermarkOperator):
         return None if first is None else first + self.spec.longest_us
 
 
+@dataclass(frozen=True, slots=True)
+class Silence(OneInput):
+    longest_us: int
+
+
 class Silences(Family):
     name = "toy"
     what = "a question for silence"
 
-    def prepare(
-        self, tree: Any, options: Options, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
-    ) -> Physical:
+    def bind(self, tree: int, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Silence:
         ts = options.ts or "ts"
         kind = time_type_of(ts, schema, options.ts_unit)
-        partition = options.partition_by
+        return Silence(Scan(options, schema, ts, kind, None, options.partition_by, is_stream=on_stream), tree)
+
+    def lower(self, node: Silence, engine: str) -> Physical:
+        scan = node.input
+        options, ts, kind, partition = scan.options, scan.ts, scan.time_type, scan.partition
         layout = Layout(len(partition), 0, 0)
         names = tuple((f"p{i}", name) for i, name in enumerate(partition))
         made = Physical(
             text="",
             intake=Intake(layout, kind, ts, options.on_bad_event == "drop", True, names),
             select=(
-                *(plain(block, name) for block, name in names),
-                plain(TS, ts),
+                *(column_as(block, name) for block, name in names),
+                column_as(TS, ts),
                 SqlColumn(MASK, "0L", "CAST(0 AS BIGINT)", addends=()),
             ),
-            spec=SilenceSpec(self.write(tree), layout, tree, kind),
+            spec=SilenceSpec(self.write(node.longest_us), layout, node.longest_us, kind),
             project=(
-                *(SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for block, name in names),
-                SqlColumn("since", "`since`", '"since"', origin=ts),
+                *(column_as(name, block, origin=name) for block, name in names),
+                column_as("since", "since", origin=ts),
             ),
             reads=(*partition, ts),
-            output_schema=pa.schema([*((b, schema.field(n).type) for b, n in names), ("since", kind.arrow)]),
+            output_schema=pa.schema([*((b, scan.schema.field(n).type) for b, n in names), ("since", kind.arrow)]),
             allowed_lateness_us=options.allowed_lateness,
         )
-        return with_facts(made, read_columns(made, schema), {})
+        return with_facts(made, read_columns(made, scan.schema), {})
 
     def write(self, tree: int) -> str:
         return f"SILENT FOR {tree} MICROSECONDS"

@@ -13,30 +13,30 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pyarrow.parquet as pq
 from hypothesis import HealthCheck, Phase, given, reject, seed, settings
 from hypothesis.strategies import SearchStrategy
 
 import eventide as ev
+from eventide.runtime.costs import costing
 from tests.budget import n_examples
-from tests.detection.cases import Case as BuilderCase
-from tests.detection.cases import cases as builder_cases
-from tests.detection.test_same_matches import check as check_builder
-from tests.engines.cases import Case, cases
-from tests.engines.pattern_cases import PatternCase, pattern_cases
-from tests.engines.test_pattern_rows import run as run_pattern
+from tests.families.builder.cases import Case as BuilderCase
+from tests.families.builder.cases import cases as builder_cases
+from tests.families.builder.test_same_matches import check as check_builder
+from tests.families.events.cases import Case, cases
+from tests.families.events.pattern_cases import PatternCase, pattern_cases
+from tests.families.events.test_pattern_rows import run as run_pattern
+from tests.families.rows.cases import Case as RowsCase
+from tests.families.rows.cases import cases as rows_cases
+from tests.families.rows.test_same_rows import check as check_rows
+from tests.families.rows.test_same_rows import embedded as run_rows
 from tests.lang.test_fuzz_parse import (
     test_arbitrary_text,
     test_mutated_queries,
     test_random_expressions,
     test_token_soup,
 )
-from tests.rows.cases import Case as RowsCase
-from tests.rows.cases import cases as rows_cases
-from tests.rows.test_same_rows import check as check_rows
-from tests.rows.test_same_rows import embedded as run_rows
 
 Check = Callable[[Any], None]
 MANY = [*range(12), None]
@@ -128,7 +128,7 @@ def run_spilled(case: Case) -> Any:
 
 def spark_rounds(tally: Tally) -> dict[str, Round]:
     from eventide.engines.spark.session import session
-    from tests.engines.test_same_rows import run_case_as_stream
+    from tests.families.events.test_same_rows import run_case_as_stream
 
     spark = session("eventide fuzz")
     spark.conf.set("spark.sql.shuffle.partitions", 4)
@@ -141,7 +141,7 @@ def spark_rounds(tally: Tally) -> dict[str, Round]:
             file = Path(folder) / "events.parquet"
             pq.write_table(case.table(), file, row_group_size=7)
             # Half of the cases by one task, half through an exchange.
-            with patch("eventide.engines.spark.run.FEW_ROWS", len(case.text) % 2 * 1_000_000):
+            with costing(few_rows=len(case.text) % 2 * 1_000_000):
                 return ev.query(case.text, **case.options).run(file, engine="spark", spark=spark).toArrow()
 
     def rows(case: RowsCase) -> Any:

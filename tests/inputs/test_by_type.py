@@ -45,7 +45,7 @@ def test_one_input_per_event_type(tmp_path: Path) -> None:
         (
             BY_TYPE,
             {"Ordr": ORDERS, "Payment": PAYMENTS},
-            "the input Ordr is no event type of PATTERN\nHint: did you mean 'Order'?",
+            "the input Ordr is not an event type of PATTERN\nHint: did you mean 'Order'?",
         ),
         (
             ev.query("PATTERN SEQ(Order O, Payment P)", type="kind"),
@@ -60,7 +60,7 @@ def test_one_input_per_event_type(tmp_path: Path) -> None:
         (
             BY_TYPE,
             {"Order": ORDERS.append_column("ITEM", pa.nulls(3)), "Payment": PAYMENTS},
-            "input Order: column 'ITEM' stands there twice\nHint: rename it",
+            "input Order: column 'ITEM' is there twice\nHint: rename it",
         ),
         (
             BY_TYPE,

@@ -125,7 +125,7 @@ def test_columns_of_several_files_are_found_in_any_case_and_order(tmp_path: Path
     assert values(QUERY.run(write(tmp_path, events(0, pa.array([1, 2])), other))) == [1.0, 2.0, 3.5]
     twice = other.append_column("x", pa.array([1]))
     pq.write_table(twice, tmp_path / "2.parquet")
-    with pytest.raises(ev.InputError, match=r"stands twice in '.*2\.parquet'"):
+    with pytest.raises(ev.InputError, match=r"occurs twice in '.*2\.parquet'"):
         QUERY.run(tmp_path)
 
 

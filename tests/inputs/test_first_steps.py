@@ -94,8 +94,8 @@ def test_a_json_file_without_records_is_told_as_such(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("PATTERN SEQ(A+ a, B b)", "a symbol stands before the quantifier: A a+"),
-        ("PATTERN SEQ(A{2,3} a, B b)", "a symbol stands before the quantifier: A a{2,3}"),
+        ("PATTERN SEQ(A+ a, B b)", "a symbol comes before the quantifier: A a+"),
+        ("PATTERN SEQ(A{2,3} a, B b)", "a symbol comes before the quantifier: A a{2,3}"),
         ("PATTERN SEQ(A a, B b) RETURN a.*", "RETURN * has the partition columns and all events"),
     ],
 )

@@ -95,7 +95,7 @@ def test_columns_in_the_names_of_a_streams_folders(tmp_path: Path) -> None:
     [
         ("1", "", "'1' begins with '', not with 'v1'"),
         ("1", "v2\n{}", "'1' begins with 'v2'"),
-        ("1", 'v1\n{"path":', "a line that is no record"),
+        ("1", 'v1\n{"path":', "a line that is not a record"),
         ("1", 'v1\n{"path": "file:///x/gone.parquet", "action": "add"}', r"the file 'gone\.parquet' is gone"),
         ("3", "v1", "batch 2 is missing"),
         ("2.compact", "v1", "names none"),

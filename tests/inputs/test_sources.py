@@ -210,7 +210,7 @@ def test_arguments_of_run() -> None:
 
 def test_times_of_dicts_are_not_cut_off() -> None:
     at = pd.Timestamp("2026-01-01 00:00:00.000000100")
-    with pytest.raises(ev.InputError, match="a time in 'ts' is no whole number of microseconds"):
+    with pytest.raises(ev.InputError, match="a time in 'ts' is not a whole number of microseconds"):
         ev.query("PATTERN A a", type="kind").run([{"ts": at, "kind": "A"}])
     rounded = [{"ts": at.round("us"), "kind": "A"}]
     assert ev.query("PATTERN A a", type="kind").run(rounded).num_rows == 1

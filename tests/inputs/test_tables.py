@@ -256,7 +256,7 @@ def test_spark_without_the_source_refuses_a_table(
     ):
         with pytest.raises(ev.InputError, match=r"table, and this Spark session has no source for it\nHint: .*package"):
             run()
-    with pytest.raises(ev.InputError, match="lies inside"):
+    with pytest.raises(ev.InputError, match="is inside"):
         QUERY.run(str(data_files(tmp_path / "t")[0]), engine="spark", spark=spark)
 
 

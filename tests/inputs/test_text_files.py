@@ -201,7 +201,7 @@ def test_a_quote_behind_many_plain_rows_is_one(tmp_path: Path) -> None:
 
 
 def test_json_lines_that_eventide_wrote_are_read_by_eventide(tmp_path: Path) -> None:
-    from eventide.report import write_rows
+    from eventide.show.report import write_rows
 
     times = pa.array([0, 74_615, 5_000_000], pa.timestamp("us"))
     matches = ev.query("PATTERN A a RETURN a.x", type="kind").run(

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import duckdb
 import pandas as pd
@@ -17,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import eventide as ev
+from eventide.runtime.costs import costing
 
 DAYS = [dt.date(2024, 1, 1) + dt.timedelta(days=i) for i in range(5)]
 TIMES = [
@@ -66,7 +66,7 @@ def test_integer_times_keep_type_and_unit(kind: pa.DataType, unit: str) -> None:
             pa.timestamp("ns"),
             [1_000, 2_001, 3_000, 4_000],
             {},
-            "a time in 'at' (timestamp[ns]) is no whole number of microseconds: 2001\n"
+            "a time in 'at' (timestamp[ns]) is not a whole number of microseconds: 2001\n"
             "Hint: round the column to microseconds: "
             'pandas: df["at"].dt.round("us"), Polars: pl.col("at").dt.round("1us"), '
             'PyArrow: pc.round_temporal(table["at"], unit="microsecond"), DuckDB: CAST("at" AS TIMESTAMP)',
@@ -147,7 +147,7 @@ def test_nanoseconds_as_pandas_writes_them_give_the_same_rows_on_spark(spark: An
     own = microseconds(NANOSECONDS.run(path))
     assert len(own) == 2
     for few_rows in (10**9, 0):
-        with patch("eventide.engines.spark.run.FEW_ROWS", few_rows):
+        with costing(few_rows=few_rows):
             assert microseconds(NANOSECONDS.run(path, engine="spark", spark=spark).toArrow()) == own
             assert "Spark reads" not in NANOSECONDS.last_run.reason
 
@@ -157,7 +157,7 @@ def test_nanoseconds_as_pandas_writes_them_give_the_same_rows_on_spark(spark: An
 def test_times_between_two_microseconds_are_an_error_on_spark(spark: Any, tmp_path: Path, column: str) -> None:
     finer = PANDAS.assign(**{column: PANDAS[column] + pd.Timedelta(1, "ns")})
     finer.to_parquet(tmp_path / "events.parquet", index=False)
-    with pytest.raises(Exception, match=f"a time in '{column}' .* is no whole number of microseconds"):
+    with pytest.raises(Exception, match=f"a time in '{column}' .* is not a whole number of microseconds"):
         NANOSECONDS.run(tmp_path / "events.parquet", engine="spark", spark=spark).collect()
 
 

@@ -92,7 +92,7 @@ def avro_records(events: list[dict[str, Any]]) -> tuple[list[bytes | None], dict
     """Values with a registry's header, broken ones among them, and what is wrong with those."""
     header = b"\x00" + SCHEMA_ID.to_bytes(4, "big")
     whole = to_avro(events[0])
-    wrong = "the value is no record of the Avro schema"
+    wrong = "the value is not a record of the Avro schema"
     broken: dict[bytes | None, str] = {
         None: "the value is NULL",
         b"": "the value does not begin with a schema registry's header",

@@ -104,7 +104,7 @@ def test_raw_records_are_bytes_or_text_with_kafkas_time(spark: Any) -> None:
         ("raw", "user string", None, "a raw record has no column 'user string'"),
         ("raw", "a timestamp, b timestamp", None, "a raw record has one timestamp"),
         ("avro", "user string", None, "the Avro schema is no JSON: "),
-        ("avro", '{"type": "string"}', None, "the Avro schema is no record with fields"),
+        ("avro", '{"type": "string"}', None, "the Avro schema is not a record with fields"),
         ("avro", '{"type": "record", "fields": [{"name": "a"}]}', None, "a field of the Avro schema has no name"),
     ],
 )

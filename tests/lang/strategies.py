@@ -158,3 +158,14 @@ def queries(draw: st.DrawFn) -> EventQuery:
         complete_trends=complete,
         options=tuple(draw(options)),
     )
+
+
+@st.composite
+def mutated(draw: st.DrawFn, texts: list[str], pieces: list[str]) -> str:
+    """One of the texts, in up to three places of which something else is written."""
+    text = draw(st.sampled_from(texts))
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(text)))
+        end = draw(st.integers(start, min(len(text), start + 8)))
+        text = text[:start] + draw(st.sampled_from(["", *pieces])) + text[end:]
+    return text

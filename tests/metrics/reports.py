@@ -9,7 +9,7 @@ from eventide.engines.spark.counters import Counters
 
 def call(bucket: int, events: int = 0, *, rule: str | None = None, **counted: int) -> str:
     """What a task says of one call for a bucket."""
-    zero = {"late_events": 0, "matches": 0, "open_runs": 0, "state_bytes": 0, "kernel_us": 0, "total_us": 0}
+    zero = {"late_events": 0, "matches": 0, "open_runs": 0, "state_bytes": 0, "kernel_us": 0, "task_us": 0}
     zero["problems"] = 0
     return Counters(bucket=bucket, events=events, rule=rule, **(zero | counted)).text()
 

@@ -41,9 +41,9 @@ def read(text: str) -> dict[tuple[str, str], float]:
 
 
 def test_numbers_that_add_up_are_counters_and_the_others_gauges() -> None:
-    counted = {"late_events": 1, "matches": 2, "kernel_us": 1_500_000, "total_us": 2_000_000}
+    counted = {"late_events": 1, "matches": 2, "kernel_us": 1_500_000, "task_us": 2_000_000}
     first = progress(0, call(0, 6, **counted, open_runs=5, state_bytes=100), call(1, 2))
-    second = progress(1, call(0, 3, total_us=3), call(1, 1, total_us=1))
+    second = progress(1, call(0, 3, task_us=3), call(1, 1, task_us=1))
     text = expose(listener_of(first, second))
     assert read(text) == {
         ("eventide_events_total", ""): 12,

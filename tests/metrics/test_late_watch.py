@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("pyspark")
 
 import eventide as ev
-from eventide.engines.spark.lateness import LateWatch
-from eventide.engines.spark.made import Made, remember
+from eventide.engines.spark.checkpoints import Made, remember
+from eventide.engines.spark.listener import LateWatch
 from tests.metrics.reports import call, progress
 
 NAME = "eventide_buckets_77"

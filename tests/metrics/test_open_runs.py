@@ -7,13 +7,13 @@ from typing import Any
 import pyarrow as pa
 
 import eventide as ev
-from eventide.families.builder.lower import DetectionOptions, prepare_detection
-from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_intervals
+from eventide.families.builder.lower import prepare_detection
+from eventide.families.intervals.lower import Deriving, Runs, Spans
 from eventide.families.late.lower import late_events
-from eventide.families.registry import make_operator
+from eventide.families.registry import family_named, make_operator
 from eventide.plan.options import Options
-from tests.allen.micro_batches import SECOND_US as ALLEN_SECOND_US
-from tests.allen.test_rules import stream_case
+from tests.families.allen.micro_batches import SECOND_US as ALLEN_SECOND_US
+from tests.families.allen.test_rules import stream_case
 from tests.micro_batches import SECOND_US, Stream
 
 SCHEMA = pa.schema([("ts", pa.int64()), ("user", pa.string()), ("kind", pa.string()), ("x", pa.int64())])
@@ -85,7 +85,7 @@ def test_a_builder_pattern_counts_its_partial_matches() -> None:
         .followed_by_any("c", "kind = 'C'")
         .within("10 seconds")
     )
-    options = DetectionOptions(partition_by=("user",), ts="ts", ts_unit="s")
+    options = Options(partition_by=("user",), ts="ts", ts_unit="s")
     stream = Stream(prepare_detection(pattern.tree, SCHEMA, options))
     assert open_after(stream, "1:u:A 2:u:A 1:v:A 2:v:X", 3) == 3
     assert open_after(stream, "4:u:B", 4) == 3
@@ -118,10 +118,10 @@ def test_a_situation_query_counts_situations_that_go_on() -> None:
 
 def test_derived_intervals_count_those_that_are_open() -> None:
     options = Options.of(ts="ts", ts_unit="s", partition_by="user")
-    runs = Stream(prepare_intervals(Deriving(Runs("x > 5"), (("n", "count(x)"),)), SCHEMA, options))
+    runs = Stream(family_named("intervals").prepare(Deriving(Runs("x > 5"), (("n", "count(x)"),)), options, SCHEMA))
     assert open_after(runs, "1:u:A=9 1:v:A=9 1:w:A=1", 3) == 2
     assert open_after(runs, "4:u:A=1", 4) == 1
-    spans = Stream(prepare_intervals(Deriving(Spans("kind = 'A'", "kind = 'B'"), ()), SCHEMA, options))
+    spans = Stream(family_named("intervals").prepare(Deriving(Spans("kind = 'A'", "kind = 'B'"), ()), options, SCHEMA))
     assert open_after(spans, "1:u:A 2:u:B 1:v:A", 3) == 1
 
 

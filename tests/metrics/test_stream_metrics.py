@@ -13,7 +13,7 @@ import pytest
 
 import eventide as ev
 from tests.engines.plans import SECOND_US, make_events, table_rows
-from tests.engines.streams import SCHEMA, rows_in, write_files
+from tests.engines.streams import SCHEMA, read_batches, rows_in, write_files
 
 pytest.importorskip("pyspark")
 pytestmark = pytest.mark.spark
@@ -35,7 +35,7 @@ def hot_events(n: int) -> pa.Table:
 
 
 def read(spark: Any, base: Path) -> Any:
-    return spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(base / "in"))
+    return read_batches(spark, base / "in", SCHEMA)
 
 
 def write(rows: Any, base: Path, name: str) -> Any:

@@ -33,8 +33,8 @@ def test_counters_survive_the_way_through_text_whatever_a_rule_is_called() -> No
 
 
 def test_numbers_of_a_call_add_up_and_those_after_it_do_not() -> None:
-    first = call(0, 6, late_events=1, matches=2, open_runs=5, state_bytes=100, kernel_us=10, total_us=30)
-    second = call(0, 4, late_events=2, matches=3, open_runs=4, state_bytes=90, kernel_us=20, total_us=50)
+    first = call(0, 6, late_events=1, matches=2, open_runs=5, state_bytes=100, kernel_us=10, task_us=30)
+    second = call(0, 4, late_events=2, matches=3, open_runs=4, state_bytes=90, kernel_us=20, task_us=50)
     numbers = tally_of(progress(0, first), progress(1, second)).numbers()
     wanted = {"events": 10, "late_events": 3, "matches": 5, "kernel_us": 30, "task_us": 80, "open_runs": 4}
     wanted |= {"state_bytes": 90, "input_rows": 20, "batches": 2, "batch_us": 1_000_000, "query": "orders"}
@@ -118,7 +118,7 @@ def test_the_watermark_is_unknown_before_the_first_event_and_stays_when_a_report
 
 
 def test_the_share_of_the_largest_bucket_is_that_of_one_batch() -> None:
-    batch = progress(0, call(0, 6, total_us=10), call(1, 2, total_us=10), call(2, 0, total_us=20))
+    batch = progress(0, call(0, 6, task_us=10), call(1, 2, task_us=10), call(2, 0, task_us=20))
     last = tally_of(progress(0, call(1, 99)), batch).numbers()["last_batch"]
     assert (last["largest_bucket_events"], last["largest_bucket_time"], last["buckets"]) == (0.75, 0.5, 2)
     assert tally_of(progress(0)).numbers()["last_batch"]["largest_bucket_events"] == 0

@@ -14,10 +14,11 @@ import tempfile
 from pathlib import Path
 
 from tests.mutants.allen import ALLEN
+from tests.mutants.builder import BUILDER
 from tests.mutants.compilation import COMPILATION
-from tests.mutants.detection import DETECTION
 from tests.mutants.diagnosis import DIAGNOSIS
 from tests.mutants.events import EVENTS
+from tests.mutants.events_patterns import EVENTS_PATTERNS
 from tests.mutants.generators import GENERATORS
 from tests.mutants.intervals import INTERVALS
 from tests.mutants.kafka import KAFKA
@@ -27,28 +28,27 @@ from tests.mutants.meaning import MEANING
 from tests.mutants.metrics import METRICS
 from tests.mutants.mutant import Mutant
 from tests.mutants.overlaps import OVERLAPS
-from tests.mutants.patterns import PATTERNS
 from tests.mutants.reading import READING
 from tests.mutants.rows import ROWS
 from tests.mutants.rules import RULES
 from tests.mutants.situations import SITUATIONS
-from tests.mutants.statements import STATEMENTS
+from tests.mutants.statement import STATEMENT
 from tests.mutants.streams import STREAMS
 from tests.mutants.timeline import TIMELINE
-from tests.mutants.trend_absences import TREND_ABSENCES
-from tests.mutants.trend_numbers import TREND_NUMBERS
-from tests.mutants.trend_slices import TREND_SLICES
 from tests.mutants.trends import TRENDS
+from tests.mutants.trends_absences import TRENDS_ABSENCES
+from tests.mutants.trends_numbers import TRENDS_NUMBERS
+from tests.mutants.trends_slices import TRENDS_SLICES
 from tests.mutants.trials import KILLERS, run_all
 from tests.mutants.types import TYPES
 
 MUTANTS = (
     *EVENTS,
     *OVERLAPS,
-    *PATTERNS,
+    *EVENTS_PATTERNS,
     *MEANING,
     *ROWS,
-    *DETECTION,
+    *BUILDER,
     *DIAGNOSIS,
     *STREAMS,
     *RULES,
@@ -56,11 +56,11 @@ MUTANTS = (
     *READING,
     *TRENDS,
     *TYPES,
-    *TREND_NUMBERS,
-    *TREND_ABSENCES,
+    *TRENDS_NUMBERS,
+    *TRENDS_ABSENCES,
     *INTERVALS,
     *ALLEN,
-    *TREND_SLICES,
+    *TRENDS_SLICES,
     *TIMELINE,
     *SITUATIONS,
     *COMPILATION,
@@ -68,7 +68,7 @@ MUTANTS = (
     *LIMITS,
     *LIVE_VIEW,
     *METRICS,
-    *STATEMENTS,
+    *STATEMENT,
 )
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-RULES = ("tests/allen/test_rules.py",)
-PAIRS = ("tests/allen/test_same_pairs.py",)
-MESSAGES = ("tests/allen/test_messages.py",)
+RULES = ("tests/families/allen/test_rules.py",)
+PAIRS = ("tests/families/allen/test_same_pairs.py",)
+MESSAGES = ("tests/families/allen/test_messages.py",)
 SLICES = (
-    "tests/allen/test_same_pairs.py::test_slices_of_time_find_every_pair_once",
-    "tests/allen/test_same_pairs.py::test_a_pair_across_the_border_of_slices_is_found",
+    "tests/families/allen/test_same_pairs.py::test_slices_of_time_find_every_pair_once",
+    "tests/families/allen/test_same_pairs.py::test_a_pair_across_the_border_of_slices_is_found",
 )
-BATCHES = ("tests/allen/test_same_pairs.py::test_micro_batches_find_the_pairs_of_one_batch",)
+BATCHES = ("tests/families/allen/test_same_pairs.py::test_micro_batches_find_the_pairs_of_one_batch",)
 LONG = (
-    "tests/allen/test_same_pairs.py::test_long_tables_are_found_alike",
-    "tests/allen/test_same_pairs.py::test_long_runs_are_passed_over_up_to_the_first_that_is_wanted",
+    "tests/families/allen/test_same_pairs.py::test_long_tables_are_found_alike",
+    "tests/families/allen/test_same_pairs.py::test_long_runs_are_passed_over_up_to_the_first_that_is_wanted",
 )
-_DERIVED = "tests/allen/test_derived.py::test_"
+_DERIVED = "tests/families/allen/test_derived.py::test_"
 DERIVED = (
     f"{_DERIVED}intervals_that_come_after_their_end_give_the_pairs_of_one_batch",
     f"{_DERIVED}a_pair_waits_until_no_earlier_interval_can_come",
@@ -189,23 +189,23 @@ ALLEN = (
     ),
     Mutant(
         "allen: nothing goes into the next slice",
-        "in_slices",
-        "length_us - overlap_us",
-        "length_us",
+        "Allen.slicing",
+        "LookBack(spec.window_us, on_threads=False)",
+        "LookBack(0, on_threads=False)",
         SLICES,
     ),
     Mutant(
         "allen: the edge does not go into the next slice",
-        "in_slices",
-        "ends - slices * length_us >= length_us - overlap_us",
-        "ends - slices * length_us > length_us - overlap_us",
+        "Allen.slicing",
+        "LookBack(spec.window_us, on_threads=False)",
+        "LookBack(spec.window_us - 1, on_threads=False)",
         SLICES,
     ),
     Mutant(
-        "allen: pairs of carried intervals are found again",
+        "allen: pairs of intervals that a slice looks back on are found again",
         "AllenOperator._advance",
-        "(held.end_us > newer_than_us) & (mask & CARRIED == 0)",
-        "held.end_us > newer_than_us",
+        "is_new = held.end_us > newer_than_us",
+        "is_new = held.end_us > -(2**62)",
         SLICES,
     ),
     Mutant(

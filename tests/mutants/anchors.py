@@ -13,7 +13,7 @@ from tests.mutants.mutant import Mutant
 
 _NOT_COMPARED = {"ctx", "kind", "type_comment"}
 _BODIES = {"body", "orelse", "handlers", "finalbody", "cases"}
-# The first cannot stand in parentheses; inside the second, Python 3.11 gives no positions.
+# The first is not allowed in parentheses; inside the second, Python 3.11 gives no positions.
 _NOT_ALONE = (ast.Slice, ast.Starred)
 _WHOLE = ast.JoinedStr
 _Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -60,14 +60,22 @@ def _module(path: Path) -> ModuleType:
 
 
 def _functions(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
-    """The outer functions in two versions of a module or class, in pairs."""
+    """The functions in two versions of a module or class, in pairs."""
     if _outside(old) != _outside(new):
         raise NotAppliedError(f"this mutant changes {old.co_qualname} outside its functions")
     for before, after in zip(_inside(old), _inside(new), strict=True):
-        if before.co_flags & 1:  # CO_OPTIMIZED: a function, whose own functions are in its code
-            yield before, after
+        if before.co_flags & 1:  # CO_OPTIMIZED: a function
+            yield from _nested(before, after)
         else:
             yield from _functions(before, after)
+
+
+def _nested(before: CodeType, after: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+    """A function and those inside it, which may have been made already, as kernels of a factory are."""
+    yield before, after
+    if len(_inside(before)) == len(_inside(after)):
+        for pair in zip(_inside(before), _inside(after), strict=True):
+            yield from _nested(*pair)
 
 
 def _inside(code: CodeType) -> list[CodeType]:

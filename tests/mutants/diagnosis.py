@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-BUILDER = ("tests/diagnosis/test_builder.py::test_the_first_demand_that_no_event_meets_failed",)
-VALUES = ("tests/diagnosis/test_builder.py::test_values_of_earlier_steps_are_shown",)
-REASONS = ("tests/diagnosis/test_reasons.py",)
-LONGEST = ("tests/diagnosis/test_longest.py",)
-SHOWN = ("tests/diagnosis/test_builder.py::test_values_are_those_of_the_events_that_are_shown",)
-FIRST = ("tests/diagnosis/test_builder.py::test_the_first_match_of_a_partition_is_found",)
+BUILDER, VALUES, REASONS, SHOWN, FIRST = tests_of(
+    "engines/diagnosis",
+    "builder::the_first_demand_that_no_event_meets_failed",
+    "builder::values_of_earlier_steps_are_shown",
+    "reasons",
+    "builder::values_are_those_of_the_events_that_are_shown",
+    "builder::the_first_match_of_a_partition_is_found",
+)
 
 DIAGNOSIS = (
     Mutant(
@@ -42,72 +44,72 @@ DIAGNOSIS = (
     ),
     Mutant(
         "diagnose: the first of several beginnings is taken for the longest",
-        "_PatternDiagnosis._find_longest",
-        "for number in reversed(range(certain[low] + 1, end)):",
-        "for number in range(certain[low] + 1, end):",
+        "_Investigation._find_longest",
+        "reversed(range(certain[low] + 1, certain[high] if high < len(certain) else n_ranks))",
+        "range(certain[low] + 1, certain[high] if high < len(certain) else n_ranks)",
         BUILDER,
     ),
     Mutant(
         "diagnose: a beginning that is reached is the end of the search",
-        "_PatternDiagnosis._find_longest",
-        "waiting.append((middle, high, [code for code in codes if code in found]))",
+        "_Investigation._find_longest",
+        "waiting.append((middle, high, [code for code in codes if code in reached]))",
         "pass",
         BUILDER,
     ),
     Mutant(
         "diagnose: a trailing NOT names no event",
-        "_PatternDiagnosis._present",
-        'yield code, Failure(step.name, "absence", text, values, self._at(found[code]))',
+        "StepBeginnings._present",
+        'yield code, Failure(step.name, "absence", text, values, _at(found[code], seen))',
         'yield code, Failure(step.name, "absence", text, values)',
         BUILDER,
     ),
     Mutant(
         "diagnose: the time is not asked for",
-        "_PatternDiagnosis._narrowed",
+        "StepBeginnings._narrowed",
         "in_time = [code for code in left if self._is_in_time(_rows(last[code]))]",
         "in_time = left",
         BUILDER,
     ),
     Mutant(
         "diagnose: how the event follows is not asked for",
-        "_PatternDiagnosis._narrowed",
+        "StepBeginnings._narrowed",
         "Step(step.link if before else Link.BEGIN, name, step.condition)",
         "Step(link, name, step.condition)",
         BUILDER,
     ),
     Mutant(
         "diagnose: what is shown has the event that failed in it",
-        "_PatternDiagnosis._show",
-        "witness.rows, witness.steps = rows[:-n_failed], names[:-n_failed]",
-        "witness.rows, witness.steps = rows, names",
+        "_show",
+        "witness.rows, witness.symbols = rows[:-n_failed], names[:-n_failed]",
+        "witness.rows, witness.symbols = rows, names",
         SHOWN,
     ),
     Mutant(
         "diagnose: what is shown may be out of time",
-        "_PatternDiagnosis._try",
-        "found |= untimed | self._run(EventPattern(timed), astray, values)",
+        "StepBeginnings._try",
+        "found |= untimed | self._run(EventPattern(timed), astray, seen, values)",
         "found |= untimed",
         SHOWN,
     ),
     Mutant(
         "diagnose: events out of time come before those in time",
-        "_PatternDiagnosis._try",
+        "StepBeginnings._try",
         "late = [code for code in codes if code not in found]",
         "late = list(codes)",
         SHOWN,
     ),
     Mutant(
         "diagnose: the event that stopped a NOT is shown as found",
-        "_PatternDiagnosis._present",
-        "self._show(code, found[code], steps)",
+        "StepBeginnings._present",
+        "_show(seen.witnesses[code], found[code], steps)",
         "",
         SHOWN,
     ),
     Mutant(
         "diagnose: an aggregate goes over the events of all symbols",
-        "Investigator._aggregates",
-        "partial.of(aggregate.symbol)",
-        "list(partial.rows)",
+        "_Investigator._aggregates",
+        "tried.of(aggregate.symbol)",
+        "list(tried.rows)",
         REASONS,
     ),
     Mutant(
@@ -133,42 +135,70 @@ DIAGNOSIS = (
     ),
     Mutant(
         "diagnose: values are those of the condition before",
-        "_PatternDiagnosis._narrowed",
-        "asked[k].reads if k < len(asked) else ()",
-        "asked[max(0, k - 1)].reads if k < len(asked) else ()",
+        "StepBeginnings._narrowed",
+        "[read for read, _ in asked[k].reads]",
+        "[read for read, _ in asked[max(0, k - 1)].reads]",
         VALUES,
     ),
     Mutant(
         "diagnose: the rank of a branch of OR counts for what is behind it",
-        "height",
-        "return max(map(height, pattern.parts))",
-        "return min(map(height, pattern.parts))",
+        "measure_progress",
+        "max(rank[edge.target], rank[position] + 1)",
+        "min(rank[edge.target] or 99, rank[position] + 1)",
         REASONS,
     ),
     Mutant(
-        "diagnose: a walk gives up what could get as far",
-        "walk_longest",
-        "least = state[RANK] if depth >= state[SINCE] else state[RANK] + 1",
-        "least = state[RANK] + 2",
-        LONGEST,
+        "diagnose: only the first of the events of a repetition is found",
+        "EventBeginnings.find",
+        'bound["first_size"] if rank is None else len(bound["rows"])',
+        'bound["first_size"]',
+        REASONS,
+    ),
+    Mutant(
+        "diagnose: a partial match must keep what only a whole match decides",
+        "search",
+        "if mode == MATCHES and job[KEEP] == PARTIAL:\n    g = gap_top",
+        "pass",
+        REASONS,
+    ),
+    Mutant(
+        "diagnose: a later window replaces the first one that is reached",
+        "match_scopes",
+        "scopes[job[SCOPE], PARTITION] == scope[PARTITION]",
+        "False",
+        REASONS,
+    ),
+    Mutant(
+        "diagnose: a beginning ends only where its rank is met exactly",
+        "cut",
+        "(Ending(),) if own >= least else ()",
+        "(Ending(),) if own == least else ()",
+        REASONS,
+    ),
+    Mutant(
+        "diagnose: a search that was stopped counts as one that found nothing",
+        "_Investigation._reach",
+        "witness.stopped and not witness.matched",
+        "False",
+        REASONS,
     ),
     Mutant(
         "diagnose: a match of too few events is a match",
-        "walk_longest",
-        "holds = m >= job[MIN_LENGTH]",
-        "holds = True",
+        "EventBeginnings.find",
+        "asked = replace(spec, first=first)",
+        "asked = replace(spec, first=first, min_length=1)",
         REASONS,
     ),
     Mutant(
         "diagnose: the window's end belongs to the window",
-        "Investigator._in_window",
+        "_Investigator._in_window",
         "times[rows] - first_us < reach",
         "times[rows] - first_us <= reach",
         REASONS,
     ),
     Mutant(
         "diagnose: the partial match itself is behind it",
-        "Investigator._in_place",
+        "_Investigator._in_place",
         "after = rows[rows >= begin]",
         "after = rows[rows >= begin - 1]",
         REASONS,

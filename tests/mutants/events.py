@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-OPERATOR = ("tests/operators/test_sequence.py",)
-SAME_ROWS = ("tests/engines/test_same_rows.py::test_the_embedded_engine_returns_the_oracles_rows",)
-SPILL = ("tests/engines/test_same_rows.py::test_files_cut_by_partition_return_the_same_rows",)
+OPERATOR, SAME_ROWS, SPILL = tests_of(
+    "families/events",
+    "sequence",
+    "same_rows::the_embedded_engine_returns_the_oracles_rows",
+    "same_rows::files_cut_by_partition_return_the_same_rows",
+)
 STREAM = ("tests/engines/test_processor.py",)
-RESIDUE = ("tests/plan/expressions/test_residue.py::test_generated_tests_equal_duckdb",)
+RESIDUE = ("tests/expressions/test_residue.py::test_generated_tests_equal_duckdb",)
 
 EVENTS = (
     Mutant(
@@ -110,7 +113,7 @@ EVENTS = (
         "match_next",
         "if level == last and n_out == out.shape[0]:\n    return n_out",
         "if level == last and n_out == out.shape[0]:\n    cursor[level] = row + 1\n    return n_out",
-        ("tests/operators/test_sequence.py::test_a_small_result_array_pauses_and_resumes",),
+        ("tests/families/events/test_sequence.py::test_a_small_result_array_pauses_and_resumes",),
     ),
     Mutant("ties are ordered where they should not be", "mark_ties", "if strict:", "if not strict:", SAME_ROWS),
     Mutant(
@@ -132,7 +135,7 @@ EVENTS = (
         "encode_partitions",
         "codes.astype(np.int64) * n_more + more",
         "codes.astype(np.int64) * n_more",
-        ("tests/operators/test_partitions.py",),
+        ("tests/runtime/test_partitions.py",),
     ),
     Mutant(
         "the buffer forgets too early",
@@ -186,29 +189,29 @@ EVENTS = (
     Mutant(
         "a bucket decides a millisecond too early",
         "Bucket._next_watermark_us",
-        "(newest_us // 1000 - self._delay_ms) * 1000",
-        "(newest_us // 1000 + 1 - self._delay_ms) * 1000",
+        "(newest_us // 1000 - delay_ms) * 1000",
+        "(newest_us // 1000 + 1 - delay_ms) * 1000",
         STREAM,
     ),
     Mutant(
         "a bucket forgets the allowed lateness",
         "Bucket._next_watermark_us",
-        "(newest_us // 1000 - self._delay_ms) * 1000",
+        "(newest_us // 1000 - delay_ms) * 1000",
         "(newest_us // 1000) * 1000",
         STREAM,
     ),
     Mutant(
         "a bucket takes events before it advances to the watermark",
-        "Bucket._step",
-        "yield from self._frames(operator.process(None, watermark_us))",
+        "Bucket._process",
+        "yield from operator.process(None, watermark_us)",
         "pass",
         STREAM,
     ),
     Mutant(
         "a quiet bucket's timer comes too late",
-        "Bucket._save",
-        "-(-pending_us // 1000)",
-        "pending_us // 1000 + 3",
+        "Bucket._set_timer",
+        "-(-min(pending) // 1000) if pending else None",
+        "min(pending) // 1000 + 3 if pending else None",
         STREAM,
     ),
     Mutant(
@@ -254,11 +257,18 @@ EVENTS = (
         SAME_ROWS,
     ),
     Mutant(
+        "of two columns that only case tells apart, the first one is taken",
+        "plan.scope:find_column",
+        "if len(found) == 1:",
+        "if found:",
+        ("tests/plan/test_scope.py",),
+    ),
+    Mutant(
         "contiguous does not see events that no step wants",
-        "lower_sequence",
+        "of_plan",
         "plan.strategy is Strategy.CONTIGUOUS",
         "False",
-        ("tests/engines/test_same_rows.py::test_every_event_of_the_partition_counts_for_contiguity",),
+        ("tests/families/events/test_same_rows.py::test_every_event_of_the_partition_counts_for_contiguity",),
     ),
     Mutant(
         "a predicate on one symbol is tested on all",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_RULES = "tests/intervals/test_rules.py::test_"
-_STREAMS = "tests/intervals/test_streams.py::test_"
-_SAME = "tests/intervals/test_same_intervals.py::test_"
+_RULES = "tests/families/intervals/test_rules.py::test_"
+_STREAMS = "tests/families/intervals/test_streams.py::test_"
+_SAME = "tests/families/intervals/test_same_intervals.py::test_"
 BATCHES = (f"{_SAME}micro_batches_with_a_restart_after_each_derive_the_intervals_of_one_batch",)
 LOCAL = (f"{_SAME}the_embedded_engine_derives_the_oracles_intervals",)
 FIRST_EVENT = (
@@ -27,45 +27,45 @@ ENDS = (
 )
 TIME = (f"{_STREAMS}time_closes_a_run_when_no_event_can_be_near_enough",)
 
-_SLICES = "tests/intervals/test_slices.py::test_"
+_SLICES = "tests/families/intervals/test_slices.py::test_"
 SLICES = (f"{_SLICES}slices_put_together_have_the_intervals_of_the_oracle",)
 
-WRITTEN = ("tests/intervals/test_streams.py::test_few_changes_of_many_open_intervals_write_few_bytes",)
+WRITTEN = ("tests/families/intervals/test_streams.py::test_few_changes_of_many_open_intervals_write_few_bytes",)
 
 INTERVALS = (
     Mutant(
         "intervals: relative conditions apply to the first event",
         "applies_to_first",
-        "return is_local(resolved) or not any(isinstance(leaf, ValueLeaf) for leaf in resolved.leaves)",
+        "return not any(isinstance(leaf, ValueLeaf) for leaf in relation.resolved.leaves)",
         "return True",
         FIRST_EVENT,
     ),
     Mutant(
         "intervals: aggregate conditions do not apply to the first event",
         "applies_to_first",
-        "return is_local(resolved) or not any(isinstance(leaf, ValueLeaf) for leaf in resolved.leaves)",
-        "return is_local(resolved)",
+        "return not any(isinstance(leaf, ValueLeaf) for leaf in relation.resolved.leaves)",
+        "return False",
         FIRST_EVENT,
     ),
     Mutant(
         "intervals: the first event is never tested by aggregates",
-        "IntervalCode.write",
-        "if relation.at_first:\n    begins.append(text)",
-        "if relation.at_first:\n    begins.append('')",
+        "IntervalRelations.write",
+        "begins = [text for text, test in zip(goes_on, self.tests, strict=True) if applies_to_first(test.relation)]",
+        "begins = ['' for _ in goes_on]",
         FIRST_EVENT,
     ),
     Mutant(
         "intervals: prev and first are the event itself",
-        "_RelationWriter._value",
-        "event = _ROWS[self._slots[slot]]",
-        'event = "row"',
+        "_RelationWriter.row",
+        "return _ROWS[self._test.slots[slot]]",
+        'return "row"',
         LOCAL,
     ),
     Mutant(
         "intervals: an unknown conjunct holds",
-        "_RelationWriter.relation",
-        "self.line(f\"holds = {' and not '.join(self.write(typed))}\")",
-        "self.line(f\"holds = {' or '.join(self.write(typed))}\")",
+        "_RelationWriter.text",
+        "self.line(f\"holds = {' and not '.join(self.begun(self._test.tree))}\")",
+        "self.line(f\"holds = {' or '.join(self.begun(self._test.tree))}\")",
         (f"{_RULES}a_condition_that_is_unknown_is_not_met",),
     ),
     Mutant(
@@ -77,30 +77,30 @@ INTERVALS = (
     ),
     Mutant(
         "intervals: a sum begins at zero where there was no value, and counts it",
-        "_fold_text",
-        'lines += [f"    {x} = {added} if {n} > 0 else {y}", f"    {n} += 1"]',
-        'lines += [f"    {x} = {added} if {n} > 1 else {y}", f"    {n} += 1"]',
+        "taken",
+        'f"{x} = {added} if {n} > 0 else {y}"',
+        'f"{x} = {added} if {n} > 1 else {y}"',
         LOCAL,
     ),
     Mutant(
         "intervals: NaN is the least",
-        "_fold_text",
+        "taken",
         'f"{y} < {x} or ({x} != {x} and {y} == {y})"',
         'f"{y} < {x}"',
         (f"{_RULES}nan_is_the_greatest_value",),
     ),
     Mutant(
         "intervals: the mean of squares is not kept",
-        "_keep_text",
-        'lines.append(f"{kept}[slot, {fold.place - 1}] = m{k}")',
-        "pass",
+        "Store.keep_lines",
+        'return [f"{cell} = {name}" for name, (cell, _) in self.cells(fold, owner).items()]',
+        'return [f"{cell} = {name}" for name, (cell, _) in self.cells(fold, owner).items() if name[0] != "m"]',
         (f"{_RULES}a_deviation_is_exact_where_squares_are_large",),
     ),
     Mutant(
         "intervals: strings have codes without an order",
-        "IntervalCode.fold",
-        'index = self._index(value, is_ranked=is_string and function in ("MIN", "MAX"))',
-        "index = self._index(value)",
+        "IntervalRelations.fold",
+        'index = self.index(value, is_ranked=is_string and leaf.function in ("MIN", "MAX"))',
+        "index = self.index(value)",
         (f"{_RULES}a_value_is_an_expression_over_the_events_of_the_interval",),
     ),
     Mutant(

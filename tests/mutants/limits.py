@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-MATCHES = ("tests/operators/test_default_limit.py",)
+MATCHES, TALLY, EFFORT = tests_of(
+    "runtime",
+    "default_limit",
+    "default_limit::a_partition_with_many_events_may_have_many_matches",
+    "effort::steps_count_in_a_partition_and_its_limit_grows_with_its_events",
+)
 # An enumeration without a limit has no end.
-TALLY = ("tests/operators/test_default_limit.py::test_a_partition_with_many_events_may_have_many_matches",)
 RULES = ("tests/rules/test_limits.py",)
 MEMORY = ("tests/engines/test_result_memory.py",)
 TYPES = ("tests/engines/test_absent_types.py",)
-EFFORT = ("tests/operators/test_effort.py::test_steps_count_in_a_partition_and_its_limit_grows_with_its_events",)
 
 LIMITS = (
     Mutant(
@@ -29,7 +32,7 @@ LIMITS = (
     ),
     Mutant(
         "steps: a rule loosens the owner's limit",
-        "Events.with_steps",
+        "Family.with_steps",
         "tighter(spec.max_steps, max_steps)",
         "spec.max_steps or max_steps",
         RULES,
@@ -39,14 +42,14 @@ LIMITS = (
         "is_answered",
         "job[IS_ASKING] = is_kept",
         "job[IS_ASKING] = False",
-        ("tests/operators/test_effort.py::test_a_negation_goes_on_where_it_was_paused",),
+        ("tests/runtime/test_effort.py::test_a_negation_goes_on_where_it_was_paused",),
     ),
     Mutant(
         "steps: rows forget what a paused attempt had labelled",
-        "match_rows",
-        "last[label] = at",
-        "",
-        ("tests/operators/test_effort.py::test_an_attempt_that_was_paused_knows_what_it_has_labelled",),
+        "_attempt",
+        "pc, row, depth = state.pc, state.at_row, state.depth",
+        "pc, row, depth = state.pc, state.at_row, 0",
+        ("tests/runtime/test_effort.py::test_an_attempt_that_was_paused_knows_what_it_has_labelled",),
     ),
     Mutant(
         "limits: the default counts no run of one partition",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-RUNS = ("tests/metrics/test_open_runs.py",)
-TALLY = ("tests/metrics/test_tally.py",)
-BUCKET = ("tests/metrics/test_bucket.py",)
-TEXT = ("tests/metrics/test_exposition.py",)
+RUNS, TALLY, BUCKET, TEXT = tests_of(
+    "metrics",
+    "open_runs",
+    "tally",
+    "bucket",
+    "exposition",
+)
 
 METRICS = (
     Mutant(
@@ -47,7 +50,7 @@ METRICS = (
     ),
     Mutant(
         "metrics: late events are those of all calls",
-        "Bucket._step",
+        "Bucket._results",
         "operator.late_events() - late_before",
         "operator.late_events()",
         BUCKET,
@@ -61,9 +64,9 @@ METRICS = (
     ),
     Mutant(
         "metrics: state without its segments",
-        "Bucket._save",
-        "return len(engine_text) + len(snapshot.head) + sum(map(len, snapshot.segments.values()))",
-        "return len(engine_text) + len(snapshot.head)",
+        "Bucket._keep",
+        "len(snapshot.head) + sum(map(len, snapshot.segments.values()))",
+        "len(snapshot.head)",
         BUCKET,
     ),
     Mutant(

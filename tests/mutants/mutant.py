@@ -20,3 +20,16 @@ class Mutant:
     old: str
     new: str
     tests: tuple[str, ...]
+
+
+def tests_of(folder: str, *named: str) -> list[tuple[str, ...]]:
+    """Tests below a folder of `tests`, for each of the names that take them.
+
+    >>> tests_of("families/rows", "ties", "matcher::greedy matcher::reluctant")[1]
+    ('tests/families/rows/test_matcher.py::test_greedy', 'tests/families/rows/test_matcher.py::test_reluctant')
+    """
+    return [tuple(_path(folder, *each.split("::")) for each in tests.split()) for tests in named]
+
+
+def _path(folder: str, file: str, test: str = "") -> str:
+    return f"tests/{folder}/test_{file}.py" + (f"::test_{test}" if test else "")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-CODED = ("tests/inputs/test_coded_strings.py",)
-FOLDERS = ("tests/inputs/test_folder_columns.py",)
-MATCHER = ("tests/rows/test_matcher.py",)
-NAMES = ("tests/inputs/test_names.py",)
-PARTITIONS = ("tests/operators/test_partitions.py",)
-SINK = ("tests/inputs/test_sink_log.py",)
-TABLES = ("tests/inputs/test_tables.py",)
-TIES = ("tests/rows/test_ties.py",)
+CODED, FOLDERS, NAMES, SINK, TABLES = tests_of(
+    "inputs",
+    "coded_strings",
+    "folder_columns",
+    "names",
+    "sink_log",
+    "tables",
+)
+MATCHER = ("tests/families/rows/test_matcher.py",)
+PARTITIONS = ("tests/runtime/test_partitions.py",)
+TIES = ("tests/families/rows/test_ties.py",)
 
 READING = (
     Mutant(
@@ -37,7 +40,7 @@ READING = (
     ),
     Mutant(
         "reading: a condition on two columns is evaluated by one of them",
-        "addends_of",
+        "_addends",
         "read.pop() if len(read) == 1 else None",
         "read.pop() if read else None",
         CODED,
@@ -171,9 +174,9 @@ READING = (
     ),
     Mutant(
         "reading: an alternative without a condition is passed over",
-        "match_rows",
-        "bit = bits[program[target, 1]] if program[target, 0] == LABEL else -1",
-        "bit = max(bits[program[target, 1]], 0) if program[target, 0] == LABEL else -1",
+        "_attempt",
+        "bit = bits[code[target, 1]] if code[target, 0] == LABEL else -1",
+        "bit = max(bits[code[target, 1]], 0) if code[target, 0] == LABEL else -1",
         MATCHER,
     ),
     Mutant(

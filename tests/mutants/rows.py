@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-MATCHER = ("tests/rows/test_matcher.py",)
-TIES, IDS, DIAGNOSIS = "tests/rows/test_ties.py", "tests/rows/test_match_ids.py", "tests/rows/test_diagnosis.py"
+MATCHER = ("tests/families/rows/test_matcher.py",)
+TIES, IDS, DIAGNOSIS = (
+    "tests/families/rows/test_ties.py",
+    "tests/families/rows/test_match_ids.py",
+    "tests/families/rows/test_diagnosis.py",
+)
 
 ROWS = (
     Mutant(
@@ -32,15 +36,15 @@ ROWS = (
     ),
     Mutant(
         "rows: an iteration that may be empty is the last",
-        "match_rows",
-        "row == registers[program[pc, 1]]",
-        "row >= registers[program[pc, 1]]",
+        "_attempt",
+        "row == room.registers[code[pc, 1]]",
+        "row >= room.registers[code[pc, 1]]",
         MATCHER,
     ),
     Mutant(
         "rows: a failure counts for empty iterations and others alike",
-        "match_rows",
-        "while n_begun > 0 and registers[n_begun - 1] == row:",
+        "_is_new",
+        "while n_begun > 0 and room.registers[n_begun - 1] == row:",
         "while False:",
         MATCHER,
     ),
@@ -91,111 +95,105 @@ ROWS = (
         "Measures._cut",
         "size += found.length[match] if listed.final else depth + 1",
         "size += 0",
-        ("tests/rows/test_memory.py",),
+        ("tests/families/rows/test_memory.py",),
     ),
     Mutant(
         "rows: large unsigned integers are folded as signed ones",
         "Measures._foldable",
         "if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):",
         "if pa.types.is_integer(column.type):",
-        ("tests/rows/test_types.py",),
+        ("tests/families/rows/test_types.py",),
     ),
     Mutant(
         "rows: rows without a time are never dropped",
-        "_Lowering.physical",
-        'drop = bool(ts[0]) and self.options.on_bad_event == "drop"',
-        "drop = False",
-        ("tests/rows/test_bad_rows.py",),
+        "Columns.physical",
+        'drops = bool(scope.ts) and options.on_bad_event == "drop"',
+        "drops = False",
+        ("tests/families/rows/test_bad_rows.py",),
     ),
     Mutant(
         "rows: a diagnosis joins sessions",
-        "_RowDiagnosis._split",
-        "if ttl is None or self._times_of_all.null_count:",
-        "if True:",
+        "RowBeginnings.arrange",
+        "if ttl is not None and self.time != ROW and not table.column(self.time).null_count:",
+        "if False:",
         (DIAGNOSIS,),
     ),
     Mutant(
         "rows: a diagnosis takes the last session",
-        "_RowDiagnosis._furthest",
-        "(best < 0 or self._rank(code) > self._rank(best))",
+        "_Investigation._furthest",
+        "partition not in best or self._rank(code) > self._rank(best[partition])",
         "True",
         (DIAGNOSIS,),
     ),
     Mutant(
-        "rows: ^ holds where the attempt begins", "match_rows", "failed = row != lo", "failed = row != start", MATCHER
+        "rows: ^ holds where the attempt begins", "_attempt", "failed = row != lo", "failed = row != start", MATCHER
     ),
-    Mutant("rows: $ holds before the last row", "match_rows", "failed = row != hi", "failed = row < hi - 1", MATCHER),
+    Mutant("rows: $ holds before the last row", "_attempt", "failed = row != hi", "failed = row < hi - 1", MATCHER),
     Mutant(
         "rows: the window's end belongs to the window",
-        "match_rows",
+        "_attempt",
         "ts_us[row] - ts_us[start] >= window_us",
         "ts_us[row] - ts_us[start] > window_us",
         MATCHER,
     ),
     Mutant(
         "rows: PAST LAST ROW skips a row too many",
-        "match_rows",
-        "state[ROW] = start + depth",
-        "state[ROW] = start + depth + 1",
+        "_skipped",
+        "return depth",
+        "return depth + 1",
         MATCHER,
     ),
     Mutant(
         "rows: TO NEXT ROW skips past the match",
-        "match_rows",
-        "if depth == 0 or limits[SKIP] == SKIP_NEXT:",
+        "_skipped",
+        "if depth == 0 or limits.skip == SKIP_NEXT:",
         "if depth == 0:",
         MATCHER,
     ),
     Mutant(
         "rows: TO FIRST and TO LAST are swapped",
-        "match_rows",
-        "if limits[LAST_OF_SKIP]:",
-        "if not limits[LAST_OF_SKIP]:",
+        "_skipped",
+        "if limits.skips_to_last:",
+        "if not limits.skips_to_last:",
         MATCHER,
     ),
     Mutant(
         "rows: a match that begins at its skip label is no error",
-        "match_rows",
-        "if at <= 0:\n    state[PROBLEM] = NO_SKIP_ROW if at < 0 else SKIP_TO_FIRST_ROW\n    return n_out",
-        "if at == 0:\n"
-        "    state[ROW] = start + 1\n"
-        "elif at < 0:\n"
-        "    state[PROBLEM] = NO_SKIP_ROW if at < 0 else SKIP_TO_FIRST_ROW\n"
-        "    return n_out",
+        "_match_partition",
+        "if skipped <= 0:\n    ended = NO_SKIP_ROW if skipped < 0 else SKIP_TO_FIRST_ROW\n    break",
+        "if skipped == 0:\n"
+        "    skipped = 1\n"
+        "elif skipped < 0:\n"
+        "    ended = NO_SKIP_ROW if skipped < 0 else SKIP_TO_FIRST_ROW\n"
+        "    break",
         MATCHER,
     ),
     Mutant(
-        "rows: an empty match uses no number", "match_rows", "state[NUMBER] += 1", "state[NUMBER] += depth > 0", MATCHER
+        "rows: an empty match uses no number",
+        "_write_match",
+        "state.number += 1",
+        "state.number += state.depth > 0",
+        MATCHER,
     ),
     Mutant(
         "rows: numbers go on in the next partition",
         "match_rows",
-        "state[NUMBER] = progress[state[PARTITION], NEXT_NUMBER]",
-        "state[NUMBER] = max(1, state[NUMBER])",
+        "state.row, state.number = progress[NEXT_ROW], progress[NEXT_NUMBER]",
+        "state.row, state.number = progress[NEXT_ROW], max(1, state.number)",
         MATCHER,
     ),
     Mutant(
         "rows: what led to a match is remembered as failed",
-        "match_rows",
-        "for i in range(n_trail):\n"
-        "    tried[trail[i]] = 0\n"
-        "if n_path + depth > out_path.size:\n"
-        "    if n_out == 0:\n"
-        "        state[PROBLEM] = OUTPUT_FULL\n"
-        "    state[STEPS_LEFT] = left\n"
-        "    return n_out",
-        "if n_path + depth > out_path.size:\n"
-        "    if n_out == 0:\n"
-        "        state[PROBLEM] = OUTPUT_FULL\n"
-        "    state[STEPS_LEFT] = left\n"
-        "    return n_out",
+        "_write_match",
+        "for i in range(state.n_trail):\n    room.tried[room.trail[i]] = 0",
+        "",
         MATCHER,
     ),
     Mutant(
         "rows: failures of an earlier attempt count where they may not",
         "Search.of",
-        "places.MEMO_PER_ATTEMPT if per_attempt else places.MEMO_PER_PARTITION",
-        "places.MEMO_PER_PARTITION if per_attempt else places.MEMO_PER_PARTITION",
+        "spec.is_timed or spec.depends_on_start",
+        "False",
         MATCHER,
     ),
     Mutant(
@@ -207,15 +205,15 @@ ROWS = (
     ),
     Mutant(
         "rows: a label that is taken back forgets its earlier rows",
-        "match_rows",
-        "last[label] = before[depth]",
-        "last[label] = -1",
+        "_take_back",
+        "room.last[label] = room.before[depth]",
+        "room.last[label] = -1",
         MATCHER,
     ),
     Mutant(
         "rows: labels of a failed attempt stay",
-        "match_rows",
-        "first[labels[at]] = last[labels[at]] = -1",
+        "_match_partition",
+        "room.first[room.labels[at]] = room.last[room.labels[at]] = -1",
         "pass",
         MATCHER,
     ),
@@ -235,14 +233,14 @@ ROWS = (
     ),
     Mutant(
         "rows: a condition's PREV leaves the partition",
-        "_RowTestWriter._find",
+        "_RowWriter._find",
         'f"    if {at} < span[0] or {at} >= span[1]:"',
         'f"    if {at} < 0 or {at} >= span[1]:"',
         MATCHER,
     ),
     Mutant(
         "rows: a condition's LAST with an offset is off by one",
-        "_RowTestWriter._find",
+        "_RowWriter._find",
         'f"{at} = {find}(labels, row - span[2], np.array([{members}], dtype=np.int32), {slot.offset})"',
         'f"{at} = {find}(labels, row - span[2], np.array([{members}], dtype=np.int32), {max(slot.offset - 1, 0)})"',
         MATCHER,
@@ -291,16 +289,16 @@ ROWS = (
     ),
     Mutant(
         "rows: a condition's aggregate takes rows of other labels",
-        "ConditionCode._fold_source",
-        'f"    if ({wanted}) and cols[2][{index}, row]:"',
-        'f"    if cols[2][{index}, row]:"',
+        "Store.fold_lines",
+        'f"if {wanted}:"',
+        '"if True:"',
         MATCHER,
     ),
     Mutant(
         "rows: a condition's aggregate begins with its second value",
-        "ConditionCode._fold_source",
-        'f"        x{k} = y{k} if n{k} == 0 else ({combine})"',
-        'f"        x{k} = ({combine})"',
+        "taken",
+        'f"if {n} == 0 or {better}:"',
+        'f"if {better}:"',
         MATCHER,
     ),
     Mutant(
@@ -327,7 +325,7 @@ ROWS = (
     Mutant(
         "rows: a constant measure of an unmatched row is not NULL",
         "_Lowering._item",
-        "duckdb = duckdb and f'CASE WHEN \"{NUMBER}\" IS NOT NULL THEN {duckdb} END'",
+        "made = replace(made, spark=spark, duckdb=duckdb)",
         "pass",
         MATCHER,
     ),

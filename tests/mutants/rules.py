@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-BUCKET = ("tests/rules/test_bucket.py",)
-RANDOM = ("tests/rules/test_random_changes.py",)
-FILES = ("tests/rules/test_files.py",)
-PLANNING = ("tests/rules/test_planning.py",)
+BUCKET, RANDOM, FILES, PLANNING = tests_of(
+    "rules",
+    "bucket",
+    "random_changes",
+    "files",
+    "planning",
+)
 
 RULES = (
     Mutant(
         "rules: a replaced rule keeps the state of the one before",
-        "RuleBucket._change",
+        "RuleBucket._replace",
         "if rule.same_as(plan_rule(json.loads(saved[0]), self._shared)):",
         "if rule is not None:",
         BUCKET,
     ),
     Mutant(
         "rules: a rule in other words begins anew",
-        "RuleBucket._change",
+        "RuleBucket._replace",
         "if before is not None and not before.off:",
         "if before is not None and before.off:",
         RANDOM,
@@ -33,10 +36,24 @@ RULES = (
     ),
     Mutant(
         "rules: a quiet bucket does not wake for what a rule waits for",
-        "RuleBucket._run",
-        "is_due = entry.pending_us is not None and entry.pending_us <= next_us",
-        "is_due = entry.pending_us is not None and events is not None",
+        "RuleBucket._is_due",
+        "return pending_us is not None and pending_us <= next_us",
+        "return False",
         BUCKET,
+    ),
+    Mutant(
+        "rules: segments of all rules lie under one name",
+        "RuleBucket._key",
+        "return name, number",
+        'return "", number',
+        RANDOM,
+    ),
+    Mutant(
+        "rules: a rule is kept under the text of the one before it",
+        "RuleBucket._plan",
+        "self._text, self._operator = self._kept(name)",
+        "self._operator = self._kept(name)[1]\nself._text = self._text or self._kept(name)[0]",
+        RANDOM,
     ),
     Mutant(
         "rules: every bucket reports a text that does not parse",
@@ -47,14 +64,14 @@ RULES = (
     ),
     Mutant(
         "rules: what failed is told once, though a crash may swallow it",
-        "RuleBucket._step",
-        "self._tell_again()",
-        "",
+        "RuleBucket._change",
+        "if isinstance(entry.off, str):",
+        "if False:",
         BUCKET,
     ),
     Mutant(
         "rules: a rule that failed elsewhere goes on",
-        "RuleBucket._change",
+        "RuleBucket._replace",
         'if written.get("failed") is not None:',
         'if written.get("failed") is None and False:',
         BUCKET,
@@ -83,22 +100,22 @@ RULES = (
     Mutant(
         "rules: a problem is not counted",
         "RuleBucket._switch_off",
-        "Counters(self._label, 0, 0, 0, 0, 0, 0, 0, problems=1, rule=name)",
-        "Counters(self._label, 0, 0, 0, 0, 0, 0, 0, problems=0, rule=name)",
+        "Counters(self._label, problems=1, rule=name)",
+        "Counters(self._label, problems=0, rule=name)",
         ("tests/metrics/test_rules.py",),
     ),
     Mutant(
         "rules: the timer is that of the last rule that waits",
-        "RuleBucket._save",
-        "next_ms = -(-min(pending) // 1000) if pending else None",
-        "next_ms = -(-max(pending) // 1000) if pending else None",
+        "Bucket._set_timer",
+        "-(-min(pending) // 1000) if pending else None",
+        "-(-max(pending) // 1000) if pending else None",
         BUCKET,
     ),
     Mutant(
         "rules: a rule that has failed is tried again",
-        "RuleBucket._run",
-        "if entry.off or (events is None and not is_due):",
-        "if events is None and not is_due:",
+        "RuleBucket._results",
+        "if self._entries[name].off or (events is None and not self._is_due(name, next_us)):",
+        "if events is None and not self._is_due(name, next_us):",
         BUCKET,
     ),
     Mutant(
@@ -110,9 +127,9 @@ RULES = (
     ),
     Mutant(
         "rules: a batch's own newest event decides too early",
-        "RuleBucket._next_watermark_us",
-        "return int((newest // 1000 - self._delay_ms) * 1000)",
-        "return int((newest // 1000) * 1000)",
+        "Bucket._next_watermark_us",
+        "(newest_us // 1000 - delay_ms) * 1000",
+        "newest_us // 1000 * 1000",
         RANDOM,
     ),
     Mutant(

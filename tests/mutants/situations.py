@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-RULES = ("tests/situations/test_rules.py",)
-NAMES = ("tests/situations/test_relations.py",)
-_SAME = "tests/situations/test_same_matches.py::test_"
+RULES = ("tests/families/situations/test_rules.py",)
+NAMES = ("tests/families/situations/test_relations.py",)
+_SAME = "tests/families/situations/test_same_matches.py::test_"
 MICRO_BATCHES = (f"{_SAME}micro_batches_give_the_matches_of_the_oracle",)
 CHUNKS = (f"{_SAME}shares_of_threads_and_chunks_of_time_give_the_same_matches",)
-BY_HAND = ("tests/situations/test_micro_batches.py",)
+BY_HAND = ("tests/families/situations/test_micro_batches.py",)
 DATA = ("tests/generate/test_situations.py",)
-_SAID = "tests/situations/test_messages.py::test_"
-DEFINED = (f"{_SAID}a_wrong_definition_is_underlined",)
-RETURNED = (f"{_SAID}what_cannot_be_returned_is_underlined",)
-PATTERNS = (f"{_SAID}a_wrong_pattern_is_underlined",)
-AGGREGATES = ("tests/situations/test_aggregates.py",)
-ONE_BIT = ("tests/situations/test_aggregates.py::test_bits_that_all_values_have_are_kept",)
+MESSAGES = ("tests/families/situations/test_messages.py::test_the_whole_message",)
+AGGREGATES = ("tests/families/situations/test_aggregates.py",)
+ONE_BIT = ("tests/families/situations/test_aggregates.py::test_bits_that_all_values_have_are_kept",)
 
-_STRETCHES = "tests/situations/test_slices.py::test_"
+_STRETCHES = "tests/families/situations/test_slices.py::test_"
 STRETCHED = (
     f"{_STRETCHES}what_began_before_the_window_of_a_stretch_does_not_begin_in_it",
     f"{_STRETCHES}the_end_of_the_input_closes_in_the_stretch_in_which_it_lies",
 )
 
-GAPS = ("tests/situations/test_listing.py::test_a_gap_ends_what_is_listed", *BY_HAND)
+GAPS = ("tests/families/situations/test_listing.py::test_a_gap_ends_what_is_listed", *BY_HAND)
 
 
 SITUATIONS = (
@@ -76,7 +73,7 @@ SITUATIONS = (
         "situations_of",
         "meets = runs.ready[places[0]] != OPEN",
         "meets = runs.ready[places[0]] >= 0",
-        ("tests/situations/test_listing.py",),
+        ("tests/families/situations/test_listing.py",),
     ),
     # Runs
     Mutant(
@@ -217,8 +214,8 @@ SITUATIONS = (
     Mutant(
         "situations: complete emission takes what has begun",
         "_around",
-        "hi = _first_from(told if complete else start, lo, hi, at + 1)",
-        "hi = _first_from(start, lo, hi, at + 1)",
+        "hi = first_from(told if complete else start, lo, hi, at + 1)",
+        "hi = first_from(start, lo, hi, at + 1)",
         RULES,
     ),
     Mutant(
@@ -232,8 +229,8 @@ SITUATIONS = (
     Mutant(
         "situations: WITHIN does not include its bound",
         "_around",
-        "lo = _first_from(start, lo, hi, (end[i] if complete else at) - within)",
-        "lo = _first_from(start, lo, hi, (end[i] if complete else at) - within + 1)",
+        "lo = first_from(start, lo, hi, (end[i] if complete else at) - within)",
+        "lo = first_from(start, lo, hi, (end[i] if complete else at) - within + 1)",
         RULES,
     ),
     Mutant(
@@ -274,9 +271,9 @@ SITUATIONS = (
     # Aggregates
     Mutant(
         "situations: what earlier blocks have counted is forgotten",
-        "count_values",
-        "n = carried[origin[i]] if origin[i] >= 0 else 0",
-        "n = 0",
+        "_over_runs",
+        "state = opened(carried[origin[i]]) if origin[i] >= 0 else opened(start)",
+        "state = opened(start)",
         MICRO_BATCHES,
     ),
     Mutant(
@@ -295,9 +292,9 @@ SITUATIONS = (
     ),
     Mutant(
         "situations: all bits are unset before the first value",
-        "combine_bits",
-        "none = -1 if operation == 0 else 0",
-        "none = 0",
+        "_folds",
+        'np.full(1, -1 if function == "BIT_AND" else 0)',
+        "np.full(1, 0)",
         ONE_BIT,
     ),
     Mutant(
@@ -309,9 +306,9 @@ SITUATIONS = (
     ),
     Mutant(
         "situations: pairs with a NULL count",
-        "Measures._add_moments",
-        "valid = _valid(column) & _valid(other)",
-        "valid = _valid(other)",
+        "Measures.fold",
+        "valid &= _valid(column)",
+        "valid = _valid(column)",
         AGGREGATES,
     ),
     Mutant(
@@ -326,7 +323,7 @@ SITUATIONS = (
         "is_situations",
         'after.text.lower() in defined or after.text in ("|", "(")',
         'after.text in ("|", "(")',
-        PATTERNS,
+        MESSAGES,
     ),
     Mutant(
         "live: blocks are as small as the input is slow, whatever has piled up",
@@ -356,35 +353,35 @@ SITUATIONS = (
         "check_conditions",
         "known = {*columns, situation.name.text.lower()}",
         "known = {*columns, *(each.name.text.lower() for each in query.define)}",
-        DEFINED,
+        MESSAGES,
     ),
     Mutant(
         "situations: a function that sqlglot has no place for is underlined without its name",
         "call_span",
         "before is not None",
         "before is None",
-        RETURNED,
+        MESSAGES,
     ),
     Mutant(
         "situations: a call around a refused aggregate is blamed for it",
         "call_span",
         "if before is not None and not _CALLED.match(text[start:end]):",
         "if before is not None:",
-        RETURNED,
+        MESSAGES,
     ),
     Mutant(
         "situations: the hint for a column in an aggregate proposes another aggregate",
         "_bind_item.unqualified",
         'form = "{}.{}" if span in aggregated else "first({}.{})"',
         'form = "first({}.{})"',
-        RETURNED,
+        MESSAGES,
     ),
     Mutant(
         "situations: a duration without FOR is left to the condition",
         "_refuse_bare_duration",
         'if token.word == "AT" and after.word in ("LEAST", "MOST"):',
         'if token.word == "AT" and after.word in ("LEAST",):',
-        DEFINED,
+        MESSAGES,
     ),
     # Stretches
     Mutant(
@@ -397,7 +394,7 @@ SITUATIONS = (
     Mutant(
         "situations: a stretch does not look back on a window",
         "Stretch.cut",
-        "is_early = ts < self.first_us - spec.within_us",
+        "is_early = ts < self.from_us",
         "is_early = ts < self.first_us",
         STRETCHED,
     ),
@@ -411,7 +408,7 @@ SITUATIONS = (
     Mutant(
         "situations: a stretch does not know of later events where the end of the input closes",
         "Stretch.cut",
-        "np.ones(ts.size, dtype=np.bool_) if spec.closes else ts < self.stop_us",
+        "np.ones(ts.size, dtype=np.bool_) if self.spec.closes else ts < self.stop_us",
         "np.ones(ts.size, dtype=np.bool_) if False else ts < self.stop_us",
         STRETCHED,
     ),

@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-ROWS = ("tests/rows/test_streams.py",)
-BUILDER = ("tests/detection/test_streams.py",)
-CHANGES = ("tests/streams/test_changes.py",)
-SNAPSHOTS = ("tests/streams/test_snapshots.py",)
-FILES = ("tests/streams/test_write_stream.py",)
-SEALED = ("tests/operators/test_sealed.py",)
+ROWS = ("tests/families/rows/test_streams.py",)
+BUILDER = ("tests/families/builder/test_streams.py",)
+CHANGES, SNAPSHOTS, FILES, WHOSE = tests_of(
+    "streams",
+    "changes",
+    "snapshots",
+    "write_stream",
+    "whose_checkpoint",
+)
+SEALED = ("tests/runtime/test_sealed.py",)
 BUCKET = ("tests/engines/test_processor.py",)
-WHOSE = ("tests/streams/test_whose_checkpoint.py",)
 LATE = ("tests/metrics/test_late_watch.py",)
 
 STREAMS = (
     Mutant(
         "stream rows: an attempt waits for a row too late for its window",
-        "match_rows",
+        "_attempt",
         "undecided = undecided or next_us - ts_us[start] < window_us",
         "undecided = undecided or next_us - ts_us[start] <= window_us",
         ROWS,
     ),
     Mutant(
         "stream rows: NEXT does not wait",
-        "match_rows",
-        "known = hi - limits[AHEAD] if is_open else hi",
-        "known = hi",
+        "_match_partition",
+        "known = span[HIGH] - limits.ahead if is_open else span[HIGH]",
+        "known = span[HIGH]",
         ROWS,
     ),
     Mutant(
         "stream rows: the last row so far ends a partition",
-        "match_rows",
+        "_attempt",
         "undecided = undecided or (is_open and row == hi)",
         "undecided = undecided or False",
         ROWS,
     ),
     Mutant(
         "stream rows: an undecided match leaves",
-        "match_rows",
+        "_attempt",
         "if undecided:",
         "if False:",
         ROWS,
@@ -111,7 +114,7 @@ STREAMS = (
         "MarkedBuffer.take",
         "if number in self._marks:\n    wanted &= self._marks[number] != GONE\nrows = np.flatnonzero(wanted)",
         "rows = np.flatnonzero(wanted)",
-        ("tests/operators/test_marked.py",),
+        ("tests/runtime/test_marked.py",),
     ),
     Mutant(
         "stream: marks are lost when events move",
@@ -130,23 +133,22 @@ STREAMS = (
     Mutant(
         "stream builder: what conditions ask is not carried over",
         "_read_saved",
-        "carry(node, bindings[2, node], bindings[0, node], bindings[1, node], carried, cols)",
+        "carry(node, bindings[2, node], bindings[0, node], bindings[1, node], room.carried, cols)",
         "",
         BUILDER,
     ),
     Mutant(
         "stream builder: complete matches that wait are lost",
         "_read_saved",
-        "state[N_RUNS], state[N_COMPLETE], state[N_BINDINGS] = n_runs, n_complete, base + n_bindings",
-        "state[N_RUNS], state[N_COMPLETE], state[N_BINDINGS] = n_runs, 0, base + n_bindings",
+        "state.n_runs, state.n_complete, state.n_bindings = n_runs, n_complete, base + n_bindings",
+        "state.n_runs, state.n_complete, state.n_bindings = n_runs, 0, base + n_bindings",
         BUILDER,
     ),
     Mutant(
         "stream builder: complete matches do not wait for earlier ones",
-        "advance_matches",
-        "_settle(new, n_new, new_complete, n_complete, is_end and (not is_open), partition, limits, "
-        "bindings, n_out, out)",
-        "_settle(new, n_new, new_complete, n_complete, is_end, partition, limits, bindings, n_out, out)",
+        "_advance",
+        "_settle(is_over, limits, state, room, out)",
+        "_settle(is_end, limits, state, room, out)",
         BUILDER,
     ),
     Mutant(
@@ -168,14 +170,14 @@ STREAMS = (
         "LateOperator._limits",
         "self._watermark_us - self.spec.lag_us",
         "self._watermark_us",
-        ("tests/operators/test_late.py",),
+        ("tests/families/late/test_late.py",),
     ),
     Mutant(
         "late events: one at the watermark is in time",
         "LateOperator.process",
         "pc.less_equal(block.column(TS), self._limits(block))",
         "pc.less(block.column(TS), self._limits(block))",
-        ("tests/operators/test_late.py",),
+        ("tests/families/late/test_late.py",),
     ),
     Mutant(
         "checkpoint: the types of columns do not matter",
@@ -256,20 +258,20 @@ STREAMS = (
     Mutant(
         "sealed state: a bucket takes another one's head",
         "Bucket._load",
-        'engine["bucket"] != int(self._label) or engine["operator"] != digest(head)',
-        'engine["operator"] != digest(head)',
+        'engine["bucket"] != self._label or engine["operator"] != digest(self._operator)',
+        'engine["operator"] != digest(self._operator)',
         BUCKET,
     ),
     Mutant(
         "sealed state: a bucket takes the operator of another micro-batch",
         "Bucket._load",
-        'engine["bucket"] != int(self._label) or engine["operator"] != digest(head)',
-        'engine["bucket"] != int(self._label)',
+        'engine["bucket"] != self._label or engine["operator"] != digest(self._operator)',
+        'engine["bucket"] != self._label',
         BUCKET,
     ),
     Mutant(
         "sealed state: damage switches a rule off",
-        "RuleBucket._run",
+        "RuleBucket._results",
         "except StateError:",
         "except KeyError:",
         ("tests/rules/test_damaged_state.py",),

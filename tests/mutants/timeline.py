@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-PICTURE = ("tests/timeline/test_picture.py",)
-AXIS = ("tests/timeline/test_axis.py",)
-THIN = ("tests/timeline/test_thinning.py",)
-CALL = ("tests/timeline/test_timeline.py",)
-PAGE = ("tests/timeline/test_page.py",)
+PICTURE, AXIS, THIN, CALL, PAGE = tests_of(
+    "timeline",
+    "picture",
+    "axis",
+    "thinning",
+    "timeline",
+    "page",
+)
 
 
 def _mutant(what: str, where: str, old: str, new: str, tests: tuple[str, ...]) -> Mutant:
@@ -58,8 +61,8 @@ TIMELINE = (
     _mutant(
         "all partitions are read",
         "_local_rows",
-        '" AND ".join(f"{_quoted(name)} IS NOT DISTINCT FROM ?" for name in wanted) or "TRUE"',
-        '"TRUE" or " AND ".join(f"{_quoted(name)} IS NOT DISTINCT FROM ?" for name in wanted) or "TRUE"',
+        '" AND ".join(f"{quoted(name)} IS NOT DISTINCT FROM ?" for name in wanted) or "TRUE"',
+        '"TRUE" or " AND ".join(f"{quoted(name)} IS NOT DISTINCT FROM ?" for name in wanted) or "TRUE"',
         CALL,
     ),
     _mutant("a result restricts nothing", "_held", "key in rows", "True", CALL),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_RULES = "tests/trends/test_rules.py::test_"
-_WINDOWS = "tests/trends/test_windows.py::test_"
+_RULES = "tests/families/trends/test_rules.py::test_"
+_WINDOWS = "tests/families/trends/test_windows.py::test_"
 RISING = (f"{_RULES}rising_trends",)
 COMPARISONS = (f"{_RULES}each_comparison_of_neighbours", f"{_RULES}falling_trends")
 EQUAL = (f"{_RULES}a_value_that_nothing_before_is_equal_to",)
@@ -135,7 +135,7 @@ TRENDS = (
         "pop",
         "while 2 * i + 1 < n - 1:",
         "while 2 * i + 1 < n - 2:",
-        ("tests/trends/test_queues.py::test_a_queue_gives_what_is_below_least_first",),
+        ("tests/families/trends/test_queues.py::test_a_queue_gives_what_is_below_least_first",),
     ),
     Mutant(
         "trends: what is equal to nothing in a batch of windows is equal to the value before",
@@ -378,7 +378,7 @@ TRENDS = (
         "replace(counted, start=counted.start + behind, end=counted.end + behind)",
         "replace(counted, start=counted.start, end=counted.end)",
         (
-            "tests/trends/test_windows.py::test_windows_over_positions_leave_when_they_are_full_and_their_events_with_them",
+            "tests/families/trends/test_windows.py::test_windows_over_positions_leave_when_they_are_full_and_their_events_with_them",
         ),
     ),
     Mutant(
@@ -387,7 +387,7 @@ TRENDS = (
         "gone = n_full * windows.slide",
         "gone = n_full * 0",
         (
-            "tests/trends/test_windows.py::test_windows_over_positions_leave_when_they_are_full_and_their_events_with_them",
+            "tests/families/trends/test_windows.py::test_windows_over_positions_leave_when_they_are_full_and_their_events_with_them",
         ),
     ),
     Mutant(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, tests_of
 
-FILES = ("tests/inputs/test_file_types.py",)
-TEXT = ("tests/inputs/test_text_files.py",)
-LINES = ("tests/inputs/test_csv_lines.py",)
-NUMBERS = ("tests/inputs/test_exact_numbers.py",)
+FILES, TEXT, LINES, NUMBERS = tests_of(
+    "inputs",
+    "file_types",
+    "text_files",
+    "csv_lines",
+    "exact_numbers",
+)
 
 TYPES = (
     Mutant(

@@ -12,7 +12,7 @@ Row = dict[str, Any]
 Times = tuple[str, str]
 
 # The relation of A = (s, e) to B = (t, u), both longer than a point.
-_DEFINITIONS: dict[str, Callable[[int, int, int, int], bool]] = {
+DEFINITIONS: dict[str, Callable[[int, int, int, int], bool]] = {
     "before": lambda s, e, t, u: e < t,
     "meets": lambda s, e, t, u: e == t,
     "overlaps": lambda s, e, t, u: s < t < e < u,
@@ -51,8 +51,8 @@ def relation(s: int, e: int, t: int, u: int) -> str:
     elif t == u:
         held = [_INVERSES[name] for name, holds in _OF_POINTS.items() if holds(t, s, e)]
     else:
-        held = [name for name, holds in _DEFINITIONS.items() if holds(s, e, t, u)]
-        held += [_INVERSES[n] for n, holds in _DEFINITIONS.items() if n != "equals" and holds(t, u, s, e)]
+        held = [name for name, holds in DEFINITIONS.items() if holds(s, e, t, u)]
+        held += [_INVERSES[n] for n, holds in DEFINITIONS.items() if n != "equals" and holds(t, u, s, e)]
     (only,) = held
     return only
 

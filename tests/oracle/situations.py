@@ -12,19 +12,9 @@ from functools import lru_cache
 from itertools import groupby, pairwise, product
 from typing import Any
 
-from tests.oracle.events import Event, partitions
+from tests.oracle.allen import DEFINITIONS
+from tests.oracle.events.event import Event, partitions
 
-Holds = Callable[[int, int, int, int], bool]
-
-# A is [a, x), B is [b, y).
-_FORWARD: dict[str, Holds] = {
-    "before": lambda a, x, b, y: x < b,
-    "meets": lambda a, x, b, y: x == b,
-    "overlaps": lambda a, x, b, y: a < b < x < y,
-    "starts": lambda a, x, b, y: a == b and x < y,
-    "during": lambda a, x, b, y: b < a and x < y,
-    "finishes": lambda a, x, b, y: b < a and x == y,
-}
 _INVERSES = {
     "after": "before",
     "met-by": "meets",
@@ -33,7 +23,7 @@ _INVERSES = {
     "contains": "during",
     "finished-by": "finishes",
 }
-NAMES = (*_FORWARD, "equals", *_INVERSES)
+NAMES = (*DEFINITIONS, *_INVERSES)
 
 
 def holds(name: str, a: int, x: int, b: int, y: int) -> bool:
@@ -42,11 +32,9 @@ def holds(name: str, a: int, x: int, b: int, y: int) -> bool:
     >>> [name for name in NAMES if holds(name, 0, 5, 3, 9)]
     ['overlaps']
     """
-    if name == "equals":
-        return a == b and x == y
     if name in _INVERSES:
-        return _FORWARD[_INVERSES[name]](b, y, a, x)
-    return _FORWARD[name](a, x, b, y)
+        return DEFINITIONS[_INVERSES[name]](b, y, a, x)
+    return DEFINITIONS[name](a, x, b, y)
 
 
 @dataclass(frozen=True)

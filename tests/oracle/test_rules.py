@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import pytest
 
-from tests.oracle.events import Event, stream
-from tests.oracle.matches import matches
-from tests.oracle.pattern import And, Not, Repeat, Type, and_, iter_, optional, or_, plus, seq, star
-from tests.oracle.query import Adjacent, Bound, KleeneAggregate, Local, Query, null_if_null
+from tests.oracle.events.event import Event, stream
+from tests.oracle.events.matches import matches
+from tests.oracle.events.pattern import And, Not, Repeat, Type, and_, iter_, optional, or_, plus, seq, star
+from tests.oracle.events.query import Adjacent, Bound, KleeneAggregate, Local, Query, null_if_null
 from tests.oracle.trends import Aggregate, AmbiguousBinding, aggregate, complete_trends, trends
 
 A, B, C, D, E = (Type(name) for name in "ABCDE")

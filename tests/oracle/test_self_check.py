@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.budget import budgeted
-from tests.oracle.events import Event
-from tests.oracle.matches import matches
-from tests.oracle.pattern import Not, Or, Pattern, Repeat, Seq, Type, seq, symbols
-from tests.oracle.query import Adjacent, Query
+from tests.oracle.events.event import Event
+from tests.oracle.events.matches import matches
+from tests.oracle.events.pattern import Not, Or, Pattern, Repeat, Seq, Type, seq, symbols
+from tests.oracle.events.query import Adjacent, Query
 from tests.oracle.trends import trends
 
 LEAVES = st.sampled_from([Type("A"), Type("B"), Type("C"), Type("A", "X")])

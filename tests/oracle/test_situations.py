@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.budget import budgeted
-from tests.oracle.events import Event
-from tests.oracle.situation_aggregates import aggregate
+from tests.oracle.events.event import Event
 from tests.oracle.situations import (
     NAMES,
     Constraint,
@@ -28,6 +27,7 @@ from tests.oracle.situations import (
     matches,
     possible,
 )
+from tests.oracle.situations_aggregates import aggregate
 
 BEFORE_GROUP = {"before", "meets"}
 SAME_START = {"starts", "equals", "started-by"}

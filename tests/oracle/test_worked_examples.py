@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oracle.events import Event, stream
-from tests.oracle.matches import matches
-from tests.oracle.pattern import Not, Type, iter_, plus, seq, star
-from tests.oracle.query import Adjacent, Query
+from tests.oracle.events.event import Event, stream
+from tests.oracle.events.matches import matches
+from tests.oracle.events.pattern import Not, Type, iter_, plus, seq, star
+from tests.oracle.events.query import Adjacent, Query
 from tests.oracle.trends import Aggregate, aggregate, complete_trends, trends
 
 A, B, C, D, E = (Type(name) for name in "ABCDE")

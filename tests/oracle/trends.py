@@ -12,12 +12,12 @@ from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
-from tests.oracle.chains import Search, by_binding, by_sequence, find, is_whole
-from tests.oracle.conjuncts import Entries
-from tests.oracle.events import Event
-from tests.oracle.pattern import And, Pattern, Type, branches, nodes, symbols
-from tests.oracle.query import Bound, KleeneAggregate, Local, Query, check_query, has_conjunction, has_type
-from tests.oracle.scope import Scope, scopes
+from tests.oracle.events.chains import Search, by_binding, by_sequence, find, is_whole
+from tests.oracle.events.conjuncts import Entries
+from tests.oracle.events.event import Event
+from tests.oracle.events.pattern import And, Pattern, Type, branches, nodes, symbols
+from tests.oracle.events.query import Bound, KleeneAggregate, Local, Query, check_query, has_conjunction, has_type
+from tests.oracle.events.scope import Scope, scopes
 
 Window = tuple[int | None, int | None]
 
@@ -59,8 +59,8 @@ class AggregateRow:
 def trends(query: Query, events: Sequence[Event]) -> list[Trend]:
     """Every trend of the query; per window with SLIDE.
 
-    >>> from tests.oracle.events import stream
-    >>> from tests.oracle.pattern import plus
+    >>> from tests.oracle.events.event import stream
+    >>> from tests.oracle.events.pattern import plus
     >>> [trend.events for trend in trends(Query(plus(plus(Type("A")))), stream("a1 a2"))]
     [(0,), (0, 1), (1,)]
     """
@@ -97,8 +97,8 @@ def aggregate(
     A window of time detects them at its end; else it is the last event, of the partitions with a trend, that a symbol
     of the pattern takes.
 
-    >>> from tests.oracle.events import stream
-    >>> from tests.oracle.pattern import plus
+    >>> from tests.oracle.events.event import stream
+    >>> from tests.oracle.events.pattern import plus
     >>> returns = [Aggregate("COUNT"), Aggregate("COUNT", "A")]
     >>> aggregate(Query(plus(Type("A"))), stream("a1 a2"), returns=returns)
     [AggregateRow(group=(), window_start=None, window_end=None, values=(3, 4))]

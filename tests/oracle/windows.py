@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tests.oracle.situation_aggregates import aggregate
+from tests.oracle.situations_aggregates import aggregate
 
 Event = dict[str, Any]
 Window = tuple[int, int, list[Event]]

@@ -161,6 +161,7 @@ def in_this_process(folder: Path) -> dict[str, list[str]]:
         found[f"{name}: table"] = _related(intervals(), intervals(), options)
     for name, pattern in PATTERNS.items():
         found[f"{name}: nothing"] = pattern.explain()
+        found[f"{name}: table"] = ev.detect(pattern, **HOW).explain(events())
     return _lines(found, folder)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import pyarrow as pa
@@ -12,31 +11,27 @@ from hypothesis import strategies as st
 
 import eventide as ev
 from tests.budget import budgeted
-from tests.lang.corpus import VALID, read_pairs
+from tests.lang.corpus import VALID, check_message, each_message, read_pairs
+from tests.lang.strategies import mutated
 from tests.plan.schema import SCHEMA
 
 INVALID = read_pairs("../plan/invalid.txt")
 NOT_YET = [(query, message) for query, message in INVALID if "cannot run yet" in message]
 
 
-@pytest.mark.parametrize(("query", "message"), INVALID, ids=[query[:70] for query, _ in INVALID])
-def test_the_whole_message(query: str, message: str) -> None:
-    with pytest.raises(ev.QueryError) as caught:
-        ev.query(query).plan(SCHEMA)
-    assert str(caught.value) == message
-    assert str(pickle.loads(pickle.dumps(caught.value))) == message
+@each_message(INVALID)
+def test_the_whole_message(text: str, message: str) -> None:
+    check_message(lambda: ev.query(text).plan(SCHEMA), message)
 
 
-@pytest.mark.parametrize(("query", "message"), NOT_YET, ids=[query[:70] for query, _ in NOT_YET])
-def test_what_cannot_run_yet_binds_and_is_explained(query: str, message: str) -> None:
+@each_message(NOT_YET)
+def test_what_cannot_run_yet_binds_and_is_explained(text: str, message: str) -> None:
     events = SCHEMA.empty_table().drop_columns(["zone"])
-    text = ev.query(query).explain(events)
+    explained = ev.query(text).explain(events)
     reason = message.split(" (line")[0]
-    assert "Logical plan" in text
-    assert f"none: {reason}" in text
-    with pytest.raises(ev.QueryError) as caught:
-        ev.query(query).run(events)
-    assert str(caught.value) == message
+    assert "Logical plan" in explained
+    assert f"none: {reason}" in explained
+    check_message(lambda: ev.query(text).run(events), message)
 
 
 def test_nothing_is_missing_among_what_cannot_run_yet() -> None:
@@ -194,12 +189,8 @@ def only_our_errors_without_events(text: str) -> None:
 
 
 @budgeted()
-@given(st.sampled_from(TEXTS), st.data())
-def test_mutated_queries_bind_or_raise_our_errors(text: str, data: st.DataObject) -> None:
-    for _ in range(data.draw(st.integers(1, 3))):
-        start = data.draw(st.integers(0, len(text)))
-        end = data.draw(st.integers(start, min(len(text), start + 8)))
-        text = text[:start] + data.draw(st.sampled_from(["", *WORDS.split()])) + text[end:]
+@given(mutated(TEXTS, WORDS.split()))
+def test_mutated_queries_bind_or_raise_our_errors(text: str) -> None:
     only_our_errors(text)
     only_our_errors_without_events(text)
 

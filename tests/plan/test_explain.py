@@ -6,9 +6,8 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
-from eventide.families.events.explain import explain
-from eventide.families.rows.explain import explain_rows
 from eventide.plan.streams import for_stream
+from tests.failing import error_of
 from tests.lang.corpus import read_pairs
 from tests.plan.schema import SCHEMA
 
@@ -16,19 +15,23 @@ NO_COLUMNS = "needs the events' columns: pass the events to explain"
 EXPLAINED = read_pairs("../plan/explain.txt")
 
 
+def explain(query: ev.Query, engine: str, schema: pa.Schema = SCHEMA) -> str:
+    """What is said over events of a schema."""
+    return query._explained(query.options, schema, engine)
+
+
 @pytest.mark.parametrize(("text", "expected"), EXPLAINED, ids=[text.split("\n")[0] for text, _ in EXPLAINED])
 def test_the_whole_explanation(text: str, expected: str) -> None:
     """The first line of the query says where it runs: `-- on spark`."""
     engine = text.split("\n")[0].removeprefix("-- on ")
-    query = ev.query(text)
-    assert explain(query.tree, query.options, SCHEMA, engine=engine) == expected
+    assert explain(ev.query(text), engine) == expected
 
 
 def test_without_events_the_query_as_understood() -> None:
     assert ev.query("pattern seq(A,B) within 60 s").explain() == (
         "Query\n  PATTERN SEQ(A, B)\n  WITHIN 1 minute\n"
-        "Program\n  match, any: start 0\n    0  bind A; then 1\n    1  bind B; end\n"
-        "Plan\n  needs the events' columns: pass the events to explain"
+        f"Logical plan\n  {NO_COLUMNS}\n"
+        "Program\n  match, any: start 0\n    0  bind A; then 1\n    1  bind B; end"
     )
 
 
@@ -97,7 +100,7 @@ TIES = "ties        events tied for the earliest each extend a match: k at each 
 def test_without_events_the_pattern_alone_warns_of_too_many_matches(text: str, lines: list[str]) -> None:
     told = ev.query(f"PATTERN {text}").explain().split("\nOperator\n")[1:]
     said = "\n".join(f"  {line}" for line in [*lines, LIMIT, STEPS])
-    assert told == ([] if not lines else [f"{said}\nPlan\n  {NO_COLUMNS}"])
+    assert told == ([] if not lines else [said])
 
 
 def test_the_limit_of_matches_is_named_as_it_is() -> None:
@@ -117,7 +120,7 @@ def test_the_limit_of_steps_is_named_as_it_is_where_there_is_one() -> None:
     for condition, is_told in (("SUM(A.n) > 0", True), ("n > 0", False)):
         clause = f"ORDER BY ts MEASURES count(*) AS c PATTERN (A+) DEFINE A AS {condition}"
         told = ev.explain_sql(f"SELECT * FROM t MATCH_RECOGNIZE ({clause})", t=events)
-        assert ("Limit: 200,000,000 steps of the search in a partition" in told) == is_told
+        assert ("limit       200,000,000 steps of the search in a partition" in told) == is_told
 
 
 @pytest.mark.parametrize(
@@ -137,9 +140,7 @@ def test_the_limit_of_steps_is_named_as_it_is_where_there_is_one() -> None:
     ],
 )
 def test_without_events_what_no_events_can_make_right_is_an_error(text: str, message: str) -> None:
-    with pytest.raises(ev.QueryError) as caught:
-        ev.query(text).explain()
-    assert caught.value.message == message
+    assert error_of(ev.query(text).explain, ev.QueryError).message == message
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_without_events_what_no_events_can_make_right_is_an_error(text: str, mes
     ],
 )
 def test_without_events_nothing_is_said_about_columns(text: str) -> None:
-    assert ev.query(text).explain().endswith("needs the events' columns: pass the events to explain")
+    assert f"Logical plan\n  {NO_COLUMNS}\nProgram\n" in ev.query(text).explain()
 
 
 def test_without_events_it_is_told_what_cannot_run_yet() -> None:
@@ -161,17 +162,21 @@ def test_without_events_it_is_told_what_cannot_run_yet() -> None:
 
 def test_a_stream_that_would_be_refused_is_told_what_would_make_it_possible() -> None:
     query = ev.query("PATTERN SEQ(A, B)")
-    assert explain(query.tree, query.options, SCHEMA, engine="spark stream").endswith(
-        "spark stream: refused, because nothing can be forgotten: add WITHIN 1 hour, or state_ttl='1 hour'"
+    refused = (
+        "On a stream\n  refused: without a WITHIN clause every event stays relevant "
+        "for ever; add a WITHIN clause, such as WITHIN 1 hour, or give state_ttl='1 hour', which bounds every match so"
     )
+    for engine in ("local", "spark", "spark stream"):
+        assert explain(query, engine).endswith(refused)
+    assert "spark stream: none, because a stream refuses the query" in explain(query, "spark stream")
     bounded = ev.query("PATTERN SEQ(A, B)", state_ttl="1 hour")
-    assert "refused" not in explain(bounded.tree, bounded.options, SCHEMA, engine="spark stream")
+    assert "refuse" not in explain(bounded, "spark stream")
 
 
 def test_the_number_of_events_is_told_where_it_is_known() -> None:
     events = pa.table({"ts": pa.array([1, 2], pa.timestamp("us")), "type": ["A", "B"]})
     text = ev.query("PATTERN SEQ(A, B)").explain(events)
-    assert text.endswith("local (2 events): one thread, because there is no partition column")
+    assert "local (2 events): one thread, because there is no partition column" in text
     assert "spark (2 events): one task" in ev.query("PATTERN SEQ(A, B)").explain(events, engine="spark")
 
 
@@ -204,28 +209,27 @@ def test_a_stream_says_what_becomes_of_a_hot_key(text: str, kept: str) -> None:
         if not partition and "key," in text:
             continue
         query = ev.query(text, ts="ts", partition_by=partition, **options)
-        lines = query._explained(query.options, schema, "spark stream").splitlines()
+        lines = explain(query, "spark stream", schema).splitlines()
         hot = [line for line in lines if line.strip().startswith("hot key:")]
         assert len(hot) == n_lines
         assert all(f"; {kept};" in line for line in hot)
-        assert "hot key:" not in query._explained(query.options, schema, "spark")
+        assert "hot key:" not in explain(query, "spark", schema)
 
 
 @pytest.mark.parametrize(
     ("returned", "said"),
     [
         ("key, COUNT(*)", "spark stream: hash of key to buckets, one operator with its own state per bucket"),
-        ("COUNT(*)", "spark stream: refused, because the partitions of a group fill windows that count events"),
+        ("COUNT(*)", "refused: a stream cannot add up windows that count events: the partitions of a group fill them"),
     ],
 )
 def test_a_stream_runs_windows_that_count_events_as_explain_says(returned: str, said: str) -> None:
     schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("key", pa.int64()), ("kind", pa.string())])
     text = f"PATTERN SEQ(A a+, B b) WITHIN 6 EVENTS SLIDE 3 EVENTS RETURN {returned}"
     query = ev.query(text, ts="ts", partition_by="key", type="kind")
-    assert said in query._explained(query.options, schema, "spark stream")
-    if "refused" not in said:
-        memory = "memory      on a stream the events that a window may still need, on bounded input all events"
-        assert memory in query._explained(query.options, schema, "spark stream")
+    told = explain(query, "spark stream", schema)
+    assert said in told
+    assert ("On a stream\n  keeps the events that a window may still need" in told) == ("refused" not in said)
     refused = pytest.raises(ev.UnsupportedError, match="windows that count events")
     with refused if "refused" in said else nullcontext():
         for_stream(query.plan(schema, "spark"))
@@ -233,9 +237,28 @@ def test_a_stream_runs_windows_that_count_events_as_explain_says(returned: str, 
 
 def test_a_row_pattern_says_how_a_stream_is_shared_out() -> None:
     schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("key", pa.int64())])
-    for partition, wanted in ((["key"], "hot key: all tasks read"), ([], "one bucket: there is no partition column")):
+    for partition, wanted in ((["key"], "hot key: all tasks read"), ([], "one bucket, because there is no partition")):
         made = ev.match_recognize(pattern="A B", order_by="ts", partition_by=partition, measures={"n": "count(*)"})
-        plan = made._plan(made.options, schema, "spark", on_stream=True)
-        assert wanted in explain_rows(made.tree, plan, on_stream=True).split("Distribution")[1]
+        assert wanted in explain(made, "spark stream", schema).split("Distribution")[1]
         whole = "there is no partition column, and without WITHIN a match may have any length"
-        assert (whole in explain_rows(made.tree, plan)) == (not partition)
+        assert (whole in explain(made, "spark", schema)) == (not partition)
+
+
+def test_explain_plans_once_and_a_run_takes_the_same_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound = []
+    events = [{"ts": 1, "type": "A"}]
+    for query in (ev.query("PATTERN SEQ(A, B)", ts_unit="s"), ev.intervals.threshold("ts > 5", ts_unit="s")):
+        bind = query._family.bind
+        monkeypatch.setattr(
+            query._family, "bind", lambda *given, bind=bind, **more: bound.append(1) or bind(*given, **more)
+        )
+        query.explain(events)
+        query.run(events)
+        query.explain(events)
+    assert len(bound) == 2
+
+
+def test_a_rule_that_changed_the_plan_is_told() -> None:
+    flat, nested = (ev.query(f"PATTERN {pattern}") for pattern in ("SEQ(A, B)", "SEQ(SEQ(A), B)"))
+    assert "Rules applied" not in explain(flat, "local")
+    assert "Rules applied\n  flatten_pattern: SEQ(SEQ(A, B), C) is SEQ(A, B, C)" in explain(nested, "local")

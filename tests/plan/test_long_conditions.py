@@ -16,7 +16,7 @@ import eventide as ev
 from eventide.errors import QueryError
 from eventide.expressions import split
 from eventide.expressions.split import MAX_OPERATIONS
-from eventide.families.events.prepare import prepare
+from eventide.families.registry import family_named
 from eventide.lang import conditions, parse
 from eventide.lang.rows.parse import parse_clause
 from eventide.lang.tokens import MAX_WORDS
@@ -102,7 +102,7 @@ def n_calls(run: Callable[[], object]) -> int:
 def test_the_work_of_planning_grows_with_the_number_of_terms(text: str, term: str, joint: str) -> None:
     def plan(n: int) -> None:
         terms = joint.join(term.format(i) for i in range(n))
-        prepare(parse(text.format(terms)), Options(type="kind", ts_unit="s"), EVENTS.schema)
+        family_named("events").prepare(parse(text.format(terms)), Options(type="kind", ts_unit="s"), EVENTS.schema)
 
     plan(40)
     assert n_calls(lambda: plan(160)) < 4.5 * n_calls(lambda: plan(40))
@@ -249,7 +249,9 @@ def test_too_many_operations_are_refused_before_their_values_are_written(monkeyp
     monkeypatch.setattr(split, "write_spark", lambda tree: written.append(tree) or "x")
     text = " OR ".join(f"a.x = b.x + {i}" for i in range(1000))
     with pytest.raises(QueryError, match="operations"):
-        prepare(parse(f"PATTERN SEQ(A a, B b) WHERE {text}"), Options(type="kind", ts_unit="s"), EVENTS.schema)
+        family_named("events").prepare(
+            parse(f"PATTERN SEQ(A a, B b) WHERE {text}"), Options(type="kind", ts_unit="s"), EVENTS.schema
+        )
     assert not written
 
 

@@ -8,12 +8,15 @@ import pytest
 from sqlglot import exp
 
 import eventide as ev
+from eventide.families.registry import family_named
 from eventide.lang import Scalar, parse, write
+from eventide.lang.rows import parse_clause
 from eventide.lang.tree import Seq, Step
+from eventide.plan import rules
 from eventide.plan.bind import bind
-from eventide.plan.bound import Bound
-from eventide.plan.rules import rewrite
-from eventide.plan.rules.check_plan import check_plan
+from eventide.plan.logical import Match
+from eventide.plan.options import Options
+from eventide.plan.rules import check_plan, rewrite
 from eventide.plan.rules.flatten_pattern import flatten_pattern
 from tests.lang.corpus import read_pairs
 from tests.plan.schema import SCHEMA
@@ -21,7 +24,7 @@ from tests.plan.schema import SCHEMA
 FLATTEN = read_pairs("../plan/flatten_pattern.txt")
 
 
-def bound(text: str) -> Bound:
+def bound(text: str) -> Match:
     query = ev.query(text)
     return bind(query.tree, query.options, SCHEMA)
 
@@ -37,6 +40,18 @@ def test_rewrite_applies_the_rules() -> None:
     assert rewrite(bound("PATTERN SEQ(SEQ(A, B), C)")).pattern == parse("PATTERN SEQ(A, B, C)").pattern
 
 
+def test_a_rule_that_breaks_an_invariant_fails_every_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "RULES", (flatten_pattern, _with_type))
+    with pytest.raises(AssertionError, match="event types differ"):
+        ev.query("PATTERN SEQ(A, B)").plan(SCHEMA)
+
+
+def test_a_rule_for_another_kind_of_node_leaves_a_plan_alone() -> None:
+    node = family_named("rows").bind(parse_clause("ORDER BY ts PATTERN (A B)"), Options(), SCHEMA)
+    applied: list[str] = []
+    assert rewrite(node, applied) is node and not applied
+
+
 def test_a_flat_pattern_returns_what_the_nested_one_does() -> None:
     events = [{"ts": i, "type": kind, "n": i} for i, kind in enumerate("AABCBC")]
     rows = [
@@ -47,24 +62,24 @@ def test_a_flat_pattern_returns_what_the_nested_one_does() -> None:
     assert len(rows[0]) == 6
 
 
-def _with_pattern(plan: Bound) -> Bound:
+def _with_pattern(plan: Match) -> Match:
     return replace(plan, pattern=Seq((Step("A", "A"), Step("X", "X"))))
 
 
-def _with_type(plan: Bound) -> Bound:
+def _with_type(plan: Match) -> Match:
     return replace(plan, conditions={name: c for name, c in plan.conditions.items() if name != "A"})
 
 
-def _with_symbol(plan: Bound) -> Bound:
+def _with_symbol(plan: Match) -> Match:
     return replace(plan, conjuncts=(Scalar(exp.column("price", "X"), ""),))
 
 
-def _with_column(plan: Bound) -> Bound:
+def _with_column(plan: Match) -> Match:
     return replace(plan, conjuncts=(Scalar(exp.column("prise", "A"), ""),))
 
 
-def _with_time(plan: Bound) -> Bound:
-    return replace(plan, ts="time")
+def _with_time(plan: Match) -> Match:
+    return replace(plan, input=replace(plan.input, ts="time"))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +89,7 @@ def _with_time(plan: Bound) -> Bound:
         (_with_type, "event types differ from their conditions"),
         (_with_symbol, "unknown symbol in"),
         (_with_column, "unknown column in"),
-        (_with_time, "unknown time column"),
+        (_with_time, "unknown column 'time'"),
     ],
 )
 def test_a_rule_that_damages_the_plan_is_found_out(damage: object, message: str) -> None:

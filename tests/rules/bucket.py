@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from eventide.engines.rules import share
+from eventide.engines.rules import Shared, share
 from eventide.runtime.block import to_bytes
 from tests.spark_state import Map, Timers, Value
 
@@ -43,7 +43,12 @@ class Stream:
 
     def configure(self, schema: pa.Schema = SCHEMA, n_buckets: int = 1, **options: Any) -> None:
         """What a start of the stream sets anew."""
-        self.settings = pickle.dumps((share(schema, OPTIONS | options), n_buckets, self.delay_ms))
+        self.share(share(schema, OPTIONS | options), n_buckets)
+
+    def share(self, shared: Shared, n_buckets: int = 1) -> None:
+        from eventide.engines.spark.rules_bucket import RuleBucket, RuleWork
+
+        self.settings = pickle.dumps((RuleBucket, RuleWork(shared, n_buckets, self.delay_ms)))
 
     def step(self, events: pa.Table | None = None, **changes: str | dict[str, Any] | None) -> list[dict[str, Any]]:
         """The rows of a micro-batch; changes are texts or definitions by the rules' names, None removes."""
@@ -72,9 +77,9 @@ class Stream:
         return self._rows(frames)
 
     def _bucket(self) -> Any:
-        from eventide.engines.spark.rules_bucket import RuleBucket
+        from eventide.engines.spark.bucket import open_bucket
 
-        return RuleBucket(self.settings, self.label, self.timers, self.head, self.rules, self.segments, self.tell)
+        return open_bucket(self.settings, self.label, self.timers, self.head, self.rules, self.segments, self.tell)
 
     def _rows(self, frames: list[pd.DataFrame]) -> list[dict[str, Any]]:
         rows = [row for frame in frames for row in pa.Table.from_pandas(frame).to_pylist()]

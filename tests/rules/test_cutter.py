@@ -18,7 +18,7 @@ pytest.importorskip("pyspark")
 def cut(events: pa.Table, labels: tuple[int, ...] = (0,), **options: Any) -> list[tuple[int, pa.Table]]:
     from eventide.engines.spark.rules_stream import EventCutter
 
-    rows = EventCutter(share(SCHEMA, OPTIONS | options), labels).rows(iter(events.to_batches(3)))
+    rows = EventCutter.of(share(SCHEMA, OPTIONS | options), len(labels), labels).rows_of(iter(events.to_batches(3)))
     return [(row["bucket"][0].as_py(), from_bytes(row["data"][0].as_py())) for row in rows]
 
 

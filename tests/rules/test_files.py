@@ -11,6 +11,7 @@ import pytest
 
 import eventide as ev
 from eventide.engines.rule_files import Rules, make_differ, make_marker, make_reader
+from tests.rules.bucket import OPTIONS, SCHEMA
 
 
 def read(path: Path, before: Rules | None = None) -> Rules:
@@ -68,7 +69,7 @@ def test_a_folder_whose_files_are_no_rules_is_an_error_and_an_empty_one_is_not(t
     assert rules.run(events).num_rows == 0
     (tmp_path / "rise.txt").write_text("PATTERN A")
     for call in (rules.check, rules.run):
-        with pytest.raises(ev.InputError, match=r"for example rise\.txt is none") as caught:
+        with pytest.raises(ev.InputError, match=r"for example rise\.txt is not") as caught:
             call(events)
         assert ".evq, .query or .sql" in str(caught.value.hint)
     (tmp_path / "rise.evq").write_text("PATTERN A")
@@ -134,8 +135,7 @@ def test_a_run_with_an_end_takes_the_rules_as_they_are_at_its_start(tmp_path: Pa
 
 def test_a_file_of_rules_is_read_while_a_living_process_has_signed(tmp_path: Path) -> None:
     pytest.importorskip("pyspark")
-    from eventide.engines.spark.rules_mirror import is_read
-    from eventide.engines.spark.rules_source import make_source
+    from eventide.engines.spark.rules_source import is_read, make_source
 
     path = tmp_path / "rules.json"
     path.write_text("{}")
@@ -159,6 +159,17 @@ def test_the_source_travels_without_the_package(reader: Any) -> None:
 
     # What is imported by name would have to be there, where Spark runs the source.
     assert b"eventide.engines" not in _imports(cloudpickle.dumps(make_source()))
+
+
+def test_what_runs_buckets_travels_without_the_package() -> None:
+    from pyspark import cloudpickle
+
+    from eventide.engines.rules import share
+    from eventide.engines.spark.bucket import make_processor
+    from eventide.engines.spark.rules_bucket import RuleBucket, RuleWork
+
+    work = RuleWork(share(SCHEMA, OPTIONS), 4, None)
+    assert b"eventide" not in _imports(cloudpickle.dumps(make_processor(work, RuleBucket, None)))
 
 
 def _imports(pickled: bytes) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -119,7 +118,7 @@ def test_on_a_stream_a_rule_that_exhausts_memory_is_switched_off(no_memory: None
 
 def stream_with(**limits: Any) -> Stream:
     stream = Stream()
-    stream.settings = pickle.dumps((limited(**limits), 1, 0))
+    stream.share(limited(**limits))
     return stream
 
 

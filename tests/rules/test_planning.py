@@ -65,7 +65,7 @@ def test_matches_have_an_id_where_events_can_be_told_apart() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f"SELECT n + 1 AS m FROM events {ROWS}", "a rule returns columns of MATCH_RECOGNIZE, and n + 1 is none"),
+        (f"SELECT n + 1 AS m FROM events {ROWS}", "a rule returns columns of MATCH_RECOGNIZE, and n + 1 is not one"),
         (f"SELECT n FROM events {ROWS} WHERE n > 1", "and nothing around it"),
         (f"SELECT DISTINCT n FROM events {ROWS}", "and nothing around it"),
         (f"SELECT n FROM events {ROWS} LIMIT 3", "and nothing around it"),

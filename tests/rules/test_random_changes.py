@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.budget import budgeted
-from tests.oracle.events import Event
-from tests.oracle.matches import matches
-from tests.oracle.pattern import Type, seq
-from tests.oracle.query import Query
+from tests.oracle.events.event import Event
+from tests.oracle.events.matches import matches
+from tests.oracle.events.pattern import Type, seq
+from tests.oracle.events.query import Query
 from tests.rules.bucket import MS_US, SCHEMA, START_US, Stream
 
 pytest.importorskip("pyspark")

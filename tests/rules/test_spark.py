@@ -218,7 +218,7 @@ def test_a_batch_gives_the_rows_of_the_embedded_engine(spark: Any, tmp_path: Pat
 
 
 def test_a_table_of_rules_is_followed_while_a_query_reads_it(spark: Any, tmp_path: Path) -> None:
-    from eventide.engines.spark.rules_mirror import is_read
+    from eventide.engines.spark.rules_source import is_read
 
     def write_table(rows: list[tuple[str | None, ...]]) -> None:
         spark.createDataFrame(rows, "name string, query string, options string").createOrReplaceTempView("rules_table")

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 import eventide as ev
-from eventide.families.builder.lower import DetectionOptions, check_stream, prepare_detection
-from eventide.families.intervals.lower import Deriving, Runs, Spans, prepare_intervals
+from eventide.families.intervals.lower import Deriving, Runs, Spans
+from eventide.families.registry import family_named
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from tests.engines.plans import SECOND_US, make_events
@@ -93,10 +93,8 @@ def _detected(name: str, output: str) -> Family:
         return getattr(ev.detect(events, pattern, allowed_lateness=LATENESS, **options), output)
 
     def plan(schema: pa.Schema) -> Physical:
-        options = DetectionOptions(("user",), "ts", skip="past_last", select=tuple(select.items()))
-        made = prepare_detection(pattern.tree, schema, options)
-        check_stream(made)
-        return made
+        options = Options(partition_by=("user",), ts="ts", skip="past_last", select=tuple(select.items()))
+        return family_named("builder").prepare(pattern.tree, options, schema, on_stream=True)
 
     columns = ("match_id", "user", "match_start", "match_end", "n", "last")
     return Family(name, run, plan, lambda row: row["timed_out"] == (output == "timeouts"), columns)
@@ -116,7 +114,7 @@ def _intervals(name: str, form: Runs | Spans, run: Callable[[Any, dict[str, Any]
     return Family(
         name,
         lambda events: run(events, given),
-        lambda schema: prepare_intervals(Deriving(form, values), schema, options),
+        lambda schema: family_named("intervals").prepare(Deriving(form, values), options, schema),
     )
 
 

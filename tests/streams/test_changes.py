@@ -10,11 +10,11 @@ import pytest
 
 import eventide as ev
 from eventide.errors import InputError
-from eventide.families.allen.lower import AllenOptions, prepare_allen
+from eventide.families.allen.lower import Relating, prepare_allen
 from eventide.families.allen.relations import parse_relations
-from eventide.families.builder.lower import DetectionOptions, prepare_detection
-from eventide.families.intervals.lower import Deriving, Runs, prepare_intervals
-from eventide.families.registry import make_operator
+from eventide.families.builder.lower import prepare_detection
+from eventide.families.intervals.lower import Deriving, Runs
+from eventide.families.registry import family_named, make_operator
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.runtime.changes import changes
@@ -65,25 +65,24 @@ def rows(over: pa.Schema = SCHEMA, **changed: Any) -> Physical:
 def detection(over: pa.Schema = SCHEMA, within: str = "20 seconds", **changed: Any) -> Physical:
     pattern = ev.Pattern.begin("a", "kind = 'it. (A'").followed_by("b", "x > a.x").one_or_more().within(within)
     given: dict[str, Any] = {"partition_by": ("user",), "ts": "ts", "ts_unit": "s", "select": (("n", "count(b.*)"),)}
-    return prepare_detection(pattern.tree, over, DetectionOptions(**(given | changed)))
+    return prepare_detection(pattern.tree, over, Options(**(given | changed)))
 
 
 def intervals(over: pa.Schema = SCHEMA, minimum: int = 2, value: str = "avg(x)", **changed: Any) -> Physical:
     options = Options.of(**({"ts": "ts", "ts_unit": "s", "partition_by": "user"} | changed))
-    return prepare_intervals(Deriving(Runs("x > 1", minimum), (("m", value),)), over, options)
+    return family_named("intervals").prepare(Deriving(Runs("x > 1", minimum), (("m", value),)), options, over)
 
 
 def allen(relations: str = "before", y: pa.DataType = INT, within: int = 20, ts_unit: str = "s") -> Physical:
     one = pa.schema([("from", pa.int64()), ("to", pa.int64()), ("y", y)])
-    options = AllenOptions(
+    relating = Relating(
         relations=parse_relations(relations),
         window_us=within * 1_000_000,
         partition_by=(),
         left_times=("from", "to"),
         right_times=("from", "to"),
-        ts_unit=ts_unit,
     )
-    return prepare_allen(one, one, options).physical
+    return prepare_allen(one, one, relating, Options(ts_unit=ts_unit))
 
 
 def restore(old: Physical, new: Physical) -> None:
@@ -187,7 +186,7 @@ def test_the_columns_order_is_part_of_the_state() -> None:
         lambda: (rows(), rows(over=SCHEMA.append(pa.field("new", pa.string())))),
         lambda: (intervals(), intervals(over=schema(y=pa.string()))),
         lambda: (events(), events("pattern seq(A a, B b)  where b.x > a.x within 10 s return a.x, b.y as z")),
-        lambda: (detection(), detection(allowed_lateness=5, drop_bad_events=True, max_matches=7)),
+        lambda: (detection(), detection(allowed_lateness=5, on_bad_event="drop", max_matches_per_partition=7)),
     ],
 )
 def test_what_the_state_does_not_depend_on_may_change(pair: Callable[[], tuple[Physical, Physical]]) -> None:

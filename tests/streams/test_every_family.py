@@ -8,14 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import eventide as ev
-from tests.allen import micro_batches as allen
-from tests.allen.cases import Case, found
-from tests.budget import budgeted
+from tests.budget import QUICK, budgeted
 from tests.engines.plans import micros, shuffle_within, sort_rows
+from tests.families.allen import micro_batches as allen
+from tests.families.allen.cases import Case, found
 from tests.micro_batches import Stream
 from tests.streams.families import FAMILIES, LATENESS_US, Family, all_events
 
@@ -39,7 +39,7 @@ def stream_rows(family: Family, events: pa.Table, borders: list[int], seed: int)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
-@budgeted(suppress_health_check=list(HealthCheck))
+@budgeted(**QUICK)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(1, 100),
@@ -68,7 +68,7 @@ def two_tables(seed: int, n: int) -> Case:
     return Case(one, other, ("before", "meets", "overlaps", "during", "contains", "after"), 20, True)
 
 
-@budgeted(suppress_health_check=list(HealthCheck))
+@budgeted(**QUICK)
 @given(seed=st.integers(0, 10_000), n=st.integers(20, 120), borders=st.lists(st.integers(0, 80), max_size=5))
 def test_related_intervals_of_micro_batches_are_those_of_a_batch(seed: int, n: int, borders: list[int]) -> None:
     case = two_tables(seed, n)

@@ -11,7 +11,7 @@ import pytest
 
 import eventide as ev
 from tests.engines.plans import micros, shuffle_within, table_rows
-from tests.engines.streams import SCHEMA, write_files
+from tests.engines.streams import SCHEMA, read_batches, write_files
 from tests.streams.families import FAMILIES, LATENESS_US, STATEMENT, all_events
 
 pytest.importorskip("pyspark")
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, events: pa.Table) -> Path:
 
 
 def source(spark: Any, base: Path) -> Any:
-    return spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(base / "in"))
+    return read_batches(spark, base / "in", SCHEMA)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,7 +10,7 @@ pytest.importorskip("pyspark")
 
 def test_nothing_in_a_nested_column_is_none() -> None:
     """Spark reads nested values one by one, and takes only None for NULL, which pandas' own NA is not."""
-    from eventide.engines.spark.processor import to_frame
+    from eventide.engines.spark.bucket import to_frame
 
     rows = pa.record_batch(
         {

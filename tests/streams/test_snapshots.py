@@ -18,8 +18,8 @@ import pytest
 from eventide.errors import EventideError
 from eventide.runtime.protocol import Snapshot
 from eventide.runtime.sealed import SNAPSHOT_VERSION
-from tests.allen import micro_batches as allen
 from tests.engines.plans import SECOND_US, micros
+from tests.families.allen import micro_batches as allen
 from tests.micro_batches import Stream
 from tests.streams.families import FAMILIES, FORMS, LATENESS_US, Family, all_events
 from tests.streams.test_every_family import comparable, two_tables

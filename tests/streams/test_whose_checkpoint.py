@@ -11,15 +11,14 @@ from typing import Any
 import pytest
 
 import eventide as ev
-from eventide import stream_job
+from eventide.cli import job as cli_job
 from eventide.engines.addresses import Terminal
 from eventide.errors import InputError, StateError
 
 pytest.importorskip("pyspark")
 
-from eventide.engines.spark import checkpoints, made
-from eventide.engines.spark.checkpoints import check_checkpoint
-from eventide.engines.spark.made import Made
+from eventide.engines.spark import checkpoints
+from eventide.engines.spark.checkpoints import Made, check_checkpoint
 
 FACTS = (("option ts", "ts"), ("column x", "int"))
 MADE = Made("PATTERN A\nWITHIN 10 seconds", FACTS, 4, None)
@@ -35,7 +34,7 @@ class Rows:
     def __init__(self, *operators: Made) -> None:
         self.names = [f"eventide_buckets_{number:012x}" for number in range(len(operators))]
         for name, operator in zip(self.names, operators, strict=True):
-            made.remember(name, operator)
+            checkpoints.remember(name, operator)
 
     def _explain_string(self, extended: bool) -> str:
         return "\n".join(f"CollectMetrics {name}, [...]\n  CollectMetrics {name}" for name in self.names)
@@ -112,8 +111,8 @@ def test_every_way_to_write_looks_before_the_start(tmp_path: Path, sink: str) ->
         elif sink == "kafka":
             ev.kafka.write(rows, "localhost:9092", "alerts", checkpoint=tmp_path / "state")
         else:
-            job: Any = SimpleNamespace(sink=Terminal())
-            stream_job._write(job, rows, screen=None, checkpoint=str(tmp_path / "state"))  # type: ignore[arg-type]
+            job: Any = SimpleNamespace(sink=Terminal(), trigger=None, once=False)
+            cli_job._write(job, rows, screen=None, checkpoint=str(tmp_path / "state"))  # type: ignore[arg-type]
 
 
 @pytest.mark.spark

@@ -119,8 +119,8 @@ def test_only_a_stream_can_be_written_as_one(tmp_path: Path) -> None:
     [
         ("out", "out/", "cannot hold both the rows and the checkpoint"),
         ("out", "other/../out", "cannot hold both the rows and the checkpoint"),
-        ("state/out", "state", "lies inside the checkpoint"),
-        ("out", "out/state", "lies among the rows"),
+        ("state/out", "state", "is inside the checkpoint"),
+        ("out", "out/state", "is among the rows"),
     ],
 )
 def test_rows_and_checkpoint_have_folders_of_their_own(tmp_path: Path, to: str, checkpoint: str, said: str) -> None:

@@ -5,26 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from eventide.api.query import Inputs, Query
-from eventide.engines.local.allen import open_pair
 from eventide.engines.local.instants import instants_of_table
+from eventide.engines.local.pairs import open_inputs
 from eventide.engines.local.sources import Source, is_local, open_source, plain_frame
 from eventide.errors import EventideError, InputError
-from eventide.families.allen.instants import Clock
-from eventide.families.allen.lower import (
-    INTERVAL_END,
-    INTERVAL_START,
-    AllenOptions,
-    AllenPlan,
-    check_stream,
-    prepare_allen,
-)
+from eventide.families.allen.lower import INTERVAL_END, INTERVAL_START, Relating, prepare_allen
 from eventide.families.allen.relations import parse_relations
-from eventide.families.intervals.explain import explain_allen
 from eventide.families.intervals.lower import about
 from eventide.lang.durations import parse_time
 from eventide.plan.arguments import (
@@ -36,6 +28,7 @@ from eventide.plan.arguments import (
     session_for_path,
     wrong_argument,
 )
+from eventide.plan.instants import Clock
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 
@@ -85,20 +78,17 @@ def allen(
         if not isinstance(right, LeftOut):
             raise wrong_argument("relations", "text", relations, 'ev.allen(left, right, "overlaps | during")')
         left, relations = LEFT_OUT, left
-    given = Options.of(ts_unit=ts_unit, on_bad_event=on_bad_event, allowed_lateness=allowed_lateness)
+    options = Options.of(ts_unit=ts_unit, on_bad_event=on_bad_event, allowed_lateness=allowed_lateness)
     both = (_name("start", start), _name("end", end))
     sides = _times("left_times", left_times, both), _times("right_times", right_times, both)
-    options = AllenOptions(
+    tree = Relating(
         relations=parse_relations(relations, *(first == last for first, last in sides)),
         window_us=_window_us(within),
         partition_by=tuple(names_of("partition_by", partition_by, 'partition_by=["user"]')),
         left_times=sides[0],
         right_times=sides[1],
-        ts_unit=given.ts_unit,
-        drop_bad_events=given.on_bad_event == "drop",
-        allowed_lateness=given.allowed_lateness,
     )
-    query = Pairs("allen", options.text(), options, options)
+    query = Pairs("allen", tree.text(), tree, options)
     if isinstance(left, LeftOut):
         return query
     return query.run(left=left, right=right, engine=engine, spark=spark, memory_limit=memory_limit)
@@ -119,31 +109,31 @@ class Pairs(Query):
                 hint = f"pass {which}.toArrow(), or {other} as a DataFrame"
                 raise InputError(f"{which} is a Spark DataFrame and {other} is not", hint=hint)
 
-    def _pair(self, one: pa.Schema, other: pa.Schema) -> AllenPlan:
-        return prepare_allen(one, other, self.options)
+    def _pair(self, one: pa.Schema, other: pa.Schema, *, on_stream: bool = False) -> Physical:
+        made = prepare_allen(one, other, self.tree, self.options)
+        if on_stream:
+            self._family.on_stream(made.spec)
+        return made
 
-    def _explained_pair(self, inputs: Inputs, on_spark: bool, spark: Any) -> str:
+    def _schemas(self, inputs: Inputs, on_spark: bool, spark: Any) -> tuple[tuple[pa.Schema, ...], str]:
         if not on_spark:
-            schemas = [open_source(side).schema for side in inputs.values()]
-            return explain_allen(str(self), self._pair(*schemas).physical, "local")
+            return tuple(open_source(inputs[side]).schema for side in ("left", "right")), "local"
         from eventide.engines.spark.types import input_schema
 
         frames = self._frames(inputs, spark)
-        made = self._pair(*map(input_schema, frames))
-        return explain_allen(str(self), made.physical, "spark stream" if frames[0].isStreaming else "spark")
+        return tuple(map(input_schema, frames)), "spark stream" if frames[0].isStreaming else "spark"
 
     def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
         if events is None and not inputs:
-            return explain_allen(str(self), None, "local")
+            return super().explain(engine=engine)
         events, inputs, on_spark = self._where("explain", events, inputs, engine)
-        in_order = {name: inputs[name] for name in ("left", "right")}
-        return self._explained_pair(in_order, on_spark, spark)
+        return self._explained(self.options, *self._schemas(inputs, on_spark, spark))
 
     def _opened(self, events: Any, inputs: Inputs) -> tuple[Source, Physical]:
-        return open_pair(inputs["left"], inputs["right"], self._pair)
+        return open_inputs({name: inputs[name] for name in ("left", "right")}, self._pair)
 
     def _shown(self, table: pa.Table, source: Source) -> pa.Table:
-        return self._noting_dropped(table) if self.options.drop_bad_events else table
+        return self._noting_dropped(table) if self.options.on_bad_event == "drop" else table
 
     def _frames(self, inputs: Inputs, spark: Any) -> list[Any]:
         from eventide.engines.spark.run import read_frame
@@ -156,21 +146,19 @@ class Pairs(Query):
                 raise not_for_spark(side)
             else:
                 frames.append(side)
-        if all(frame.isStreaming for frame in frames):
-            check_stream(self.options)
         return frames
 
     def _run_on_spark(self, events: Any, inputs: Inputs, spark: Any) -> Any:
-        from eventide.engines.spark.allen import relate_frames
+        from eventide.engines.spark.pairs import relate_frames
 
         left, right = self._frames(inputs, spark)
-        return relate_frames(left, right, self._pair)
+        return relate_frames(left, right, partial(self._pair, on_stream=left.isStreaming))
 
     def _late_on_spark(self, events: Any, inputs: Inputs) -> Any:
-        from eventide.engines.spark.allen import late_frames
+        from eventide.engines.spark.pairs import late_frames
 
         left, right = self._frames(inputs, None)
-        return late_frames(left, right, self._pair)
+        return late_frames(left, right, partial(self._pair, on_stream=True))
 
 
 def _name(argument: str, given: object) -> str:

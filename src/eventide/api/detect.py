@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +13,6 @@ from eventide.api.pattern import Pattern, checked
 from eventide.api.query import Inputs, Query
 from eventide.engines.local.sources import Source
 from eventide.errors import EventideError
-from eventide.families.builder.lower import DetectionOptions
 from eventide.families.builder.spec import LAST_STEP, TIMED_OUT
 from eventide.plan.arguments import LEFT_OUT, LeftOut, check_dict, check_ties, events_first, names_of
 from eventide.plan.options import Options
@@ -111,7 +110,8 @@ def detect(
         check_dict("select", select, 'select={"n": "count(a.*)"}')
     kind, step = _skip(skip)
     check_ties(ties)
-    given = Options.of(
+    options = Options.of(
+        partition_by=names_of("partition_by", partition_by, 'partition_by=["user"]'),
         ts=ts,
         ts_unit=ts_unit,
         sequence=sequence,
@@ -122,22 +122,8 @@ def detect(
         max_steps_per_partition=max_steps_per_partition,
         close_at_end=close_at_end,
     )
-    tree = checked(pattern, given.state_ttl).tree
-    options = DetectionOptions(
-        partition_by=tuple(names_of("partition_by", partition_by, 'partition_by=["user"]')),
-        ts=given.ts,
-        sequence=given.sequence,
-        ts_unit=given.ts_unit,
-        skip=kind,
-        skip_to=step,
-        select=tuple((select or {}).items()),
-        drop_bad_events=given.on_bad_event == "drop",
-        state_ttl=given.state_ttl,
-        allowed_lateness=given.allowed_lateness,
-        max_matches=given.max_matches_per_partition,
-        max_steps=given.max_steps_per_partition,
-        close_at_end=given.close_at_end,
-    )
+    tree = checked(pattern, options.state_ttl).tree
+    options = replace(options, skip=kind, skip_to=step, select=tuple((select or {}).items()))
     query = Detecting("builder", str(pattern), tree, options)
     if isinstance(events, LeftOut):
         return query

@@ -161,7 +161,7 @@ def _topics(topic: object) -> list[str]:
         legal = isinstance(name, str) and 0 < len(name) < 250 and name.isascii() and name not in (".", "..")
         if not legal or not all(letter.isalnum() or letter in "._-" for letter in name):
             hint = "letters, digits, '.', '_' and '-', such as \"orders\"; or a list of such names"
-            raise InputError(f"{name!r} is no name of a topic", hint=hint)
+            raise InputError(f"{name!r} is not the name of a topic", hint=hint)
     if not names:
         raise InputError("there is no topic", hint='such as "orders"')
     return names
@@ -173,7 +173,7 @@ def _options(options: Mapping[str, object] | None, settings: Mapping[str, str]) 
         return {}
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
         # Not what was found: it may hold a password.
-        found = type(options).__name__ if not isinstance(options, Mapping) else "a name that is no text"
+        found = type(options).__name__ if not isinstance(options, Mapping) else "a name that is not text"
         raise InputError(f"options are names with values, found {found}", hint='{"kafka.security.protocol": "SSL"}')
     arguments = {name.lower() for name in settings}
     for name in options:

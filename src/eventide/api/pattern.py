@@ -8,14 +8,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from eventide.errors import EventideError, QueryError
-from eventide.families.builder.explain import automaton_lines
 from eventide.families.builder.syntax import EventPattern, Link, Step, walk_steps
 from eventide.families.builder.write import write_pattern
+from eventide.families.registry import family_named
 from eventide.lang.durations import parse_length
 from eventide.plan.arguments import one_of
+from eventide.plan.options import Options
 
 if TYPE_CHECKING:
-    from eventide.engines.local.diagnosis.result import Diagnosis
+    from eventide.engines.diagnose.result import Diagnosis
 
 _BETWEEN = ("match", "events")
 _LENGTHS = "for example within('15 minutes'), within('1.5 hours')"
@@ -67,14 +68,14 @@ class Pattern:
         """The step takes `least` events, or any number from `least` to `most`; 0 makes the step optional."""
         most = least if most is None else most
         if not (_is_count(least) and _is_count(most) and 0 <= least <= most and most > 0):
-            _refuse(f"times({least}, {most}) is no range of counts", "write times(3), or times(2, 4)")
+            _refuse(f"times({least}, {most}) is not a range of counts", "write times(3), or times(2, 4)")
         optional = self._last.optional or least == 0
         return self._quantified("times", minimum=max(least, 1), maximum=most, optional=optional)
 
     def times_or_more(self, least: int) -> Pattern:
         """The step takes at least `least` events."""
         if not _is_count(least) or least < 1:
-            _refuse(f"times_or_more({least}) is no count", "write times_or_more(2)")
+            _refuse(f"times_or_more({least}) is not a count", "write times_or_more(2)")
         return self._quantified("times_or_more", minimum=least, maximum=None)
 
     def one_or_more(self) -> Pattern:
@@ -140,24 +141,29 @@ class Pattern:
         return f"Pattern.{self}"
 
     def explain(self) -> str:
-        """The automaton: what a partial match may do with an event in each of its states; then warnings and limits.
+        """What the pattern alone tells: its calls, and what a partial match may do with an event in each of its states.
+
+        Warnings of too many matches come with the limits that bound them.
 
         >>> print(Pattern.begin("a", "x = 1").one_or_more().next("b", "x = 2").explain())
-        0  take a if a: go to 1
-        1  take a if a: go to 1
-           ignore if not a: go to 2
-           take b if b: accept
-        2  take a if a: go to 1
-           ignore if not a: go to 2
+        Query
+          begin('a', 'x = 1').one_or_more().next('b', 'x = 2')
+        Logical plan
+          needs the events' columns: pass the events to explain
+        Program
+          0  take a if a: go to 1
+          1  take a if a: go to 1
+             ignore if not a: go to 2
+             take b if b: accept
+          2  take a if a: go to 1
+             ignore if not a: go to 2
         >>> loop = Pattern.begin("a").one_or_more().allow_combinations()
-        >>> print("\\n".join(loop.within("1 hour").explain().splitlines()[-3:]))
-        warning  'a' repeats in any combination: n events have up to 2^n matches; within(...) bounds n
-        limit    1,000,000 matches in a partition, 10,000 for each event where that is more; max_matches_per_partition
-        sets another
-        limit    200,000,000 steps of the search in a partition, 1,000,000 for each event where that is more;
-        max_steps_per_partition sets another
+        >>> print(loop.within("1 hour").explain().splitlines()[-3])
+          warning     'a' repeats in any combination: n events have up to 2^n matches; within(...) bounds n
         """
-        return "\n".join(automaton_lines(checked(self).tree))
+        from eventide.plan.explain import outlined
+
+        return outlined(family_named("builder"), checked(self).tree, Options())
 
     def diagnose(
         self,
@@ -289,7 +295,7 @@ def _microseconds(length: object) -> int:
             hint = _LENGTHS if error.hint and "EVENTS" in error.hint else error.hint
             raise QueryError(f"within: {error.message}", error.text, error.start, error.end, hint=hint) from None
         if parsed.in_events:
-            _refuse(f"within({length!r}) counts events: a pattern lies in a time", _LENGTHS)
+            _refuse(f"within({length!r}) counts events, but a pattern is bounded by a time", _LENGTHS)
         amount = parsed.amount
     if amount <= 0:
         _refuse(f"within({length!r}) is not a duration", _LENGTHS)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from eventide.api.metrics import of as metrics_of
 from eventide.api.streams import refuse_bounded
+from eventide.engines.diagnose.result import Diagnosis, refuse_spark
 from eventide.engines.local import run as local
-from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
 from eventide.engines.local.sources import Source, is_local, open_source, open_sources, plain_frame
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
@@ -29,8 +29,9 @@ from eventide.plan.arguments import (
     session_for_path,
     wrong_argument,
 )
-from eventide.plan.options import Options
-from eventide.plan.physical import Physical
+from eventide.plan.logical import Provided
+from eventide.plan.options import NAMES
+from eventide.plan.physical import Physical, Planned
 from eventide.plan.places import within_the_stack
 
 if TYPE_CHECKING:
@@ -40,12 +41,6 @@ Inputs = Mapping[str, Any]
 ROWS_PER_BATCH = 10_000  # that Spark's rows are put into
 DROPPED = b"eventide.dropped_events"
 MOST_PLANS = 16  # that a query keeps, for events of several kinds
-
-_DIAGNOSES = {
-    "events": ("events", "diagnose_events"),
-    "rows": ("rows", "diagnose_rows"),
-    "builder": ("detection", "diagnose_pattern"),
-}
 
 
 class Query:
@@ -60,7 +55,7 @@ class Query:
         self.options = options
         self.last_run: Any = None
         self._family = family_named(family)
-        self._plans: dict[tuple[Any, pa.Schema, str, bool], Physical] = {}
+        self._plans: dict[tuple[Any, Any, str, bool], Planned] = {}
 
     # --- what users call
 
@@ -132,12 +127,16 @@ class Query:
     def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
         """How the query was understood, its plan, the chosen operator and distribution, and the reasons."""
         if events is None and not inputs:
-            return self._explained(self.options, None, engine_of(engine) or "local")
+            from eventide.plan.explain import outlined
+
+            engine_of(engine)
+            with within_the_stack(self.text):
+                return outlined(self._family, self.tree, self.options)
         events, inputs, on_spark = self._where("explain", events, inputs, engine)
         if spark is None and all(map(is_local, inputs.values() if inputs else (events,))):
             source, options = self._open(events, inputs)
             name = "spark" if on_spark else "local"
-            return self._explained(options, source.schema, name, source.n_rows, source.files)
+            return self._explained(options, source.schema, name, Provided(source.n_rows, source.files))
         from eventide.engines.spark.types import input_schema
 
         frame, options = self._frame(events, inputs, spark)
@@ -166,11 +165,10 @@ class Query:
         refuse_spark(events, *inputs.values())
         events, inputs, _ = self._where("diagnose", events, inputs, None)
         source, options = self._open(events, inputs)
-        module, function = _DIAGNOSES[self._family.name]
-        diagnose = getattr(import_module(f"eventide.engines.local.diagnosis.{module}"), function)
+        from eventide.engines.diagnose.investigation import diagnose
+
         with within_the_stack(self.text):
-            found: Diagnosis = diagnose(self.tree, options, source, count_of("partitions", partitions))
-        return found
+            return diagnose(self._family.name, self.tree, options, source, count_of("partitions", partitions))
 
     def live(
         self,
@@ -231,7 +229,7 @@ class Query:
     def situations(self, events: Any) -> pa.Table:
         """The situations that a situation query derives: partition columns, `symbol`, `start`, `end`.
 
-        A situation that goes on has the end NULL; it is listed once it has lasted as long as FOR says. If a partition
+        An ongoing situation has the end NULL; it is listed once it has lasted as long as FOR says. If a partition
         column is called `symbol`, `start` or `end`, the column of the listing begins with `situation_`. A Spark
         DataFrame is collected.
 
@@ -263,31 +261,38 @@ class Query:
 
     # --- plans
 
-    def _plan(self, options: Any, schema: pa.Schema, engine: str = "local", *, on_stream: bool = False) -> Physical:
-        """The plan for events of this kind, made once."""
+    def _planned(self, options: Any, schema: Any, engine: str = "local", *, on_stream: bool = False) -> Planned:
+        """What is known of the query over events of this kind, found out once."""
         key = options, schema, engine, on_stream
         if key not in self._plans:
             if len(self._plans) == MOST_PLANS:
                 self._plans.clear()
-            self._plans[key] = self._family.prepare(self.tree, options, schema, engine=engine, on_stream=on_stream)
+            self._plans[key] = self._family.plan(self.tree, options, schema, engine=engine, on_stream=on_stream)
         return self._plans[key]
 
-    def _explained(
-        self,
-        options: Any,
-        schema: pa.Schema | None,
-        engine: str,
-        n_rows: int | None = None,
-        files: tuple[str, ...] = (),
-    ) -> str:
-        from eventide.engines.distribution import describe_files
+    def _plan(self, options: Any, schema: Any, engine: str = "local", *, on_stream: bool = False) -> Physical:
+        return self._planned(options, schema, engine, on_stream=on_stream).ready()
 
-        choose = partial(describe_files, files) if engine == "spark" else None
-        learned = getattr(self.last_run, "learned", None)
+    def _explained(self, options: Any, schema: Any, engine: str, provided: Provided | None = None) -> str:
+        """What `explain` says over inputs of this kind; `engine` is "local", "spark" or "spark stream"."""
+        from eventide.engines.file_input import describe_files
+        from eventide.plan.explain import explained
+
         with within_the_stack(self.text):
-            return self._family.explain(
-                self.tree, options, schema, engine=engine, n_rows=n_rows, learned=learned, choose=choose
-            )
+            planned = self._for_explain(options, schema, engine)
+            chosen = None
+            if provided is not None:
+                planned = replace(planned, node=planned.node.over(provided))
+                if engine == "spark" and planned.physical is not None:
+                    chosen = describe_files(provided.files, planned.physical)
+            return explained(str(self), planned, engine, chosen, getattr(self.last_run, "learned", None))
+
+    def _for_explain(self, options: Any, schema: Any, engine: str) -> Planned:
+        """The plan that a run has. What a stream refuses is part of the text, so it is planned as a table is then."""
+        if engine == "spark stream":
+            with suppress(EventideError):
+                return self._planned(options, schema, "spark", on_stream=True)
+        return self._planned(options, schema, engine.split()[0])
 
     def _refuse(self, method: str) -> None:
         """An error where a method has no meaning for this family of queries."""
@@ -310,7 +315,7 @@ class Query:
 
     def _check_inputs(self, method: str, events: Any, inputs: Inputs) -> None:
         """One input, or one for each event type of the pattern."""
-        option = next((name for name in inputs if name in Options.__slots__), None)
+        option = next((name for name in inputs if name in NAMES), None)
         if events is not None and option is not None:
             hint = f"give it to the constructor: ev.query(text, {option}=...).{method}(events)"
             raise InputError(f"{option} is an option of the query", hint=hint)
@@ -333,7 +338,7 @@ class Query:
         for name in inputs:
             if name not in types:
                 hint = did_you_mean(name, types) or "every type of PATTERN has a definition: pass one input"
-                raise InputError(f"the input {name} is no event type of PATTERN", hint=hint)
+                raise InputError(f"the input {name} is not an event type of PATTERN", hint=hint)
         missing = [name for name in types if name not in inputs]
         if missing:
             raise InputError(f"there is no input for the event type {missing[0]}", hint=f"pass {missing[0]}=...")

@@ -11,11 +11,11 @@ from eventide.engines.local.sources import is_local, open_source, plain_frame
 from eventide.engines.rule_files import Rules, check_endings, make_reader
 from eventide.engines.rule_limits import Limits, seconds_of
 from eventide.engines.rule_rows import PROBLEM, ROW, RULE, typed_rows
-from eventide.engines.rules import Rule, Shared, plan_rule, share
+from eventide.engines.rules import Shared, plan_rule, share
 from eventide.engines.rules_run import check_rules, run_source
 from eventide.errors import EventideError, InputError, did_you_mean
 from eventide.plan.arguments import check_session, count_of, kind_of, shown, wrong_argument
-from eventide.plan.options import Options
+from eventide.plan.options import NAMES, Options
 from eventide.plan.streams import no_end
 
 _OPTIONS = ("ts", "ts_unit", "sequence", "type", "partition_by", "allowed_lateness", "on_bad_event", "close_at_end")
@@ -32,7 +32,7 @@ class RuleSet:
     Four limits hold for every rule, whatever its own options say. `max_matches_per_partition` bounds its matches.
     `memory_limit` bounds what a rule holds in one bucket or, without Spark, what its rows take. `planning_limit` bounds
     the time from text to compiled code, and `max_steps_per_partition` the search. A rule that exceeds a limit is
-    switched off with a problem, and the others go on.
+    switched off with a problem, and the other rules continue.
 
     >>> import eventide as ev, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -75,7 +75,7 @@ class RuleSet:
             check_session(spark)
         for name in options:
             if name not in _OPTIONS:
-                hint = did_you_mean(name, _OPTIONS) if name not in Options.__slots__ else "give it to a rule"
+                hint = did_you_mean(name, _OPTIONS) if name not in NAMES else "give it to a rule"
                 raise EventideError(f"a rule set has no option '{name}'", hint=hint)
         if n_buckets is not None:
             count_of("n_buckets", n_buckets)
@@ -105,17 +105,16 @@ class RuleSet:
             source = open_source(events)
             self._shared = share(source.schema, self._options, self._limits)
             return run_source(source, self._read(), self._shared)
-        from eventide.engines.spark.rules_stream import run_batch, run_stream, warm_rules
+        from eventide.engines.spark.rules_stream import run_batch, run_stream
         from eventide.engines.spark.types import input_schema
 
         if events.isStreaming and Options.of(**self._options).close_at_end:
             raise no_end()
         self._shared = share(input_schema(events), self._options, self._limits)
         rules = self._read()
-        warm_rules(self._runnable(rules, self._shared), events.sparkSession)
         if not events.isStreaming:
             return run_batch(events, rules, self._shared, self._n_buckets)
-        return run_stream(events, self._path(), self._shared, self._n_buckets)
+        return run_stream(events, self._path(), rules, self._shared, self._n_buckets)
 
     def rows(self, found: Any, name: str) -> Any:
         """The rows of one rule from the result of `run`, with the columns and types of that rule.
@@ -157,7 +156,7 @@ class RuleSet:
     def _read(self) -> Rules:
         """The rules as of now."""
         if self._table is not None:
-            from eventide.engines.spark.rules_mirror import read_table
+            from eventide.engines.spark.rules_source import read_table
 
             return read_table(self._spark, self._table)
         assert self._folder is not None
@@ -172,17 +171,13 @@ class RuleSet:
             assert self._folder is not None
             return self._folder
         if self._mirror is None:
-            from eventide.engines.spark.rules_mirror import Mirror
+            from eventide.engines.spark.rules_source import Mirror
 
             self._mirror = Mirror(self._spark, self._table, self._poll_seconds)
         else:
             self._mirror.refresh()
         path: str = self._mirror.path
         return path
-
-    def _runnable(self, rules: Rules, shared: Shared) -> dict[str, Rule]:
-        wrong = check_rules(rules, shared)
-        return {name: plan_rule(written, shared) for name, written in rules.items() if name not in wrong}
 
 
 def _check_found(found: Any) -> None:

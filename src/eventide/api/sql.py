@@ -6,13 +6,12 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from textwrap import indent
 from typing import Any
 
 import pyarrow as pa
 
 from eventide.api.query import Inputs, Query
-from eventide.engines.local.diagnosis.result import Diagnosis, refuse_spark
+from eventide.engines.diagnose.result import Diagnosis, refuse_spark
 from eventide.engines.local.run import Run, size_bytes
 from eventide.engines.local.sources import is_local, open_source
 from eventide.engines.local.statement import explain_statement, run_statement
@@ -20,10 +19,11 @@ from eventide.engines.statements import check_syntax
 from eventide.errors import EventideError, InputError, UnsupportedError
 from eventide.lang.rows import parse_statement
 from eventide.lang.rows.tree import Statement
-from eventide.lang.rows.write import write_clause
 from eventide.plan.arguments import check_session, count_of
-from eventide.plan.options import Options
+from eventide.plan.explain import outlined
+from eventide.plan.options import NAMES, Options
 
+_NO_TABLES = "needs the tables' columns: pass them to explain by name, or with --table name=path"
 _OPTIONS = ("ts_unit", "state_ttl", "allowed_lateness", "match_id", "on_bad_event", "max_steps_per_partition")
 
 
@@ -76,26 +76,25 @@ def sql(
 def explain_sql(text: str, *, spark: Any = None, **given: Any) -> str:
     """What a statement does, without running it. The arguments are those of `sql`.
 
-    The text explains each MATCH_RECOGNIZE as `match_recognize(...).explain` does, the inner ones first, and then the
-    statement around them. Only subqueries inside MEASURES and DEFINE are run, because their values are part of the
-    program.
+    The text explains the statement, and then each MATCH_RECOGNIZE as `match_recognize(...).explain` does, the inner
+    ones first. Only subqueries inside MEASURES and DEFINE are run, because their values are part of the program.
 
     >>> import eventide as ev
     >>> text = ev.explain_sql("SELECT n FROM t MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A+))", t=[{"x": 1}])
-    >>> print(text[: text.index("  Conditions")])
-    MATCH_RECOGNIZE over t (line 1)
-    <BLANKLINE>
-      Clause
+    >>> print(text[: text.index("  Logical plan")])
+    Query
+      SELECT n FROM t MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A+))
+    Logical plan
+      result_0    MATCH_RECOGNIZE over t (line 1)
+      SELECT n FROM result_0
+    Operator
+      DuckDB runs the statement over these results
+    result_0: MATCH_RECOGNIZE over t (line 1)
+      Query
         MEASURES COUNT(*) AS n
         ONE ROW PER MATCH
         AFTER MATCH SKIP PAST LAST ROW
         PATTERN (A+)
-    <BLANKLINE>
-      Program
-        0  label A
-        1  split 0, 2
-        2  accept
-    <BLANKLINE>
     <BLANKLINE>
     """
     options = {name: given.pop(name) for name in _OPTIONS if name in given}
@@ -156,7 +155,8 @@ class StatementQuery(Query):
     def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
         tables = _tables(events, inputs)
         if not tables and spark is None:
-            return outline(self.tree)
+            check_syntax(self.tree)
+            return outlined(self._family, self.tree, self.options, _NO_TABLES)
         self._where("explain", None, tables, engine)
         return self.explained(tables, spark)
 
@@ -171,7 +171,7 @@ class StatementQuery(Query):
 
     def diagnose(self, events: Any = None, *, partitions: int = 1000, **inputs: Any) -> Diagnosis:
         """Why the one MATCH_RECOGNIZE of the statement has no match: its table by name, or its rows alone."""
-        from eventide.engines.local.diagnosis.rows import diagnose_rows
+        from eventide.engines.diagnose.investigation import diagnose
 
         found = self.tree.recognitions
         if len(found) != 1 or not found[0].relation.strip().replace("_", "a").replace("`", "").isalnum():
@@ -185,7 +185,8 @@ class StatementQuery(Query):
         if rows is None:
             raise InputError(f"diagnose needs the rows of '{name}'", hint=f"q.diagnose({name}=rows)")
         refuse_spark(rows)
-        return diagnose_rows(found[0].clause, self.options, open_source(rows), count_of("partitions", partitions))
+        clause, n_examined = found[0].clause, count_of("partitions", partitions)
+        return diagnose("rows", clause, self.options, open_source(rows), n_examined)
 
     def _check_inputs(self, method: str, events: Any, inputs: Inputs) -> None:
         """Which tables there are, the statement says."""
@@ -196,28 +197,6 @@ def _tables(events: Any, inputs: Inputs) -> dict[str, Any]:
     return dict(inputs) if events is None else {"events": events, **inputs}
 
 
-def outline(statement: Statement) -> str:
-    """The clauses of a statement as they are understood, without its tables.
-
-    >>> print(outline(parse_statement("SELECT n FROM t MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A+))")))
-    MATCH_RECOGNIZE over t
-      MEASURES COUNT(*) AS n
-      ONE ROW PER MATCH
-      AFTER MATCH SKIP PAST LAST ROW
-      PATTERN (A+)
-    <BLANKLINE>
-    Plan
-      needs the tables' columns: pass them to explain by name, or with --table name=path
-    """
-    check_syntax(statement)
-    parts = [
-        f"MATCH_RECOGNIZE over {each.relation}\n{indent(write_clause(each.clause), '  ')}"
-        for each in statement.recognitions
-    ]
-    needs = "needs the tables' columns: pass them to explain by name, or with --table name=path"
-    return "\n\n".join([*parts, f"Plan\n  {needs}"])
-
-
 def _statement(text: str, tables: Mapping[str, Any]) -> Statement:
     if not isinstance(text, str):
         raise EventideError(f"a statement is text, found {type(text).__name__}")
@@ -225,7 +204,7 @@ def _statement(text: str, tables: Mapping[str, Any]) -> Statement:
         if name == "close_at_end" and isinstance(table, bool):
             message = "MATCH_RECOGNIZE has no close_at_end: a match is made of rows, so the end leaves nothing open"
             raise EventideError(message, hint="leave it out")
-        is_meant = name in Options.__slots__ and re.search(rf"\b{name}\b", text, re.IGNORECASE) is None
+        is_meant = name in NAMES and re.search(rf"\b{name}\b", text, re.IGNORECASE) is None
         if isinstance(table, bool | int | float) or is_meant:
             hint = f"{', '.join(_OPTIONS)} are options; all other names are tables"
             raise EventideError(f"ev.sql has no option '{name}'", hint=hint)

@@ -26,7 +26,7 @@ def write_stream(
 ) -> Any:
     """Write a streaming DataFrame to files in a folder, each row once, and return the running StreamingQuery.
 
-    A restart with the same `to` and `checkpoint` goes on where the last run stopped, also after a kill. Both folders
+    A restart with the same `to` and `checkpoint` continues where the last run stopped, also after a kill. Both folders
     are checked before the start. It is an error if one of them was deleted and the other one kept, because Spark would
     leave out the rows of some batches without a word. A checkpoint of another query is an error, too. `trigger` is how
     often a micro-batch begins, such as "5 seconds"; without it, one follows the other. `once=True` reads what is there
@@ -47,20 +47,14 @@ def write_stream(
         hint = "leave out one of them"
         raise EventideError("once=True reads what is there and stops, so trigger has nothing to say", hint=hint)
     every = None if trigger is None else _every(trigger)
-    from eventide.engines.spark.checkpoints import check_checkpoint
-    from eventide.engines.spark.sinks import check_places
+    from eventide.engines.spark.checkpoints import check_places, start
 
     check_places(rows.sparkSession, folder, state)
-    check_checkpoint(rows, state)
-    writer = rows.writeStream.format(format).outputMode("append")
-    writer = writer.option("path", folder).option("checkpointLocation", state)
-    if name is not None:
-        writer = writer.queryName(name)
-    if once:
-        writer = writer.trigger(availableNow=True)
-    elif every is not None:
-        writer = writer.trigger(processingTime=every)
-    return writer.start()
+
+    def writer_of(rows: Any) -> Any:
+        return rows.writeStream.format(format).outputMode("append").option("path", folder)
+
+    return start(rows, writer_of, state, every, once, name)
 
 
 def stream_metrics(checkpoint: str | os.PathLike[str], spark: Any) -> dict[str, int]:
@@ -72,7 +66,7 @@ def stream_metrics(checkpoint: str | os.PathLike[str], spark: Any) -> dict[str, 
     if not isinstance(checkpoint, str | os.PathLike):
         raise wrong_argument("checkpoint", "the path of a folder", checkpoint, 'checkpoint="alerts-checkpoint"')
     check_session(spark)
-    from eventide.engines.spark.state import read_counters
+    from eventide.engines.spark.checkpoints import read_counters
 
     return read_counters(os.fspath(checkpoint), spark)
 

@@ -14,8 +14,14 @@ from eventide.compilation.notice import Notice
 event.register("numba:compile", Notice())
 
 
-def njit(signature: Any = None, *, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+def njit(
+    signature: Any = None, *, cache: bool = False, borrows: bool = False, **options: Any
+) -> Callable[[Callable[..., Any]], Any]:
     """As `numba.njit`: with a signature the function is compiled at once, and for no other.
+
+    A function that `borrows` makes no arrays and returns none. Its caller keeps the arrays alive, so it counts no
+    references to them, which would cost more than a step of a search each time that arrays are passed on in tuples.
+    Functions that a function calls inherit the switch unless they say otherwise, so it is always set.
 
     >>> @njit(cache=True, nogil=True)
     ... def double(x):
@@ -25,7 +31,7 @@ def njit(signature: Any = None, *, cache: bool = False, **options: Any) -> Calla
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        compiled: Any = numba.njit(**options)(function)
+        compiled: Any = numba.njit(**options, _nrt=not borrows)(function)
         if compiled is function:  # NUMBA_DISABLE_JIT
             return compiled
         if cache:

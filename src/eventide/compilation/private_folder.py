@@ -37,7 +37,7 @@ def private_folder(place: str) -> Path:
 
 def _check(found: os.stat_result, forbidden: int, complaint: str) -> None:
     if not stat.S_ISDIR(found.st_mode):
-        raise OSError("it is no folder")
+        raise OSError("it is not a folder")
     if not is_ours(found):
         raise OSError("it belongs to another user")
     if os.name == "posix" and found.st_mode & forbidden:

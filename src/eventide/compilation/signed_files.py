@@ -115,7 +115,7 @@ def _read_regular(path: Path, *, private: bool = False) -> bytes:
     with os.fdopen(opened, "rb") as file:
         found = os.fstat(opened)
         if not stat.S_ISREG(found.st_mode) or not is_ours(found):
-            raise OSError(f"'{path}' is no file of ours")
+            raise OSError(f"'{path}' is not a file of ours")
         if private and os.name == "posix" and found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise OSError(f"'{path}' is open to others")
         return file.read()

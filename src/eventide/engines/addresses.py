@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
 from eventide.engines.table_folders import SINK, refuse_tables, table_at
-from eventide.errors import InputError, did_you_mean, hide_credentials
+from eventide.errors import BrokerAwayError, InputError, did_you_mean, hide_credentials
 
 FOLDER_FORMATS = ("parquet", "json", "csv")
 KAFKA_FORMATS = ("json", "avro", "raw")
 _SUFFIXES = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv"}
+_ANSWER_SECONDS = 5.0  # of a broker
 _PACKED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _BROKER = re.compile(r"(?:[^\s:/@\[\]]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})")
@@ -107,7 +109,7 @@ def checkpoint_of(given: str | None, sink: Topic | Folder | Terminal) -> str | N
         return sink.path.rstrip("/") + ".checkpoint"
     raise InputError(
         "rows that go to Kafka need a checkpoint",
-        hint="add --checkpoint FOLDER: with it a stopped stream goes on where it was",
+        hint="add --checkpoint FOLDER: with it a stopped stream continues where it was",
     )
 
 
@@ -119,7 +121,7 @@ def check_servers(servers: object) -> str:
     >>> check_servers("localhost")
     Traceback (most recent call last):
     ...
-    eventide.errors.InputError: 'localhost' is no address of a Kafka broker
+    eventide.errors.InputError: 'localhost' is not the address of a Kafka broker
     Hint: a host and a port, several with commas: "localhost:9092"
     """
     if isinstance(servers, str) and "@" in servers:
@@ -130,7 +132,7 @@ def check_servers(servers: object) -> str:
         found = _BROKER.fullmatch(address)
         if found is None or not 0 < int(found[1]) < 65536:
             hint = 'a host and a port, several with commas: "localhost:9092"'
-            raise InputError(f"'{address}' is no address of a Kafka broker", hint=hint)
+            raise InputError(f"'{address}' is not the address of a Kafka broker", hint=hint)
     return ",".join(addresses)
 
 
@@ -156,7 +158,7 @@ def _address(option: str, text: str) -> Topic | Folder:
     except InputError as error:
         raise InputError(f"{option}: {error.message}", hint=error.hint) from None
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", topic):
-        found = f"'{topic}' is no name of a topic" if topic else "the topic is missing"
+        found = f"'{topic}' is not the name of a topic" if topic else "the topic is missing"
         raise InputError(f"{option} '{text}': {found}", hint="kafka://host:9092/topic")
     return Topic(servers, topic)
 
@@ -198,3 +200,18 @@ def _format_of(name: str) -> str | None:
     path = Path(name)
     suffix = path.with_suffix("").suffix if path.suffix.lower() in _PACKED else path.suffix
     return _SUFFIXES.get(suffix.lower())
+
+
+def check_brokers(servers: str) -> None:
+    """Raise unless one of the servers, as Kafka's clients take them, takes a connection.
+
+    Spark's connector would try for many minutes and say nothing.
+    """
+    for server in servers.split(","):
+        host, _, port = server.strip().rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_SECONDS).close()
+        except (OSError, UnicodeError):  # the latter: no name of a host
+            continue
+        return
+    raise BrokerAwayError(f"no broker answers at {servers}", hint="is it running, and are host and port right?")

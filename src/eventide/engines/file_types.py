@@ -156,7 +156,7 @@ def common_schema(groups: Sequence[FileGroup]) -> pa.Schema:
         folded = [name.lower() for name in group.schema.names]
         for column, name in zip(group.schema, folded, strict=True):
             if folded.count(name) > 1:
-                message = f"column '{column.name}' stands twice in '{group.files[0]}', and other files differ from it"
+                message = f"column '{column.name}' occurs twice in '{group.files[0]}', and other files differ from it"
                 raise InputError(message, hint="rename it, or read the files apart")
             if name in found:
                 found[name].join(column, group)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.engines.interval_intake import check_intervals, in_slices
 from eventide.engines.likely_unit import hint_of_unit
 from eventide.errors import InputError
-from eventide.plan.physical import Intake
+from eventide.plan.physical import Intake, IntervalIntake
 from eventide.runtime.block import MASK, MAX_US, TS
 from eventide.runtime.interval_columns import START
 from eventide.runtime.times import UNIT_US, TimeType
@@ -38,7 +37,6 @@ def take_in(raw: pa.Table, intake: Intake) -> tuple[pa.Table, int]:
     block = raw.set_column(raw.schema.get_field_index(TS), TS, microseconds(ts, intake))
     if intake.intervals is not None:
         block = block.set_column(block.schema.get_field_index(START), START, microseconds(block.column(START), intake))
-        block = in_slices(block, intake.intervals)
     return block, n_bad
 
 
@@ -58,6 +56,42 @@ def _which(bad: pa.Table, intake: Intake) -> str:
 def _show(value: object) -> str:
     text = "NULL" if value is None else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def check_intervals(raw: pa.Table, intake: Intake, intervals: IntervalIntake) -> tuple[pa.Table, int]:
+    """The rows that are intervals, and how many are not: times in the user's type, NULL or in the wrong order."""
+    start, end = raw.column(START), raw.column(TS)
+    is_good = pc.fill_null(pc.less_equal(start, end), False)
+    n_bad = raw.num_rows - (pc.sum(is_good).as_py() or 0)
+    if not n_bad:
+        return raw, 0
+    if not intake.drop_bad_events:
+        raise _bad_interval(raw.filter(pc.invert(is_good)).slice(0, 1), intervals)
+    return raw.filter(is_good), n_bad
+
+
+def _bad_interval(row: pa.Table, intervals: IntervalIntake) -> InputError:
+    hint = 'correct it, or pass on_bad_event="drop" to drop and count such rows'
+    values = {name: row.column(name)[0].as_py() for name in row.schema.names}
+    side = next(side for side in intervals.sides if values[MASK] & side.bit)
+    start, end = values[START], values[TS]
+    shown = [(name, values[block]) for block, name in side.names]
+    if side.start == side.end:
+        message, times = f"an event of {side.name} has no time: '{side.end}' is NULL", []
+    elif start is None or end is None:
+        column = side.start if start is None else side.end
+        message = f"an interval of {side.name} has no {'start' if start is None else 'end'}: '{column}' is NULL"
+        times = [(side.end, end)] if start is None else [(side.start, start)]
+    else:
+        message = f"an interval of {side.name} ends before it starts"
+        times = [(side.start, start), (side.end, end)]
+    return InputError(f"{message}{_row_with(times + shown)}", hint=hint)
+
+
+def _row_with(shown: list[tuple[str, object]]) -> str:
+    # Times as they are read, not as Python writes them.
+    known = [f"{name} = {str(value) if hasattr(value, 'isoformat') else _show(value)}" for name, value in shown]
+    return f" in the row with {', '.join(known)}" if known else ""
 
 
 def microseconds(ts: pa.ChunkedArray, intake: Intake) -> pa.ChunkedArray:
@@ -104,6 +138,6 @@ def _misfit(ts: pa.ChunkedArray, intake: Intake) -> InputError:
     unit = intake.time_type.unit
     reason, hint = "is out of range", hint_of_unit(number, unit) if unit else "correct or drop such events"
     if fine:
-        reason = "is no whole number of microseconds"
+        reason = "is not a whole number of microseconds"
         hint = f"round the column to microseconds: {_ROUNDED.format(intake.time_name)}"
     return InputError(f"a time in '{intake.time_name}' ({ts.type}) {reason}: {number}", hint=hint)

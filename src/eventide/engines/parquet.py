@@ -9,7 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from eventide.engines.intake import microseconds
 from eventide.errors import InputError
+from eventide.plan.physical import Intake, Piece
 
 # A string itself takes more than four bytes; for a small column the dictionary outweighs the codes.
 _CODE_BYTES = 3
@@ -40,35 +42,38 @@ def _is_coded(footer: pq.FileMetaData, place: int) -> bool:
     )
 
 
-def group_times(files: Sequence[str], name: str) -> list[tuple[Any, Any]] | None:
-    """The first and the last time of every row group that holds a row; None where a footer does not tell."""
+def group_times(files: Sequence[str], name: str, *, allow_null: bool = False) -> list[tuple[Any, Any]] | None:
+    """The first and the last time of every row group that holds a row; None where a footer does not tell.
+
+    With `allow_null` some rows may lack a time, and groups in which all do are left out.
+    """
     found: list[tuple[Any, Any]] = []
-    for file in files:
-        footer = pq.read_metadata(file)
-        places = {footer.schema.column(i).path: i for i in range(footer.num_columns)}
-        for i in range(footer.num_row_groups):
-            if not footer.row_group(i).num_rows:
-                continue
-            statistics = footer.row_group(i).column(places[name]).statistics if name in places else None
-            if statistics is None or not statistics.has_min_max or statistics.null_count:
-                return None
-            found.append((statistics.min, statistics.max))
-    return found
-
-
-def latest_times(files: Sequence[str], name: str) -> list[Any] | None:
-    """The last time of every row group that holds one; None where a footer does not tell."""
-    found: list[Any] = []
     for file in files:
         footer = pq.read_metadata(file)
         places = {footer.schema.column(i).path: i for i in range(footer.num_columns)}
         for group in (footer.row_group(i) for i in range(footer.num_row_groups)):
             statistics = group.column(places[name]).statistics if name in places else None
-            if statistics is not None and statistics.has_min_max:
-                found.append(statistics.max)
-            elif group.num_rows and (statistics is None or statistics.null_count != group.num_rows):
+            n_null = None if statistics is None else statistics.null_count
+            if not group.num_rows or (allow_null and n_null == group.num_rows):
+                continue
+            if statistics is None or not statistics.has_min_max or (n_null and not allow_null):
                 return None
+            found.append((statistics.min, statistics.max))
     return found
+
+
+def group_times_us(files: Sequence[str], intake: Intake, *, allow_null: bool = False) -> list[tuple[int, int]] | None:
+    """The same in microseconds; None also where a time does not fit: the tasks say which event it is."""
+    times = group_times(files, intake.ts_column, allow_null=allow_null)
+    if not times:
+        return times
+    kind = pq.read_schema(files[0]).field(intake.ts_column).type
+    try:
+        columns = (pa.chunked_array([pa.array(each, kind)]) for each in zip(*times, strict=True))
+        first, last = (microseconds(column, intake).to_pylist() for column in columns)
+    except (InputError, pa.ArrowException):
+        return None
+    return list(zip(first, last, strict=True))
 
 
 def is_in_time_order(files: Sequence[str], name: str) -> bool:
@@ -97,14 +102,11 @@ def to_microseconds(table: pa.Table) -> pa.Table:
             try:
                 times = table.column(i).cast(pa.timestamp("us", field.type.tz))
             except pa.ArrowInvalid as error:
-                what = f"a time in '{field.name}' ({field.type}) is no whole number of microseconds"
+                what = f"a time in '{field.name}' ({field.type}) is not a whole number of microseconds"
                 hint = "Spark has no finer times: round the column to microseconds"
                 raise InputError(what, hint=hint) from error
             table = table.set_column(i, field.name, times)
     return table
-
-
-Piece = tuple[str, int, int]  # path, first row group, row group after the last
 
 
 def read_piece(

@@ -18,10 +18,11 @@ from eventide.engines.database import connect
 from eventide.engines.lengths import with_lengths
 from eventide.engines.parquet import coded_columns
 from eventide.plan.physical import Addend, Physical, SqlColumn
-from eventide.runtime.block import MASK
+from eventide.runtime.block import MASK, TS
 
 _NAME = re.compile(r'"((?:[^"]|"")+)"')
 _MOST_REMEMBERED = 1 << 12
+WANTED = f"{MASK} <> 0 OR {TS} IS NULL"  # an event without a time is told, or counted, later
 
 Place = tuple[str, int | None]  # where DuckDB evaluates: time zone, and number of threads, None: all
 
@@ -70,7 +71,7 @@ def wanted_columns(table: pa.Table, physical: Physical, place: Place) -> pa.Tabl
     if physical.intake.keep_all or any(_is_coded(field.type) for field in table.schema):
         return raw_columns(table, physical, place)
     texts = {column.name: duckdb_text(column) for column in physical.select}
-    return _select(table, texts, place, f'"{MASK}" <> 0')
+    return _select(table, texts, place, WANTED)
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:

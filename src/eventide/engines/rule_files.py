@@ -90,7 +90,7 @@ def check_endings(path: str) -> None:
         raise InputError(f"the folder '{path}' cannot be read: {error.strerror}") from None
     if names and not any(os.path.splitext(name)[1] in ENDINGS for name in names):
         hint = f"a rule is a file that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
-        raise InputError(f"no file in '{path}' is a rule, for example {names[0]} is none", hint=hint)
+        raise InputError(f"no file in '{path}' is a rule, for example {names[0]} is not", hint=hint)
 
 
 def make_differ() -> Callable[[Rules, Rules], dict[str, Written | None]]:

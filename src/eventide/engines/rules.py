@@ -230,7 +230,7 @@ def _selected(text: str, rest: Filled, relation: str, names: list[str]) -> Colum
         elif isinstance(inner, exp.Column) and inner.name.lower() in by_name:
             shown.append((by_name[inner.name.lower()], item.alias_or_name))
         else:
-            message = f"a rule returns columns of MATCH_RECOGNIZE, and {inner.sql('spark')} is none"
+            message = f"a rule returns columns of MATCH_RECOGNIZE, and {inner.sql('spark')} is not one"
             raise InputError(message, hint=f"compute it in MEASURES; known: {', '.join(names)}")
     taken = [name.lower() for _, name in shown]
     for name in taken:

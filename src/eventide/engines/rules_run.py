@@ -22,6 +22,7 @@ from eventide.errors import InputError
 from eventide.families.registry import make_operator
 from eventide.plan.ending import with_end
 from eventide.runtime.block import MIN_US
+from eventide.runtime.protocol import Operator, Results
 
 
 def run_bounded(events: pa.Table, rules: Rules, shared: Shared, end_us: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -29,7 +30,6 @@ def run_bounded(events: pa.Table, rules: Rules, shared: Shared, end_us: int | No
 
     `end_us` is the time of the latest event of all buckets, where a rule asks for it.
     """
-    schema = found_schema(shared)
     for name, written in rules.items():
         try:
             rule = plan_rule(written, shared)
@@ -38,12 +38,19 @@ def run_bounded(events: pa.Table, rules: Rules, shared: Shared, end_us: int | No
             if physical.needs_end and end_us is not None:
                 physical = with_end(physical, end_us)
             operator = make_operator(physical.spec, compute=add_computed)
-            for matches in limited(chain(operator.process(block, MIN_US), operator.finish()), physical):
-                shared.limits.check_memory(operator, matches)
-                yield found_rows(name, rule, matches, schema)
-            shared.limits.check_memory(operator)
+            results = chain(operator.process(block, MIN_US), operator.finish())
+            yield from finish_rows(name, rule, shared, operator, results)
         except Exception as error:
-            yield problem_row(name, problem_of(error), schema)
+            yield problem_row(name, problem_of(error), found_schema(shared))
+
+
+def finish_rows(name: str, rule: Rule, shared: Shared, operator: Operator, results: Results) -> Results:
+    """What a rule's operator finds as rows that all rules have, within the limits of the set."""
+    schema = found_schema(shared)
+    for matches in limited(results, rule.physical):
+        shared.limits.check_memory(operator, matches)
+        yield found_rows(name, rule, matches, schema)
+    shared.limits.check_memory(operator)
 
 
 def rule_block(events: pa.Table, rule: Rule) -> pa.Table:

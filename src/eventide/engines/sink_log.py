@@ -59,7 +59,7 @@ def _records(folder: str, batch: str) -> Iterator[tuple[str, str]]:
             record = json.loads(line)
             path, action = record["path"], record["action"]
         except (ValueError, KeyError, TypeError) as error:
-            raise _broken(folder, f"'{batch}' has a line that is no record: {line[:80]}") from error
+            raise _broken(folder, f"'{batch}' has a line that is not a record: {line[:80]}") from error
         if not record.get("isDir"):
             yield path, action
 

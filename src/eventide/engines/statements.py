@@ -16,14 +16,15 @@ from sqlglot import exp
 from eventide.engines.complaints import Complaint, complain, syntax_error
 from eventide.engines.filled import Filled
 from eventide.errors import InputError, QueryError
-from eventide.families.rows.explain import explain_rows
+from eventide.families.registry import family_named
 from eventide.lang.chains import balance
 from eventide.lang.doors import check_node
 from eventide.lang.positions import place, span_of
 from eventide.lang.rows.tree import Recognition, RowQuery, Statement
 from eventide.lang.tokens import Kind, Token, tokenize
 from eventide.lang.tree import Scalar, Span
-from eventide.plan.physical import Physical
+from eventide.plan.explain import explained, in_sections
+from eventide.plan.physical import Planned
 
 Edit = tuple[Span, str]
 
@@ -67,15 +68,14 @@ class Common:
     recursive: bool = False
 
 
-def common_tables(text: str, place: int) -> list[Common]:
+def common_tables(tokens: Sequence[Token], place: int) -> list[Common]:
     """The entries of all WITHs around a place that end before it, the outermost first.
 
-    >>> [entry.name for entry in common_tables("WITH a AS (SELECT 1), b AS (SELECT 2) SELECT * FROM b", 25)]
+    >>> [entry.name for entry in common_tables(tokenize("WITH a AS (SELECT 1), b AS (SELECT 2) SELECT * FROM b"), 25)]
     ['a']
-    >>> [entry.name for entry in common_tables("SELECT * FROM (WITH a AS (SELECT 1) SELECT * FROM a)", 50)]
+    >>> [entry.name for entry in common_tables(tokenize("SELECT * FROM (WITH a AS (SELECT 1) SELECT * FROM a)"), 50)]
     ['a']
     """
-    tokens = tokenize(text, any_character=True)
     found: list[Common] = []
     for at, token in enumerate(tokens):
         if token.start >= place:
@@ -127,23 +127,30 @@ class Filling:
 
     def __init__(self, statement: Statement) -> None:
         self.statement = statement
-        self.planned: list[tuple[Recognition, Physical]] = []
+        self.planned: list[tuple[Recognition, str, Planned]] = []  # with the engine
         self._done: dict[Span, str] = {}
 
     def recognize(self, recognition: Recognition) -> str:
         """Run one MATCH_RECOGNIZE; the name that stands for its result."""
         raise NotImplementedError
 
-    def explain(self, engine: str) -> str:
-        """What each recognition does, the inner ones first, and what is left of the statement."""
+    def explain(self, sql_engine: str) -> str:
+        """What is left of the statement, then what each recognition does, the inner ones first."""
         rest = self.whole().text.strip()
-        parts = []
-        for recognition, physical in self.planned:
+        headings, parts = [], []
+        for recognition, engine, planned in self.planned:
             line = self.statement.text.count("\n", 0, recognition.span.start) + 1
             relation = shorten(" ".join(recognition.relation.split()), 60, placeholder=" ...")
-            parts.append(f"MATCH_RECOGNIZE over {relation} (line {line})")
-            parts.append(indent(explain_rows(recognition.clause, physical), "  "))
-        return "\n\n".join([*parts, f"Statement, which {engine} runs", indent(rest, "  ")])
+            name = self._done[recognition.span]
+            headings.append(f"{name:<11} MATCH_RECOGNIZE over {relation} (line {line})")
+            text = explained(family_named("rows").write(recognition.clause), planned, engine)
+            parts.append(f"{name}: MATCH_RECOGNIZE over {relation} (line {line})\n{indent(text, '  ')}")
+        whole = {
+            "Query": self.statement.text.strip().splitlines(),
+            "Logical plan": [*headings, *rest.splitlines()],
+            "Operator": [f"{sql_engine} runs the statement" + (" over these results" if parts else "")],
+        }
+        return "\n".join([in_sections(whole), *parts])
 
     def whole(self) -> Filled:
         """The statement without MATCH_RECOGNIZE."""
@@ -155,7 +162,7 @@ class Filling:
 
     def after_with(self, query: Filled, recognition: Recognition) -> Filled:
         """A query with the WITH entries in front that a recognition sees."""
-        common = common_tables(self.statement.text, recognition.span.start)
+        common = common_tables(self.statement.tokens, recognition.span.start)
         if not common:
             return query
         filled = Filled("WITH RECURSIVE " if any(entry.recursive for entry in common) else "WITH ")

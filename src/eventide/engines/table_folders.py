@@ -74,7 +74,7 @@ def check_apart(path: str, files: FileSystem = LOCAL) -> None:
         for kind in KINDS:
             if _is_root(above, kind, files):
                 raise InputError(
-                    f"'{path}' lies inside {kind.name}, '{above}', whose log says which rows count",
+                    f"'{path}' is inside {kind.name}, '{above}', whose log says which rows count",
                     hint=f"name the table, '{above}', and put what you want of it into the query",
                 )
 

@@ -27,7 +27,7 @@ def check_together(schemas: Mapping[str, pa.Schema]) -> None:
         for column in schema:
             folded = column.name.lower()
             if folded in seen:
-                taken = "is a name that Eventide adds" if folded == TYPE_COLUMN else "stands there twice"
+                taken = "is a name that Eventide adds" if folded == TYPE_COLUMN else "is there twice"
                 raise InputError(f"input {name}: column '{column.name}' {taken}", hint="rename it")
             seen.add(folded)
             other, found = first.setdefault(folded, (name, column.type))

@@ -2,7 +2,7 @@
 
 One row per function: how it is written in a query, its sqlglot node and that node's fields in order, the class each
 argument must have, the result, and its text on DuckDB ({0} is the first argument). On Spark a function is written as it
-is. tests/plan/expressions/test_allow_list_equal.py runs every row on both engines, with the session time zone UTC.
+is. tests/expressions/test_allow_list_equal.py runs every row on both engines, with the session time zone UTC.
 """
 
 from __future__ import annotations

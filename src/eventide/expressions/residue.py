@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from eventide.expressions import residue_functions
 from eventide.expressions.code_spaces import CodeSpaces
 from eventide.expressions.split import EventValue, Test
+from eventide.expressions.typed import Typed
 from eventide.expressions.types import kind, type_name
-from eventide.expressions.write_code import DECORATOR, ONE_EVENT_HINT, TestWriter
+from eventide.expressions.write_code import DECORATOR, ONE_EVENT_HINT, Encoded, TestWriter
 from eventide.runtime.encode import Encoding, place
 
 HEADER = "import numpy as np\nfrom eventide.compilation.njit import njit\n\n\n"
@@ -46,18 +47,55 @@ def write_tests(tests: Sequence[Test], values: Sequence[EventValue], columns: Se
     >>> residue.names
     ('test_0',)
     """
-    spaces = CodeSpaces([test.tree for test in tests])
-    used = sorted({leaf.value[1] for test in tests for leaf in test.tree.walk() if leaf.op == "value"})
-    encodings = tuple(encoding_of(columns[i], values[i], spaces, i) for i in used)
-    places = {value: (*place(encodings, i), i) for i, value in enumerate(used)}
-    called: set[str] = set()
-    texts = []
-    for k, test in enumerate(tests):
-        writer = TestWriter(spaces, places, test.source, called)
-        texts.append(writer.function(f"test_{k}", test))
-    parts = library(called)
+    trees = [test.tree for test in tests]
+    encoded = encode_values(trees, values, columns, values_read(trees))
+    texts = [write_test(k, test, encoded) for k, test in enumerate(tests)]
     names = tuple(f"test_{k}" for k in range(len(tests)))
-    return Residue(encodings, names, "\n\n".join([*parts, *texts]))
+    return Residue(encoded.encodings, names, "\n\n".join([*library(encoded.called), *texts]))
+
+
+def write_test(k: int, test: Test, encoded: Encoded) -> str:
+    """The function of test k, whose arguments are the rows of its slots."""
+    rows = "".join(f"row_{i}, " for i in range(len(test.slots)))
+    return TestWriter(encoded, test.source).function(f"test_{k}", test.tree, f"{rows}cols")
+
+
+def values_read(trees: Iterable[Typed]) -> set[int]:
+    """The numbers of the values that some trees read."""
+    return {leaf.value[1] for tree in trees for leaf in tree.walk() if leaf.op == "value"}
+
+
+def encode_values(
+    trees: Sequence[Typed],
+    values: Sequence[EventValue],
+    columns: Sequence[str],
+    used: Iterable[int],
+    ranked: Collection[int] = (),
+) -> Encoded:
+    """Where each value that is used stands in the arrays; those that are ranked have codes with their order."""
+    spaces, numbers = CodeSpaces(trees), sorted(used)
+    encodings = tuple(
+        Encoding(columns[i], "string", space=-2 - i, ordered=True)
+        if i in ranked
+        else encoding_of(columns[i], values[i], spaces, i)
+        for i in numbers
+    )
+    places = {value: (*place(encodings, i), i) for i, value in enumerate(numbers)}
+    return Encoded(spaces, encodings, places, set())
+
+
+def choose(name: str, which: str, arguments: str, calls: Mapping[int, Sequence[str]], decorator: str) -> str:
+    """A function that makes the calls of one number; True where there are none.
+
+    >>> print(choose("holds", "step", "rows, cols", {1: ["test_0(rows[0], rows[1], cols)"]}, ""))
+    def holds(step, rows, cols):
+        if step == 1:
+            return test_0(rows[0], rows[1], cols)
+        return True
+    <BLANKLINE>
+    """
+    lines = [f"    if {which} == {i}:\n        return {' and '.join(texts)}" for i, texts in calls.items()]
+    return f"{decorator}def {name}({which}, {arguments}):\n" + "\n".join([*lines, "    return True"]) + "\n"
 
 
 def compile_tests(
@@ -84,8 +122,7 @@ def compile_tests(
         at_step.setdefault((min if backward else max)(steps), []).append(f"{name_of[id(test)]}({rows}cols)")
     if any(not 0 <= step < n_steps for step in at_step):
         raise ValueError(f"a test stands outside the {n_steps} steps")
-    lines = [f"    if step == {step}:\n        return {' and '.join(calls)}" for step, calls in sorted(at_step.items())]
-    holds = f"{DECORATOR}def holds(step, rows, cols):\n" + "\n".join(lines) + "\n    return True\n"
+    holds = choose("holds", "step", "rows, cols", dict(sorted(at_step.items())), DECORATOR)
     return f"{residue.source}\n\n{holds}", residue.encodings
 
 

@@ -1,4 +1,4 @@
-"""The names of the functions that Spark SQL has; tests/plan/expressions/test_spark_names.py asks Spark for them."""
+"""The names of the functions that Spark SQL has; tests/expressions/test_spark_names.py asks Spark for them."""
 
 from __future__ import annotations
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import QueryError, did_you_mean
+from eventide.errors import QueryError
 from eventide.expressions.literals import literal
 from eventide.expressions.readings import is_next, is_reading, readings
-from eventide.expressions.typecheck import Resolve, Types, bind, bind_nexts, columns_of
+from eventide.expressions.typecheck import Types, bind, bind_nexts, columns_of
 from eventide.expressions.typed import Source, Typed
 from eventide.expressions.types import as_decimal, kind, type_name
 from eventide.expressions.write_sql import write_spark, write_typed
@@ -56,6 +56,13 @@ class EventValue:
     @property
     def dtype(self) -> pa.DataType | None:
         return self.typed.dtype
+
+    @classmethod
+    def of(cls, tree: exp.Expr, schema: pa.Schema, source: Source, types: Types) -> EventValue:
+        """An expression over columns of a schema."""
+        assert isinstance(tree, exp.Expression)
+        columns = columns_of(schema, source.text, source.span, types)
+        return cls(tree, bind(tree, columns, source.text, source.span, types), source)
 
     @property
     def spark(self) -> str:
@@ -97,7 +104,7 @@ class Split:
 def split(
     conjuncts: Sequence[Scalar], symbols: Sequence[str], schema: pa.Schema, text: str, types: Types | None = None
 ) -> Split:
-    """Split the conjuncts of a query; with `types`, those of a plan, whose references are exact.
+    """Split the conjuncts of a query, whose references are exact; `types` are those of its plan.
 
     >>> from eventide.lang.scalars import parse_scalar
     >>> text = "A.price * 2 < NEXT(A).price"
@@ -110,10 +117,9 @@ def split(
 
 class _Splitter:
     def __init__(self, symbols: Sequence[str], schema: pa.Schema, text: str, types: Types | None) -> None:
-        self.symbols = {symbol.lower(): symbol for symbol in symbols}
+        self.symbols = symbols
         self.schema = schema
         self.text = text
-        self.is_exact = types is not None
         self.types = Types() if types is None else types
         self.values: dict[str, tuple[int, EventValue]] = {}
 
@@ -122,91 +128,23 @@ class _Splitter:
         tests: list[Test] = []
         for conjunct in conjuncts:
             source = Source(self.text, conjunct.span)
-            tree = conjunct.tree if self.is_exact else self._qualified(conjunct.tree, source)
+            tree = conjunct.tree
             slots = tuple(dict.fromkeys(self._slot_of(node) for node in readings(tree)))
-            if not self.is_exact:
-                bind_nexts(tree, self._columns(source), self.text, source.span, self.types)
-            typed = self._typed(tree, source)
-            if typed.dtype is not None and kind(typed.dtype) not in ("boolean", "null"):
-                raise source.error(
-                    f"a condition must be a boolean, but this is {type_name(typed.dtype)}",
-                    typed.span,
-                    "compare it with something",
-                )
+            columns = columns_of(self.schema, self.text, source.span, self.types)
+            bind_nexts(tree, columns, self.text, source.span, self.types)
+            typed = bind(tree, columns, self.text, source.span, self.types)
+            source.need_boolean(typed)
             if len(slots) <= 1 and not any(slot.is_next for slot in slots):
                 alone.append(Local(slots[0].symbol if slots else None, EventValue(tree, typed, source)))
             else:
                 tests.append(self._test(tree, typed, slots, source))
         return Split(tuple(alone), tuple(value for _, value in self.values.values()), tuple(tests))
 
-    def _columns(self, source: Source) -> Resolve:
-        return columns_of(self.schema, self.text, source.span, self.types)
-
-    def _typed(self, tree: exp.Expression, source: Source) -> Typed:
-        return bind(tree, self._columns(source), self.text, source.span, self.types)
-
-    # --- references -----------------------------------------------------------------------------------------
-
-    def _qualified(self, tree: exp.Expression, source: Source) -> exp.Expression:
-        """The tree with exact references: `symbol.column` and `NEXT(symbol).column`; struct fields as Dot."""
-
-        def rewrite(node: exp.Expr) -> exp.Expr | None:
-            if isinstance(node, exp.Column):
-                return self._reference(node.parts, node, source)
-            if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
-                parts, base = [node.expression], node.this
-                while isinstance(base, exp.Dot) and isinstance(base.expression, exp.Identifier):
-                    parts.insert(0, base.expression)
-                    base = base.this
-                symbol = _next_symbol(base)
-                if symbol is not None:
-                    return self._column(self._slot(symbol, True, source), parts, node, source)
-            return None
-
-        made = copied(tree, rewrite)
-        assert isinstance(made, exp.Expression)
-        return made
-
-    def _reference(self, parts: Sequence[exp.Expr], node: exp.Column, source: Source) -> exp.Expression:
-        if len(parts) > 1 and parts[0].name.lower() in self.symbols:
-            return self._column(self._slot(parts[0], False, source), parts[1:], node, source)
-        if len(self.symbols) == 1:
-            return self._column(Slot(next(iter(self.symbols.values()))), parts, node, source)
-        names = list(self.symbols.values())
-        if len(parts) > 1:
-            hint = did_you_mean(parts[0].name, names)
-            raise source.error(f"unknown symbol '{parts[0].name}'", source.span_of(parts[0]), hint)
-        hint = f"write {names[0]}.{parts[0].name}" if names else None
-        raise source.error(f"column '{parts[0].name}' needs a symbol", source.span_of(node), hint)
-
-    def _slot(self, symbol: exp.Expr, is_next: bool, source: Source) -> Slot:
-        known = self.symbols.get(symbol.name.lower())
-        if known is None:
-            hint = did_you_mean(symbol.name, self.symbols.values())
-            raise source.error(f"unknown symbol '{symbol.name}'", source.span_of(symbol), hint)
-        return Slot(known, is_next)
-
-    def _column(self, slot: Slot, parts: Sequence[exp.Expr], node: exp.Expr, source: Source) -> exp.Expression:
-        span = source.span_of(node)
-        plain = exp.Column(this=exp.to_identifier(parts[0].name, quoted=True))
-        plain.meta.update(start=span.start, end=span.end - 1)
-        name = exp.to_identifier(columns_of(self.schema, self.text, span)(plain).name, quoted=True)
-        symbol = exp.to_identifier(slot.symbol, quoted=True)
-        made: exp.Expression
-        if slot.is_next:
-            made = exp.Dot(this=exp.Anonymous(this="NEXT", expressions=[exp.Column(this=symbol)]), expression=name)
-        else:
-            made = exp.Column(this=name, table=symbol)
-        made.meta.update(start=span.start, end=span.end - 1)
-        for part in parts[1:]:
-            made = exp.Dot(this=made, expression=exp.to_identifier(part.name, quoted=True))
-        return made
-
     def _slot_of(self, node: exp.Expr) -> Slot:
         """The event that a column or NEXT reference reads."""
         if not isinstance(node, exp.Column):
             return Slot(node.this.expressions[0].name, True)
-        return Slot(node.table or next(iter(self.symbols.values())))
+        return Slot(node.table or self.symbols[0])
 
     # --- values and tests -----------------------------------------------------------------------------------
 
@@ -262,7 +200,7 @@ class _Splitter:
             return Typed("value", (), self._known(leaf, source), (leaf.slot, self._index(leaf.value)), typed.span)
         under = leaves.get(id(typed.args[0])) if typed.op == "cast" else None
         if under is not None and self._known(under, source) is not None and not is_simple_cast(typed):
-            value = self._cast(under.value, typed)
+            value = cast_value(under.value, typed, self.schema, self.types)
             return Typed("value", (), typed.dtype, (under.slot, self._index(value)), typed.span)
         args = tuple(self._residue(arg, leaves, source) for arg in typed.args)
         return Typed(typed.op, args, typed.dtype, typed.value, typed.span)
@@ -275,14 +213,6 @@ class _Splitter:
             raise source.error("the type of this is not known before the query runs", typed.span, hint)
         return typed.dtype
 
-    def _cast(self, value: EventValue, typed: Typed) -> EventValue:
-        inner = copied(value.expression)
-        self.types.keep(inner, value.typed)
-        to = exp.DataType.build(type_name(typed.dtype), dialect="spark")
-        is_column = isinstance(inner, exp.Column) or is_next(inner)
-        made = exp.Cast(this=inner if is_column else exp.Paren(this=inner), to=to)
-        return EventValue(made, self._typed(made, value.source), value.source)
-
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
@@ -292,6 +222,16 @@ class _Leaf:
     value: EventValue
 
 
+def cast_value(value: EventValue, typed: Typed, schema: pa.Schema, types: Types) -> EventValue:
+    """The value in the type of a cast, for the SQL engine to compute."""
+    source, inner = value.source, copied(value.expression)
+    types.keep(inner, value.typed)
+    to = exp.DataType.build(type_name(typed.dtype), dialect="spark")
+    made = exp.Cast(this=inner if is_reading(inner) else exp.Paren(this=inner), to=to)
+    columns = columns_of(schema, source.text, source.span, types)
+    return EventValue(made, bind(made, columns, source.text, source.span, types), source)
+
+
 def is_simple_cast(typed: Typed) -> bool:
     """Whether generated code casts as the SQL engine does."""
     pair = kind(typed.args[0].dtype), kind(typed.dtype)
@@ -299,10 +239,3 @@ def is_simple_cast(typed: Typed) -> bool:
         return bool(as_decimal(typed.args[0].dtype).scale <= as_decimal(typed.dtype).scale)
     simple = (("integer", "integer"), ("integer", "double"), ("float", "double"), ("integer", "decimal"))
     return pair in (*simple, ("date", "timestamp"), ("timestamp", "timestamp"))
-
-
-def _next_symbol(node: exp.Expression) -> exp.Expression | None:
-    if not isinstance(node, exp.Anonymous) or node.name.upper() != "NEXT" or len(node.expressions) != 1:
-        return None
-    (symbol,) = node.expressions
-    return symbol.this if isinstance(symbol, exp.Column) and len(symbol.parts) == 1 else None

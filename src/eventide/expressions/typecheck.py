@@ -73,26 +73,6 @@ _COMPARABLE = (
 )
 
 
-def typecheck(tree: exp.Expression, resolve: Resolve, text: str, default_span: Span) -> pa.DataType | None:
-    """The type of an expression, None when it is off the allow-list; QueryError when it makes no sense.
-
-    >>> import sqlglot
-    >>> schema = pa.schema([("price", pa.float64()), ("name", pa.string())])
-    >>> def check(text):
-    ...     return typecheck(sqlglot.parse_one(text, read="spark"), columns_of(schema, text), text, Span(0, 0))
-    >>> check("price * 2 > 10")
-    DataType(bool)
-    >>> check("price > '5'")
-    Traceback (most recent call last):
-    ...
-    eventide.errors.QueryError: cannot compare double with string (line 1, column 1)
-      price > '5'
-      ^^^^^^^^^^^
-    Hint: strings do not become numbers by themselves: CAST('5' AS DOUBLE)
-    """
-    return bind(tree, resolve, text, default_span).dtype
-
-
 class Types:
     """What the nodes of a plan's expressions were typed as: a step of planning that asks again is answered from here.
 
@@ -128,12 +108,23 @@ class Types:
 
 
 def bind(tree: exp.Expression, resolve: Resolve, text: str, default_span: Span, types: Types | None = None) -> Typed:
-    """As `typecheck`, but gives the whole typed expression; nodes that `types` knows are not typed again.
+    """The typed expression, without a type when it is off the allow-list; QueryError when it makes no sense.
+
+    Nodes that `types` knows are not typed again.
 
     >>> import sqlglot
-    >>> schema = pa.schema([("n", pa.int32())])
-    >>> bind(sqlglot.parse_one("n > 1.5"), columns_of(schema), "n > 1.5", Span(0, 7)).args[0].op
-    'cast'
+    >>> schema = pa.schema([("price", pa.float64()), ("name", pa.string())])
+    >>> def check(text):
+    ...     return bind(sqlglot.parse_one(text, read="spark"), columns_of(schema, text), text, Span(0, 0)).dtype
+    >>> check("price * 2 > 10")
+    DataType(bool)
+    >>> check("price > '5'")
+    Traceback (most recent call last):
+    ...
+    eventide.errors.QueryError: cannot compare double with string (line 1, column 1)
+      price > '5'
+      ^^^^^^^^^^^
+    Hint: strings do not become numbers by themselves: CAST('5' AS DOUBLE)
     """
     return _Binder(resolve, Source(text, default_span), Types() if types is None else types).bind(tree)
 
@@ -141,7 +132,7 @@ def bind(tree: exp.Expression, resolve: Resolve, text: str, default_span: Span, 
 def bind_nexts(tree: exp.Expr, resolve: Resolve, text: str, default_span: Span, types: Types) -> None:
     """Type each `NEXT(s).c` of a tree as `s.c`, so that `bind` finds it typed."""
     for node in readings(tree):
-        if is_next(node):
+        if is_next(node) and types.of(node) is None:
             span = span_of(node, default_span)
             column = exp.Column(this=exp.Identifier(this=node.expression.name, quoted=True))
             column.meta.update(start=span.start, end=span.end - 1)

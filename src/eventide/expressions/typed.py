@@ -16,7 +16,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
-from eventide.expressions.types import kind
+from eventide.expressions.types import kind, type_name
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Span
 
@@ -110,3 +110,9 @@ class Source:
     def error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
         """A QueryError that underlines the span."""
         return QueryError(message, self.text, span.start, span.end, hint=hint)
+
+    def need_boolean(self, typed: Typed) -> None:
+        """Refuse a condition that is something else; one of unknown type is Catalyst's."""
+        if typed.dtype is not None and kind(typed.dtype) not in ("boolean", "null"):
+            message = f"a condition must be a boolean, but this is {type_name(typed.dtype)}"
+            raise self.error(message, typed.span, "compare it with something")

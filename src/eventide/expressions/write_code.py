@@ -1,6 +1,7 @@
 """The body of one test function: SQL's three-valued logic as straight Python that Numba compiles.
 
-Goes in: a `Test`. Comes out: source text in which every expression has a variable for its value and one for being NULL.
+Goes in: a typed tree over the rows of some events. Comes out: source text in which every expression has a variable for
+its value and one for being NULL.
 Operands that may fail (integer overflow) are computed only where SQL would look at them.
 """
 
@@ -8,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import pyarrow as pa
 
 from eventide.expressions.code_spaces import CodeSpaces
-from eventide.expressions.split import MAX_OPERATIONS, Test, too_many_operations
+from eventide.expressions.split import MAX_OPERATIONS, too_many_operations
 from eventide.expressions.typed import Source, Typed, off_the_list
 from eventide.expressions.types import as_decimal, integer_range, kind
-from eventide.runtime.encode import literal_code
+from eventide.runtime.encode import Encoding, literal_code
 
 DECORATOR = "@njit(cache=True, nogil=True)\n"
 ONE_EVENT_HINT = "relate the events by comparisons and arithmetic of what is computed from each alone"
@@ -71,27 +73,61 @@ _POSITIVE_ONLY = ("LN", "LOG2", "LOG10")
 Place = tuple[int, int, int]  # of a value in the arrays of `encode_columns`: array, row, row of what is valid
 
 
-class TestWriter:
-    """Writes one function; every expression gets a variable for its value and one for being NULL."""
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """What the functions of a query share: code spaces, values in arrays, and the functions that are called."""
 
-    def __init__(self, spaces: CodeSpaces, places: Mapping[int, Place], source: Source, called: set[str]) -> None:
-        self.spaces = spaces
-        self.places = places
+    spaces: CodeSpaces
+    encodings: tuple[Encoding, ...]
+    places: Mapping[int, Place]
+    called: set[str]
+    columns: tuple[str, str, str] = ("cols[0]", "cols[1]", "cols[2]")  # the arrays, as the kernel calls them
+
+    def read(self, i: int, row: str) -> tuple[str, str]:
+        """The text of value i in a row, and that of its being there."""
+        array, at, valid_at = self.places[i]
+        return f"{self.columns[array]}[{at}, {row}]", f"{self.columns[2]}[{valid_at}, {row}]"
+
+
+class TestWriter:
+    """Writes one function; every expression gets a variable for its value and one for being NULL.
+
+    A family whose functions find their rows themselves says so by `begin`; where it `may_miss` one, the row is -1, and
+    everything read there is NULL.
+    """
+
+    __test__ = False  # pytest takes its name for that of tests
+    may_miss = False
+
+    def __init__(self, encoded: Encoded, source: Source) -> None:
+        self.spaces = encoded.spaces
+        self.read = encoded.read
+        self.called = encoded.called
         self.source = source
-        self.called = called
         self.lines: list[str] = []
         self.depth = 1
         self.n_variables = 0
 
-    def function(self, name: str, test: Test) -> str:
+    def function(self, name: str, tree: Typed, arguments: str) -> str:
         """The source of the function."""
-        cause = off_the_list(test.tree)
+        value, null = self.begun(tree)
+        self.line(f"return {value} and not {null}")
+        return f"{DECORATOR}def {name}({arguments}):\n" + "\n".join(self.lines) + "\n"
+
+    def begun(self, tree: Typed) -> tuple[str, str]:
+        """Lines that find the rows and compute the expression."""
+        cause = off_the_list(tree)
         if cause is not None:
             raise self._unsupported(cause)
-        rows = "".join(f"row_{i}, " for i in range(len(test.slots)))
-        value, null = self.write(test.tree)
-        self.line(f"return {value} and not {null}")
-        return f"{DECORATOR}def {name}({rows}cols):\n" + "\n".join(self.lines) + "\n"
+        self.begin()
+        return self.write(tree)
+
+    def begin(self) -> None:
+        """Lines that set `row_0`, `row_1`, ... to the rows of the slots; by default they are arguments."""
+
+    def row(self, slot: int) -> str:
+        """The variable with the row of a slot."""
+        return f"row_{slot}"
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
@@ -137,11 +173,19 @@ class TestWriter:
 
     def _value(self, typed: Typed) -> tuple[str, str]:
         slot, i = typed.value
-        array, row, valid_row = self.places[i]
+        row = self.row(slot)
+        value, present = self.read(i, row)
         x, n = self.variables()
-        truth = " != 0" if typed.dtype == pa.bool_() else ""
-        self.line(f"{x} = cols[{array}][{row}, row_{slot}]{truth}")
-        self.line(f"{n} = not cols[2][{valid_row}, row_{slot}]")
+        self.line(f"{x} = {value}{_truth(typed.dtype)}")
+        # Row -1, which is no row, reads the last one, and the value is not looked at.
+        self.line(f"{n} = {f'{row} < 0 or ' if self.may_miss else ''}not {present}")
+        return x, n
+
+    def kept(self, typed: Typed, value: str, n_values: str) -> tuple[str, str]:
+        """An aggregate that has a value only where something was aggregated."""
+        x, n = self.variables()
+        self.line(f"{n} = {'False' if typed.value.function == 'COUNT' else f'{n_values} == 0'}")
+        self.line(f"{x} = {n_values if typed.value.function == 'COUNT' else value}{_truth(typed.dtype)}")
         return x, n
 
     def _literal(self, typed: Typed) -> tuple[str, str]:
@@ -391,6 +435,10 @@ def _is_number(typed: Typed) -> bool:
     """Whether it is a literal that is a number in the code, and one that equals itself."""
     known = typed.op == "literal" and typed.value is not None and typed.dtype != pa.bool_()
     return bool(known and typed.value == typed.value)
+
+
+def _truth(dtype: pa.DataType | None) -> str:
+    return " != 0" if dtype == pa.bool_() else ""
 
 
 def _zero(dtype: pa.DataType | None) -> str:

@@ -142,7 +142,7 @@ def quote_duckdb(name: str) -> str:
 
 
 def quote_duckdb_text(text: str) -> str:
-    """A string as a DuckDB literal; a NUL character cannot stand in a query's text.
+    """A string as a DuckDB literal; a NUL character is not allowed in a query's text.
 
     >>> print(quote_duckdb_text("it's"))
     'it''s'

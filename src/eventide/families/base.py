@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from eventide.errors import UnsupportedError
-from eventide.runtime.borders import NextRows, Reach
+from eventide.errors import EventideError, UnsupportedError
 from eventide.runtime.computed import Compute, cannot_compute
-from eventide.runtime.protocol import Combiner, Operator, Results, Spec
+from eventide.runtime.limit import tighter
+from eventide.runtime.protocol import Operator, Spec
+from eventide.runtime.slicing import NEEDS_EVENTS, Slicing
 
 if TYPE_CHECKING:
-    from eventide.plan.physical import Physical
+    from eventide.plan.diagnosis import Beginnings
+    from eventide.plan.explain import Explanation
+    from eventide.plan.logical import Logical
+    from eventide.plan.physical import Physical, Planned
 
-Choose: TypeAlias = "Callable[[Physical], str | None]"
-
+LISTED = ("symbol", "start", "end")  # what is told of a situation, beside its partition
 NO_SITUATIONS = {
     "situations": ("only a query that relates situations has any", "PATTERN A overlaps B"),
 }
@@ -28,16 +32,6 @@ NO_DIAGNOSIS = {
 }
 
 
-class Stretch(Protocol):
-    """A stretch of time that is matched apart from others."""
-
-    def cut(self, block: pa.Table, spec: Any) -> pa.Table:
-        """The events that the stretch needs, of a block that holds more."""
-
-    def match(self, block: pa.Table, spec: Any) -> Results:
-        """The rows that are decided in the stretch, in order; `block` holds what `cut` has left."""
-
-
 class Family:
     """One kind of query. What a family leaves out has the meaning that stands here.
 
@@ -47,47 +41,65 @@ class Family:
     name: ClassVar[str]
     what: ClassVar[str] = "this query"  # what a query of the family is called in messages
     refusals: ClassVar[Mapping[str, tuple[str, str]]] = {**NO_SITUATIONS, **NO_DIAGNOSIS}  # by method: why, and a hint
-    has_stretches: ClassVar[bool] = False  # what slices leave may be matched in stretches of time: see `stretches`
     is_grouped: ClassVar[bool] = False  # a result may stand for several partitions, where their columns are left out
     drops_late: ClassVar[bool] = True  # events that come too late are left out, and their number told
 
     # --- from a query to a plan; `tree` and `options` are what the constructor made of its arguments
 
-    def prepare(
-        self, tree: Any, options: Any, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
-    ) -> Physical:
-        """The executable form over events of a schema."""
+    def bind(self, tree: Any, options: Any, schema: Any, *, on_stream: bool = False) -> Logical:
+        """The logical plan over inputs of a schema, or of several: every name found, every expression checked."""
         raise NotImplementedError
 
-    def explain(
-        self,
-        tree: Any,
-        options: Any,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        """What `explain` says; without a schema, what the query alone tells.
+    def missing(self, node: Any) -> EventideError | None:
+        """The error about a plan that has no operator yet."""
 
-        `engine` is "local", "spark" or "spark stream"; `learned` is what the last run found out; `choose` is the
-        engine's word on how these events are shared out.
-        """
-        from eventide.plan.explain import explain_plainly
+    def lower(self, node: Any, engine: str) -> Physical:
+        """What an engine runs; "local" needs every expression on the allow-list."""
+        raise NotImplementedError
 
-        made = None
-        if schema is not None:
-            made = self.prepare(tree, options, schema, engine=engine.split()[0], on_stream=engine == "spark stream")
-        return explain_plainly(self.write(tree), made, engine, n_rows)
+    def plan(self, tree: Any, options: Any, schema: Any, *, engine: str = "local", on_stream: bool = False) -> Planned:
+        """Bind, rewrite, lower: all that is known of a query before it runs."""
+        from eventide.expressions.known_functions import for_engine
+        from eventide.lang.deadline import check_deadline
+        from eventide.plan.physical import Planned
+        from eventide.plan.places import within_the_stack
+        from eventide.plan.rules import rewrite
+
+        applied: list[str] = []
+        with within_the_stack(self.text(tree)), for_engine(engine):
+            node = rewrite(self.bind(tree, options, schema, on_stream=on_stream), applied)
+            check_deadline()
+            missing = self.missing(node)
+            made = None if missing is not None else self.lower(node, engine)
+        check_deadline()
+        return Planned(node, tuple(applied), made, missing)
+
+    def prepare(
+        self, tree: Any, options: Any, schema: Any, *, engine: str = "local", on_stream: bool = False
+    ) -> Physical:
+        """What an engine runs over inputs of a schema."""
+        return self.plan(tree, options, schema, engine=engine, on_stream=on_stream).ready()
+
+    def text(self, tree: Any) -> str:
+        """The text that messages are about."""
+        return self.write(tree)
 
     def write(self, tree: Any) -> str:
         """The query as text."""
         return str(tree)
 
+    def explanation(self) -> Explanation:
+        """What the family contributes to `explain`."""
+        from eventide.plan.explain import Explanation
+
+        return Explanation()
+
     def input_types(self, tree: Any) -> tuple[str, ...] | None:
         """The event types that may be inputs of their own; None where there is one input."""
+
+    def beginnings(self, tree: Any, options: Any, schema: pa.Schema) -> Beginnings:
+        """What `diagnose` asks about; of a family that refuses it nothing is asked."""
+        raise NotImplementedError
 
     # --- the operator
 
@@ -108,11 +120,13 @@ class Family:
 
     def with_end(self, spec: Any, end_us: int) -> Spec:
         """The spec for input whose time has come so far when it ends."""
-        raise NotImplementedError
+        made: Spec = replace(spec, end_us=end_us)
+        return made
 
     def with_origin(self, spec: Any, origin_us: int) -> Spec:
         """The spec with its windows aligned to another instant."""
-        raise NotImplementedError
+        made: Spec = replace(spec, slide=replace(spec.slide, origin_us=origin_us))
+        return made
 
     def with_limit(self, spec: Any, max_matches: int) -> Spec | None:
         """The spec for at most so many matches in a partition; None where the operator does not count them."""
@@ -120,6 +134,8 @@ class Family:
     def with_steps(self, spec: Any, max_steps: int) -> Spec:
         """The spec for a search of at most so many steps in a partition; unchanged where nothing is searched."""
         kept: Spec = spec
+        if hasattr(spec, "max_steps"):
+            kept = replace(spec, max_steps=tighter(spec.max_steps, max_steps))
         return kept
 
     def on_stream(self, spec: Any) -> Spec:
@@ -133,36 +149,29 @@ class Family:
         None where rows come when their time has come.
         """
 
+    def listed(self, spec: Any, block: pa.Table) -> pa.Table:
+        """The situations of a block: partition columns and `LISTED`."""
+        raise NotImplementedError
+
+    # --- two inputs as one
+
+    def behind(self, pair: Physical, following: int, lag_us: int) -> Physical:
+        """The plan for sides, as bits, that come up to so long after their end."""
+        raise NotImplementedError
+
+    def late_of(self, pair: Physical, schema: pa.Schema) -> Physical:
+        """What returns the rows that come too late; `schema` is that of both inputs as one."""
+        raise NotImplementedError
+
     # --- slices of time
 
-    def needs_events(self, spec: Any) -> str | None:
-        """Why the operator needs the events themselves; None where it has a combiner."""
-        return "matches are made of the events themselves"
-
-    def combiner(self, spec: Any) -> Combiner | None:
-        """What puts smaller blocks in place of blocks of events; None where the operator needs the events."""
-
-    def look_back_us(self, spec: Any) -> int | None:
-        """How long before a slice the events lie that its matches may need; None where it cannot be cut so."""
-
-    def reach(self, spec: Any) -> Reach | None:
-        """What a match may look at, where slices are cut by where matches begin; None where they are not."""
-
-    def next_rows(self, spec: Any, block: pa.Table, until_us: int) -> NextRows | None:
-        """Where matching goes on after an attempt at each row before an instant; None where that costs too much."""
-        raise NotImplementedError
-
-    def count_stretches(self, spec: Any, n_events: int, n_slices: int, length_us: int) -> int:
-        """In how many stretches so many events are matched, which slices of so long a time have left."""
-        return 1
-
-    def stretches(self, bounds: Sequence[int]) -> Sequence[Stretch]:
-        """All time, cut at the bounds."""
-        raise NotImplementedError
+    def slicing(self, spec: Any) -> Slicing | str:
+        """How the events are cut by time; text: why they are not."""
+        return NEEDS_EVENTS
 
     def kept_of_hot_key(self, spec: Any) -> str:
         """What `explain` says a stream keeps of a key with many events."""
-        return "it is not sliced, because matches are made of the events themselves"
+        return f"it is not sliced, because {NEEDS_EVENTS}"
 
 
 def refuse_unbounded(what: str, hint: str) -> UnsupportedError:

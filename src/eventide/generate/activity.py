@@ -7,26 +7,13 @@ swings with the breath; in some passive activities it surges.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
 
-from eventide.generate.parameters import (
-    BLOCK_EVENTS,
-    START,
-    Floats,
-    Ints,
-    check_share,
-    check_start,
-    check_whole,
-    start_us,
-    streams,
-    strings,
-    timestamps,
-)
+from eventide.generate.columns import BLOCK_EVENTS, Blocks, Drawn, Floats, Ints, streams, strings, timestamps
+from eventide.generate.parameters import Checked, share, whole
 
 SCHEMA = pa.schema(
     [
@@ -76,7 +63,7 @@ _NEVER_S = 10 * ACTIVITY_S
 
 
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(Checked):
     """14 `persons`; `rate` in beats per minute in steps of 0.1, `temperature` in degrees Celsius.
 
     The seed's values: 14 persons for 1 hour 15 minutes, hence 63,000 reports; 18 activities (19.1; 20 in 8.1), active
@@ -85,31 +72,20 @@ class Parameters:
     again. Nothing else makes the rate of passive reports rise by 40 or more without a fall.
     """
 
-    persons: int = 14
-    surges: float = 0.2
-    start: datetime = START
-
-    def __post_init__(self) -> None:
-        check_whole("persons", self.persons, minimum=1, maximum=1_000_000)
-        check_share("surges", self.surges)
-        check_start(self.start)
+    persons: int = whole(14, 1, 1_000_000)
+    surges: float = share(0.2)
 
 
 class _Sessions:
-    """The sessions in order, drawn when first needed; only the last few stay in memory."""
+    """What every person does in each session."""
 
     def __init__(self, parameters: Parameters, orders: np.random.Generator, surges: np.random.Generator) -> None:
         self._parameters, self._orders, self._surges = parameters, orders, surges
-        self._first_idx = 0
-        self._held = [self._draw()]
+        self._drawn = Drawn(self._draw)
 
     def window(self, first_idx: int, last_idx: int) -> tuple[Ints, Ints]:
-        """Activity, and second at which its surge begins, by place and person; earlier sessions are forgotten."""
-        while self._first_idx + len(self._held) <= last_idx:
-            self._held.append(self._draw())
-        del self._held[: first_idx - self._first_idx]
-        self._first_idx = first_idx
-        held = self._held[: last_idx - first_idx + 1]
+        """Activity, and second at which its surge begins, by place and person."""
+        held = self._drawn.window(first_idx, last_idx)
         return np.concatenate([activity for activity, _ in held]), np.concatenate([surge_s for _, surge_s in held])
 
     def _draw(self) -> tuple[Ints, Ints]:
@@ -121,9 +97,7 @@ class _Sessions:
         return activity, np.where(surges, 120 + (u[1] * 50).astype(np.int64), _NEVER_S)
 
 
-def blocks(
-    parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS
-) -> Iterator[pa.RecordBatch]:
+def blocks(parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS) -> Blocks:
     """The reports in time order, and by person within a second; whole seconds of about `block_events` reports.
 
     >>> block = next(blocks(Parameters(persons=2), events=5, seed=1))
@@ -135,7 +109,7 @@ def blocks(
     sessions = _Sessions(parameters, orders, surges)
     own_rate = setup.random(n_persons) * 10 - 5
     breath_s = 8 + setup.random(n_persons) * 6
-    begin_us = start_us(parameters.start)
+    begin_us = parameters.start_us
     n_seconds = -(-events // n_persons)
     seconds_per_block = max(1, block_events // n_persons)
     for first in range(0, n_seconds, seconds_per_block):

@@ -7,24 +7,13 @@ whole hundredths of a mile per hour, distances their sums: cutting the reports i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
 
-from eventide.generate.parameters import (
-    BLOCK_EVENTS,
-    START,
-    Floats,
-    Ints,
-    check_start,
-    check_whole,
-    start_us,
-    streams,
-    timestamps,
-)
+from eventide.generate.columns import BLOCK_EVENTS, Blocks, Drawn, Floats, Ints, streams, timestamps
+from eventide.generate.parameters import Checked, whole
 
 SCHEMA = pa.schema(
     [
@@ -52,7 +41,7 @@ _JAMMED_CARS = 0.7  # of the cars there in such a minute
 
 
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(Checked):
     """Cars on `expressways` roads of 100 one-mile segments; `speed` in mph, `accel` in mph per second, feet.
 
     Rates, per car and hour: 1.2 sprints, each `accel > 8` for 5 or 6 s, overlapping `speed > 70` for 5 to
@@ -61,14 +50,8 @@ class Parameters:
     76 mph; with them `speed > 70` for 4 to 30 s happens about 9 times.
     """
 
-    cars: int = 1000
-    expressways: int = 4
-    start: datetime = START
-
-    def __post_init__(self) -> None:
-        check_whole("cars", self.cars, minimum=1, maximum=10_000_000)
-        check_whole("expressways", self.expressways, minimum=1, maximum=10_000)
-        check_start(self.start)
+    cars: int = whole(1000, 1, 10_000_000)
+    expressways: int = whole(4, 1, 10_000)
 
 
 @dataclass(frozen=True)
@@ -82,7 +65,7 @@ class _Episodes:
 
 
 class _Traffic:
-    """The episodes in order, drawn when first needed; only the last few stay in memory."""
+    """The cars, and their episodes in order."""
 
     def __init__(self, parameters: Parameters, draws: np.random.Generator, setup: np.random.Generator) -> None:
         n = parameters.cars
@@ -94,16 +77,7 @@ class _Traffic:
         self._road = self.expressway * 2 + self.direction
         self._n_roads = parameters.expressways * 2
         self._draws = draws
-        self._first_idx = 0
-        self._held = [self._draw()]
-
-    def window(self, first_idx: int, last_idx: int) -> list[_Episodes]:
-        """Episodes `first_idx` to `last_idx`; earlier ones are forgotten."""
-        while self._first_idx + len(self._held) <= last_idx:
-            self._held.append(self._draw())
-        del self._held[: first_idx - self._first_idx]
-        self._first_idx = first_idx
-        return self._held[: last_idx - first_idx + 1]
+        self.episodes = Drawn(self._draw)
 
     def _draw(self) -> _Episodes:
         n = len(self.offset)
@@ -142,9 +116,7 @@ class _Traffic:
         return _Episodes(starts, lengths, speeds, 1 + (u[1] * 3).astype(np.int64))
 
 
-def blocks(
-    parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS
-) -> Iterator[pa.RecordBatch]:
+def blocks(parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS) -> Blocks:
     """The reports in time order, and by car within a second; whole seconds of about `block_events` reports.
 
     >>> block = next(blocks(Parameters(cars=2), events=5, seed=1))
@@ -154,7 +126,7 @@ def blocks(
     n_cars = parameters.cars
     draws, noise, setup = streams(seed, 3)
     traffic = _Traffic(parameters, draws, setup)
-    begin_us = start_us(parameters.start)
+    begin_us = parameters.start_us
     seconds_per_block = max(1, block_events // n_cars)
     travelled = np.zeros(n_cars, dtype=np.int64)
     before: Ints | None = None
@@ -190,7 +162,7 @@ def _speeds(traffic: _Traffic, second: Ints) -> tuple[Floats, Ints]:
     n_cars = len(traffic.offset)
     # Episode 0 only gives the speed at which the first minute begins.
     first_idx, last_idx = int(second[0]) // EPISODE_S, int(second[-1] + EPISODE_S - 1) // EPISODE_S + 1
-    window = traffic.window(first_idx, last_idx)
+    window = traffic.episodes.window(first_idx, last_idx)
     clock = second[:, None] + traffic.offset
     episode_idx = clock // EPISODE_S + 1 - first_idx
     clock = clock % EPISODE_S

@@ -7,26 +7,14 @@ where the number of trends is largest. Covered checks go between any two banks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
 
 from eventide.errors import InputError
-from eventide.generate.parameters import (
-    BLOCK_EVENTS,
-    START,
-    check_share,
-    check_start,
-    check_whole,
-    second_us,
-    start_us,
-    streams,
-    strings,
-    timestamps,
-)
+from eventide.generate.columns import BLOCK_EVENTS, Blocks, cuts, second_us, streams, strings, timestamps
+from eventide.generate.parameters import Checked, share, whole
 
 SCHEMA = pa.schema(
     [
@@ -41,7 +29,7 @@ STATUS = ("covered", "uncovered")
 
 
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(Checked):
     """`rate` checks in every second, a share `selectivity` of them uncovered; `ts` in whole seconds.
 
     The seed's values: `rate` 3500 and `compatibility` 3, for three days. It names no selectivity, no banks and no
@@ -53,18 +41,13 @@ class Parameters:
     seconds a ring is back at its first bank, and old checks are continued again.
     """
 
-    rate: int = 3500
-    compatibility: int = 3
-    selectivity: float = 0.3
-    circle: int = 3600
-    start: datetime = START
+    rate: int = whole(3500, 1, 1_000_000_000)
+    compatibility: int = whole(3, 1, 1_000_000_000)
+    selectivity: float = share(0.3)
+    circle: int = whole(3600, 2, 1_000_000_000)
 
     def __post_init__(self) -> None:
-        check_whole("rate", self.rate, minimum=1, maximum=1_000_000_000)
-        check_whole("compatibility", self.compatibility, minimum=1, maximum=1_000_000_000)
-        check_share("selectivity", self.selectivity)
-        check_whole("circle", self.circle, minimum=2, maximum=1_000_000_000)
-        check_start(self.start)
+        super().__post_init__()
         if self.banks > 2**31:
             raise InputError(
                 f"{self.rings} rings of {self.circle} banks are more than 2^31 banks", hint="lower 'circle' or 'rate'"
@@ -82,9 +65,7 @@ class Parameters:
         return max(self.rings, 1) * self.circle
 
 
-def blocks(
-    parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS
-) -> Iterator[pa.RecordBatch]:
+def blocks(parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS) -> Blocks:
     """The checks in time order, `block_events` at a time.
 
     >>> block = next(blocks(Parameters(rate=1, compatibility=1, selectivity=1, circle=3), events=4, seed=1))
@@ -95,9 +76,8 @@ def blocks(
     sources, distances, amounts, setup = streams(seed, 4)
     first_bank = (setup.random(max(rings, 1)) * circle).astype(np.int64)
     n_uncovered = rings * parameters.compatibility
-    begin_us = start_us(parameters.start)
-    for first in range(0, events, block_events):
-        n = min(block_events, events - first)
+    begin_us = parameters.start_us
+    for first, n in cuts(events, block_events):
         second, place = np.divmod(np.arange(first, first + n), rate)
         # The uncovered checks are spread evenly over the places of a second, and go to the rings in turn.
         before = place * n_uncovered // rate

@@ -6,25 +6,13 @@ in runs: a Start, measurements, an End.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
 
-from eventide.generate.parameters import (
-    BLOCK_EVENTS,
-    START,
-    Ints,
-    check_start,
-    check_whole,
-    second_us,
-    start_us,
-    streams,
-    strings,
-    timestamps,
-)
+from eventide.generate.columns import BLOCK_EVENTS, Blocks, Ints, cuts, second_us, streams, strings, timestamps
+from eventide.generate.parameters import Checked, whole
 
 SCHEMA = pa.schema(
     [
@@ -44,7 +32,7 @@ _MAX_LOAD = 10_000
 
 
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(Checked):
     """`rate` events in every second; `ts` in whole seconds.
 
     The seed's values: `rate` 3000 for three hours; mapper and job uniform in 0 to 10, hence 11 of each; CPU and
@@ -53,25 +41,14 @@ class Parameters:
     measurements as well.
     """
 
-    rate: int = 3000
-    mappers: int = 11
-    jobs: int = 11
-    mean_load: int = 100
-    run_events: int = 500
-    start: datetime = START
-
-    def __post_init__(self) -> None:
-        check_whole("rate", self.rate, minimum=1)
-        check_whole("mappers", self.mappers, minimum=1, maximum=10_000)
-        check_whole("jobs", self.jobs, minimum=1, maximum=10_000)
-        check_whole("mean_load", self.mean_load, minimum=0, maximum=_MAX_LOAD)
-        check_whole("run_events", self.run_events, minimum=2)
-        check_start(self.start)
+    rate: int = whole(3000, 1)
+    mappers: int = whole(11, 1, 10_000)
+    jobs: int = whole(11, 1, 10_000)
+    mean_load: int = whole(100, 0, _MAX_LOAD)
+    run_events: int = whole(500, 2)
 
 
-def blocks(
-    parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS
-) -> Iterator[pa.RecordBatch]:
+def blocks(parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS) -> Blocks:
     """The events in time order, `block_events` at a time.
 
     >>> block = next(blocks(Parameters(mappers=1, jobs=1, run_events=4), events=5, seed=1))
@@ -80,9 +57,8 @@ def blocks(
     """
     mappers, jobs, cpu, memory, loads = streams(seed, 5)
     n_before = np.zeros(parameters.mappers * parameters.jobs, dtype=np.int64)
-    begin_us = start_us(parameters.start)
-    for first in range(0, events, block_events):
-        n = min(block_events, events - first)
+    begin_us = parameters.start_us
+    for first, n in cuts(events, block_events):
         mapper = (mappers.random(n) * parameters.mappers).astype(np.int64)
         job = (jobs.random(n) * parameters.jobs).astype(np.int64)
         place = _number(mapper * parameters.jobs + job, n_before) % parameters.run_events

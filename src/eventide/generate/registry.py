@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from eventide.errors import InputError, did_you_mean
 from eventide.generate import activity, cars, checks, cluster, situations, stocks, transport, typed
 from eventide.generate.parameters import check_whole
-from eventide.whole_files import check_place, file_path, whole_file
+from eventide.runtime.whole_files import check_place, file_path, whole_file
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ columns and keys. Lengths, gaps and how often a column's situations occur may di
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from string import ascii_lowercase
 
 import numpy as np
@@ -17,18 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from eventide.errors import InputError
-from eventide.generate.parameters import (
-    BLOCK_EVENTS,
-    START,
-    Floats,
-    Ints,
-    check_start,
-    check_whole,
-    second_us,
-    start_us,
-    streams,
-    timestamps,
-)
+from eventide.generate.columns import BLOCK_EVENTS, Blocks, Floats, Ints, cuts, second_us, streams, timestamps
+from eventide.generate.parameters import Checked, check_whole, whole
 
 _DRAWN_CYCLES = 8192  # at a time, of all keys together
 _MAX_S = 1_000_000_000
@@ -41,7 +30,7 @@ def _is_list(value: object) -> bool:
 
 
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(Checked):
     """`columns` booleans named a, b, c, ...; `keys` above 0 add a column `key` and make that many reports a second.
 
     `durations` and `gaps` are bounds in seconds, inclusive, uniform between them: one pair for all columns, or a pair
@@ -52,19 +41,15 @@ class Parameters:
     The seed's adaption experiment: `columns=3, rates=[[1, 1, 1], [1, 50, 50], [50, 1, 50]], phase_s=100_000_000`.
     """
 
-    columns: int = 4
-    keys: int = 0
+    columns: int = whole(4, 1, len(ascii_lowercase))
+    keys: int = whole(0, 0, 2**31 - 1)
     durations: Sequence[int] | Sequence[Bounds] = (10, 100)
     gaps: Sequence[int] | Sequence[Bounds] = (10, 50)
     rates: Sequence[float] | Sequence[Sequence[float]] = ()
-    phase_s: int = 100_000
-    start: datetime = START
+    phase_s: int = whole(100_000, 1, _MAX_S)
 
     def __post_init__(self) -> None:
-        check_whole("columns", self.columns, minimum=1, maximum=len(ascii_lowercase))
-        check_whole("keys", self.keys, minimum=0, maximum=2**31 - 1)
-        check_whole("phase_s", self.phase_s, minimum=1, maximum=_MAX_S)
-        check_start(self.start)
+        super().__post_init__()
         for name in ("durations", "gaps"):
             for bounds in self._bounds(name):
                 for bound in bounds:
@@ -114,9 +99,7 @@ class Parameters:
 SCHEMA = Parameters().schema
 
 
-def blocks(
-    parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS
-) -> Iterator[pa.RecordBatch]:
+def blocks(parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS) -> Blocks:
     """The reports in time order, those of one second in the order of their keys, `block_events` at a time.
 
     >>> block = next(blocks(Parameters(columns=2, durations=(2, 2), gaps=(1, 1)), events=6, seed=1))
@@ -126,9 +109,8 @@ def blocks(
     n_keys = max(parameters.keys, 1)
     random = streams(seed, parameters.columns)
     columns = [_Column(parameters, i, n_keys, random[i]) for i in range(parameters.columns)]
-    begin_us = start_us(parameters.start)
-    for first in range(0, events, block_events):
-        n = min(block_events, events - first)
+    begin_us = parameters.start_us
+    for first, n in cuts(events, block_events):
         from_s, to_s = first // n_keys, (first + n - 1) // n_keys + 1
         cut = slice(first - from_s * n_keys, first - from_s * n_keys + n)
         made = [timestamps(begin_us + second_us(first, n, n_keys))]

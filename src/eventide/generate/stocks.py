@@ -6,24 +6,13 @@ millionth, so that cutting the ticks into blocks changes no digit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
 
-from eventide.generate.parameters import (
-    BLOCK_EVENTS,
-    START,
-    Ints,
-    check_start,
-    check_whole,
-    start_us,
-    streams,
-    strings,
-    timestamps,
-)
+from eventide.generate.columns import BLOCK_EVENTS, Blocks, Ints, cuts, passing_us, streams, strings, timestamps
+from eventide.generate.parameters import Checked, whole
 
 SCHEMA = pa.schema(
     [
@@ -40,22 +29,14 @@ _STEP = 500  # standard deviation of one tick, in millionths of the logarithm of
 
 
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(Checked):
     """`symbols` names S0000, S0001, ...; the i-th trades in proportion to `1 / sqrt(i + 1)`."""
 
-    symbols: int = 100
-    mean_gap_us: int = 10_000
-    start: datetime = START
-
-    def __post_init__(self) -> None:
-        check_whole("symbols", self.symbols, minimum=1, maximum=1_000_000)
-        check_whole("mean_gap_us", self.mean_gap_us, minimum=1)
-        check_start(self.start)
+    symbols: int = whole(100, 1, 1_000_000)
+    mean_gap_us: int = whole(10_000, 1)
 
 
-def blocks(
-    parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS
-) -> Iterator[pa.RecordBatch]:
+def blocks(parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS) -> Blocks:
     """The ticks in time order, `block_events` at a time.
 
     >>> block = next(blocks(Parameters(symbols=2), events=100, seed=1))
@@ -70,13 +51,10 @@ def blocks(
     # The walk of a symbol starts at the logarithm of its opening price, between 10 and 500.
     walks = (1e6 * (np.log(10) + opening.random(n_symbols) * np.log(50))).astype(np.int64)
     sectors = np.arange(n_symbols) % len(SECTORS)
-    now_us = start_us(parameters.start)
-    for first in range(0, events, block_events):
-        n = min(block_events, events - first)
+    now_us = parameters.start_us
+    for first, n in cuts(events, block_events):
         gap_us = 1 + (gaps.standard_exponential(n) * (parameters.mean_gap_us - 0.5)).astype(np.int64)
-        if first == 0:
-            gap_us[0] = 0
-        ts_us = now_us + np.cumsum(gap_us)
+        ts_us = passing_us(now_us, gap_us, is_first=first == 0)
         now_us = int(ts_us[-1])
         symbol = np.searchsorted(bounds, picks.random(n), side="right")
         walk = _advance_walks(walks, symbol, (steps.standard_normal(n) * _STEP).astype(np.int64))

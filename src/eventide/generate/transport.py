@@ -6,26 +6,13 @@ ended. The legs of all passengers have the same length: arrivals fall into its f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
 
-from eventide.generate.parameters import (
-    BLOCK_EVENTS,
-    START,
-    Floats,
-    Ints,
-    check_share,
-    check_start,
-    check_whole,
-    start_us,
-    streams,
-    strings,
-    timestamps,
-)
+from eventide.generate.columns import BLOCK_EVENTS, Blocks, Floats, Ints, streams, strings, timestamps
+from eventide.generate.parameters import Checked, share, whole
 
 SCHEMA = pa.schema(
     [
@@ -42,7 +29,7 @@ ENTER, CHANGE, EXIT = range(3)
 
 
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(Checked):
     """`waiting` is uniform from 0 to `max_waiting` seconds; a stop after the first is the last with share `exits`.
 
     The seed's values: 30 `passengers`, 100 `stations`, waiting uniform, `ts` in whole seconds. It names no rate, no
@@ -50,18 +37,10 @@ class Parameters:
     trips have 5 stops on average. `trip` counts a passenger's trips from 0.
     """
 
-    passengers: int = 30
-    stations: int = 100
-    max_waiting: int = 60
-    exits: float = 0.25
-    start: datetime = START
-
-    def __post_init__(self) -> None:
-        check_whole("passengers", self.passengers, minimum=1, maximum=10_000_000)
-        check_whole("stations", self.stations, minimum=2, maximum=2**31 - 1)
-        check_whole("max_waiting", self.max_waiting, minimum=0, maximum=86_400)
-        check_share("exits", self.exits)
-        check_start(self.start)
+    passengers: int = whole(30, 1, 10_000_000)
+    stations: int = whole(100, 2, 2**31 - 1)
+    max_waiting: int = whole(60, 0, 86_400)
+    exits: float = share(0.25)
 
 
 class _Trips:
@@ -91,9 +70,7 @@ class _Trips:
         return np.where(enters, ENTER, np.where(exits, EXIT, CHANGE)), trip, station
 
 
-def blocks(
-    parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS
-) -> Iterator[pa.RecordBatch]:
+def blocks(parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS) -> Blocks:
     """The stops in time order, and by passenger within a second; whole legs of about `block_events` stops.
 
     >>> block = next(blocks(Parameters(passengers=1, exits=1), events=3, seed=1))
@@ -103,7 +80,7 @@ def blocks(
     arrivals, waits, exit_draws, step_draws, setup = streams(seed, 5)
     n_passengers, half_s = parameters.passengers, parameters.max_waiting + 1
     trips = _Trips(parameters, setup)
-    begin_us = start_us(parameters.start)
+    begin_us = parameters.start_us
     n_legs = -(-events // n_passengers)
     legs_per_block = max(1, block_events // n_passengers)
     for first in range(0, n_legs, legs_per_block):

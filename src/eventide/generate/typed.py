@@ -6,25 +6,14 @@ Keys, kinds and values are independent and uniform, so match counts of a pattern
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
 
 from eventide.errors import InputError
-from eventide.generate.parameters import (
-    BLOCK_EVENTS,
-    START,
-    check_share,
-    check_start,
-    check_whole,
-    start_us,
-    streams,
-    strings,
-    timestamps,
-)
+from eventide.generate.columns import BLOCK_EVENTS, Blocks, cuts, passing_us, streams, strings, timestamps
+from eventide.generate.parameters import Checked, check_share, share, whole
 
 SCHEMA = pa.schema(
     [
@@ -38,25 +27,21 @@ SCHEMA = pa.schema(
 
 
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(Checked):
     """`value` lies in [0, 100) in steps of 0.01, `n` in [0, 100).
 
     `probabilities` belong to `kinds` (equal when absent). Times differ, on average by `mean_gap_us`; only
     a share `ties` of the events has the time of the event before.
     """
 
-    keys: int = 1000
+    keys: int = whole(1000, 1, 2**31 - 1)
     kinds: tuple[str, ...] = ("A", "B", "C", "D")
     probabilities: tuple[float, ...] | None = None
-    mean_gap_us: int = 1000
-    ties: float = 0.0
-    start: datetime = START
+    mean_gap_us: int = whole(1000, 1)
+    ties: float = share(0.0)
 
     def __post_init__(self) -> None:
-        check_whole("keys", self.keys, minimum=1, maximum=2**31 - 1)
-        check_whole("mean_gap_us", self.mean_gap_us, minimum=1)
-        check_share("ties", self.ties)
-        check_start(self.start)
+        super().__post_init__()
         if isinstance(self.kinds, str) or not self.kinds or len(set(self.kinds)) < len(self.kinds):
             raise InputError(f"'kinds' must be one or more different names, found {self.kinds!r}")
         if self.probabilities is None:
@@ -72,9 +57,7 @@ class Parameters:
             raise InputError(f"'probabilities' must add up to 1, found {sum(self.probabilities):g}")
 
 
-def blocks(
-    parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS
-) -> Iterator[pa.RecordBatch]:
+def blocks(parameters: Parameters, events: int, seed: int, block_events: int = BLOCK_EVENTS) -> Blocks:
     """The events in time order, `block_events` at a time.
 
     >>> block = next(blocks(Parameters(keys=3, kinds=("A", "B")), events=100, seed=1))
@@ -86,14 +69,11 @@ def blocks(
     # The last bound is left out: a draw above all bounds is the last kind, whatever rounding did to the sum.
     bounds = np.cumsum(shares)[:-1]
     gaps, tie_draws, keys, kinds, values, numbers = streams(seed, 6)
-    now_us = start_us(parameters.start)
-    for first in range(0, events, block_events):
-        n = min(block_events, events - first)
+    now_us = parameters.start_us
+    for first, n in cuts(events, block_events):
         gap_us = 1 + (gaps.standard_exponential(n) * (parameters.mean_gap_us - 0.5)).astype(np.int64)
         gap_us = np.where(tie_draws.random(n) < parameters.ties, 0, gap_us)
-        if first == 0:
-            gap_us[0] = 0
-        ts_us = now_us + np.cumsum(gap_us)
+        ts_us = passing_us(now_us, gap_us, is_first=first == 0)
         now_us = int(ts_us[-1])
         kind = np.searchsorted(bounds, kinds.random(n), side="right")
         columns = [

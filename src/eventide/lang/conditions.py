@@ -32,7 +32,7 @@ def read_where(text: str, clause: Clause) -> tuple[tuple[Name, ...], tuple[Scala
             joint = tokens[end] if end < len(tokens) else tokens[start]
             side = "before" if end < len(tokens) else "after"
             message = f"a condition is missing {side} {joint}"
-            raise QueryError(message, text, joint.start, joint.end, hint="AND stands between two conditions")
+            raise QueryError(message, text, joint.start, joint.end, hint="AND joins two conditions")
         behind = tokens[end] if end < len(tokens) else after
         if part and part[0].is_punctuation("[") and _is_one_bracket(part):
             for name in _read_same(text, part):

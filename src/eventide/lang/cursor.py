@@ -108,5 +108,5 @@ class Cursor:
             word = self.next.text
             return f"'{word}' starts a clause; if it is a name here, write it in backticks: `{word}`"
         if self.next.kind is Kind.STRING:
-            return "names stand bare or in backticks, quotes make a string"
+            return "write names bare or in backticks; quotes make a string"
         return None

@@ -35,7 +35,7 @@ def check_node(node: exp.Expr, text: str, whole: Span) -> None:
     >>> check_node(sqlglot.parse_one(text, read="spark"), text, Span(0, 9))
     Traceback (most recent call last):
     ...
-    eventide.errors.QueryError: reflect cannot stand in a query: it calls a method of Java (line 1, column 1)
+    eventide.errors.QueryError: reflect is not allowed in a query: it calls a method of Java (line 1, column 1)
       `Reflect`('java.lang.System')
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
     Hint: compute it as a column before, in a program
@@ -45,7 +45,7 @@ def check_node(node: exp.Expr, text: str, whole: Span) -> None:
         raise _refusal(name, text, span_of(node, whole))
     if isinstance(node, exp.QueryTransform):
         span = span_of(node, whole)
-        message = "TRANSFORM ... USING cannot stand in a statement: it runs a program"
+        message = "TRANSFORM ... USING is not allowed in a statement: it runs a program"
         raise QueryError(message, text, span.start, span.end, hint="run the program before, outside of the statement")
 
 
@@ -68,5 +68,5 @@ def called(text: str) -> Iterator[tuple[str, Span]]:
 
 
 def _refusal(name: str, text: str, span: Span) -> QueryError:
-    message = f"{name} cannot stand in a query: it {DOORS[name]}"
+    message = f"{name} is not allowed in a query: it {DOORS[name]}"
     return QueryError(message, text, span.start, span.end, hint=_HINT)

@@ -25,7 +25,7 @@ PATTERN_WORDS = frozenset({"SEQ", "AND", "OR", "NOT", "ITER"})
 RESERVED = frozenset(word for clause in CLAUSES for word in clause.split()) | PATTERN_WORDS | {"AS", "SLIDE", "NEXT"}
 
 _FOREIGN = {
-    "SELECT": "what a query returns stands in RETURN; a SQL statement is run by ev.sql(...)",
+    "SELECT": "what a query returns is written in RETURN; a SQL statement is run by ev.sql(...)",
     "HAVING": "there is no HAVING clause; filter the result",
     "ORDER": "there is no ORDER BY clause; sort the result",
     "LIMIT": "there is no LIMIT clause; limit the result",

@@ -125,7 +125,7 @@ def _strategy(text: str, clause: Clause) -> Strategy:
     if strategy is None:
         hint = did_you_mean(written[:40], [*(strategy.value for strategy in Strategy), "any", "next"])
         cursor.fail(f"unknown strategy '{written[:40]}'", at=span, hint=hint)
-    cursor.finish("the strategy", hint=f"one strategy stands in SEMANTICS: {strategy.value}")
+    cursor.finish("the strategy", hint=f"SEMANTICS takes one strategy: {strategy.value}")
     return strategy
 
 

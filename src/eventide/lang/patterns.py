@@ -91,7 +91,7 @@ def _primary(cursor: Cursor, depth: int, in_seq: bool) -> _Read:
     if token.is_punctuation("!"):
         hint = "absence is written NOT A, inside SEQ"
     elif token.text in _QUANTIFIERS and not cursor.ended:
-        hint = "a quantifier stands behind what it repeats: A+"
+        hint = "a quantifier comes after what it repeats: A+"
     elif cursor.ended and token.kind is Kind.WORD:
         hint = f"say what to look for: PATTERN SEQ(A, B); an event type called '{token.text}' needs backticks"
     cursor.fail(f"expected a pattern, found {token}", hint=hint)
@@ -125,7 +125,7 @@ def _negation(cursor: Cursor, depth: int, in_seq: bool) -> _Read:
     token = cursor.take()
     if not in_seq:
         hint = "say between which events it must not happen: SEQ(A, NOT B, C)"
-        cursor.fail("NOT stands only inside SEQ", at=token, hint=hint)
+        cursor.fail("NOT is allowed only inside SEQ", at=token, hint=hint)
     if cursor.at_word("NOT"):
         cursor.fail(
             "NOT NOT has no meaning",
@@ -249,9 +249,9 @@ def _fail_in_operator(cursor: Cursor, word: str) -> NoReturn:
     hint = "separate the patterns with commas; two words are an event type and its symbol"
     swapped = _QUANTIFIED.search(cursor.text[: cursor.next.start])
     if cursor.next.kind in (Kind.WORD, Kind.QUOTED) and swapped is not None:
-        hint = f"a symbol stands before the quantifier: {swapped[1]} {cursor.next.text}{swapped[2]}"
+        hint = f"a symbol comes before the quantifier: {swapped[1]} {cursor.next.text}{swapped[2]}"
     if cursor.next.word in ("AND", "OR") or cursor.next.text in ("|", "&"):
-        hint = f"operators stand in front: write {_INFIX[cursor.next.word or cursor.next.text]}"
+        hint = f"operators come first: write {_INFIX[cursor.next.word or cursor.next.text]}"
     cursor.fail(f"expected ',' or ')' in {word}, found {cursor.next}", hint=hint)
 
 
@@ -260,7 +260,7 @@ def _fail_side_by_side(cursor: Cursor) -> NoReturn:
     hint = misplaced_hint(token)
     key = token.word or token.text
     if hint is None and key in _INFIX:
-        hint = f"operators stand in front: write {_INFIX[key]}"
+        hint = f"operators come first: write {_INFIX[key]}"
     if hint is None and token.kind in (Kind.WORD, Kind.QUOTED):
-        hint = "a sequence is written SEQ(A, B); a symbol stands before the quantifier: Check C+"
+        hint = "a sequence is written SEQ(A, B); a symbol comes before the quantifier: Check C+"
     cursor.fail(f"unexpected {token} after the pattern", hint=hint)

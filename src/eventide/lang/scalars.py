@@ -161,7 +161,7 @@ def _check_token(text: str, tokens: Sequence[Token], idx: int, what: str, rules:
     if token.word == "SELECT" and last is None:
         fail(f"{what} must be an expression, found {token}", rules.misplaced_hint(token))
     if token.word == "SELECT" and before == "(" and not rules.subqueries:
-        fail("a subquery cannot stand in a query", "relate events by their symbols: A.user = B.user")
+        fail("a subquery is not allowed in a query", "relate events by their symbols: A.user = B.user")
     if last is not None and last.kind is Kind.NUMBER and glued and token.word not in _AFTER_NUMBER:
         hint = f"a time is written INTERVAL '{before}' MINUTE; a name starting with a digit needs backticks"
         fail(f"'{before}{token.text}' is neither a number nor a name", hint, last.start)
@@ -172,11 +172,11 @@ def _check_token(text: str, tokens: Sequence[Token], idx: int, what: str, rules:
     if token.text == "?" or (token.text == ":" and not ends_operand(last) and before != ":"):
         fail(unexpected, "a query has no parameters; write the value itself")
     if token.text == ">" and before == "-" and last is not None and glued:
-        fail("'->' cannot stand in a query", "lambdas are not supported; compute a column before", last.start)
+        fail("'->' is not allowed in a query", "lambdas are not supported; compute a column before", last.start)
     if token.text in _COMPARISON and before in _COMPARISON and not glued:
         in_type = idx + 1 < len(tokens) and tokens[idx + 1].text in (")", ">")
         if not in_type:
-            fail(unexpected, "one comparison stands between two values")
+            fail(unexpected, "only one comparison is allowed between two values")
     if (token.text == "," and before in ("(", "[", ",")) or (token.text in (")", "]") and before == ","):
         fail(unexpected, "an argument is missing, or there is a comma too many")
     if token.text == "[" and not ends_operand(last):
@@ -283,11 +283,11 @@ def _check_tree(text: str, tree: exp.Expression, whole: Span, what: str, rules: 
 def _fail_star(text: str, tree: exp.Expr, node: exp.Expr, whole: Span, what: str) -> NoReturn:
     is_item = tree is node or (isinstance(tree, exp.Column) and tree.this is node)
     if "RETURN" in what and is_item:
-        message = "in RETURN '*' stands alone or in COUNT(*)"
+        message = "in RETURN '*' is allowed alone or in COUNT(*)"
         hint = "RETURN * has the partition columns and all events of every symbol; or name the columns: RETURN a.x"
         fail_at(text, tree, whole, message, hint)
     hint = "name the columns; a product needs a value on both sides"
-    fail_at(text, node, whole, "'*' stands only in COUNT(*)", hint)
+    fail_at(text, node, whole, "'*' is allowed only in COUNT(*)", hint)
 
 
 def _check_event_node(text: str, node: exp.Expr, whole: Span) -> None:
@@ -334,7 +334,7 @@ def _check_size(text: str, tree: exp.Expr, whole: Span, what: str) -> None:
             if isinstance(part, exp.Expr)
         ]
         if len(children) > MAX_ARGUMENTS and sum(not isinstance(c, _UNCOUNTED) for c in children) > MAX_ARGUMENTS:
-            fail_at(text, node, whole, f"more than {MAX_ARGUMENTS:,} arguments stand in one call or list", _DEEP)
+            fail_at(text, node, whole, f"more than {MAX_ARGUMENTS:,} arguments are in one call or list", _DEEP)
         for child in children:
             goes_on = isinstance(node, exp.Binary) and isinstance(child, exp.Binary)
             stack.append((child, height + (not goes_on), length + 1 if goes_on else 0))
@@ -342,19 +342,19 @@ def _check_size(text: str, tree: exp.Expr, whole: Span, what: str) -> None:
 
 _EVENT_RULES = Rules(
     refused=(
-        (exp.Query, "a subquery cannot stand in a query", "relate events by their symbols: A.user = B.user"),
-        (exp.UDTF, "a table function cannot stand in a query", "compute it before the query"),
+        (exp.Query, "a subquery is not allowed in a query", "relate events by their symbols: A.user = B.user"),
+        (exp.UDTF, "a table function is not allowed in a query", "compute it before the query"),
         (
             exp.Window,
-            "a window function cannot stand in a query",
+            "a window function is not allowed in a query",
             "use WITHIN, and aggregates of symbols: SUM(A.x)",
         ),
-        (exp.Order, "ORDER BY cannot stand in an expression", "events are in the order of their time"),
-        (exp.Limit, "LIMIT cannot stand in an expression", "limit the result"),
-        (exp.Lambda, "a lambda cannot stand in a query", "compute it as a column before the query"),
-        (exp.Alias, "an alias cannot stand here", "AS names the results of RETURN only"),
-        (exp.Kwarg, "a named argument cannot stand in a query", "give the arguments in order"),
-        (exp.Slice, "a slice cannot stand in a query", "index one element: A.items[0], or use slice(...)"),
+        (exp.Order, "ORDER BY is not allowed in an expression", "events are in the order of their time"),
+        (exp.Limit, "LIMIT is not allowed in an expression", "limit the result"),
+        (exp.Lambda, "a lambda is not allowed in a query", "compute it as a column before the query"),
+        (exp.Alias, "an alias is not allowed here", "AS names the results of RETURN only"),
+        (exp.Kwarg, "a named argument is not allowed in a query", "give the arguments in order"),
+        (exp.Slice, "a slice is not allowed in a query", "index one element: A.items[0], or use slice(...)"),
         (exp.Command, "this is not an expression", "is it a Spark SQL expression?"),
     ),
     check_node=_check_event_node,

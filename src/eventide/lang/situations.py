@@ -22,7 +22,7 @@ _FIRST_WORDS = frozenset(name.split("-")[0].upper() for name in RELATIONS)
 _USAGE = "DEFINE A AS speed > 70 FOR AT LEAST 5 seconds"
 _ALTERNATIVES = "alternatives are written A meets|overlaps B"
 _ALL = f"the relations are {', '.join(RELATIONS)}"
-_CONDITION_FIRST = "the whole condition stands before MAX GAP"
+_CONDITION_FIRST = "the whole condition comes before MAX GAP"
 _MAX_GAP = "write MAX GAP 5 minutes: silence for longer ends the situation"
 _DURATIONS = "a duration is FOR AT LEAST 5 seconds, FOR AT MOST 1 minute, or FOR BETWEEN 5 seconds AND 1 minute"
 
@@ -66,7 +66,7 @@ def _defined(clauses: dict[str, Clause]) -> set[str]:
 def read_situations(text: str, clauses: dict[str, Clause]) -> SituationQuery:
     """The query that the clauses spell."""
     for keyword, instead in (
-        ("WHERE", "a condition stands in DEFINE: DEFINE A AS speed > 70 AND lane = 1"),
+        ("WHERE", "a condition belongs in DEFINE: DEFINE A AS speed > 70 AND lane = 1"),
         ("SEMANTICS", "a situation is the longest run of events, there is nothing to select"),
         ("GROUP BY", "write PARTITION BY: every partition is matched on its own"),
         ("MIN LENGTH", "bound how long a situation lasts: FOR AT LEAST 5 seconds"),
@@ -152,13 +152,14 @@ def _bounds(cursor: Cursor) -> tuple[tuple[Length | None, Length | None, Length 
         word = cursor.take()
         if word.word == "FOR":
             if minimum or maximum:
-                cursor.fail("FOR stands twice", at=word, hint="write both bounds as FOR BETWEEN 5 seconds AND 1 minute")
+                hint = "write both bounds as FOR BETWEEN 5 seconds AND 1 minute"
+                cursor.fail("FOR is there twice", at=word, hint=hint)
             minimum, maximum = _durations(cursor)
             end = (maximum or minimum).span.end  # type: ignore[union-attr]
         else:
             gap = cursor.take()
             if max_gap is not None:
-                cursor.fail("MAX GAP stands twice", at=Span(word.start, gap.end), hint="remove one")
+                cursor.fail("MAX GAP is there twice", at=Span(word.start, gap.end), hint="remove one")
             max_gap = _length(cursor, "a gap", _MAX_GAP)
             end = max_gap.span.end
         is_gap = cursor.at_word("MAX") and cursor.peek().word == "GAP"
@@ -178,7 +179,7 @@ def _durations(cursor: Cursor) -> tuple[Length | None, Length | None]:
         maximum = _length(cursor)
         if maximum.amount < minimum.amount:
             message = f"no situation lasts at least {write_length(minimum)} and at most {write_length(maximum)}"
-            cursor.fail(message, at=Span(minimum.span.start, maximum.span.end), hint="the shorter one stands first")
+            cursor.fail(message, at=Span(minimum.span.start, maximum.span.end), hint="the shorter one comes first")
     elif cursor.accept_word("AT"):
         word = cursor.accept_word("LEAST", "MOST")
         if word is None:
@@ -253,7 +254,7 @@ def _relations(cursor: Cursor) -> tuple[str, ...]:
             shown = cursor.text[start.start : end]
             cursor.fail(f"there is no relation '{shown}'", at=Span(start.start, end), hint=_meant(written, cursor.next))
         if name in names:
-            cursor.fail(f"'{name}' stands twice", at=Span(start.start, end), hint="remove one")
+            cursor.fail(f"'{name}' is there twice", at=Span(start.start, end), hint="remove one")
         names.append(name)
         if not cursor.accept("|"):
             return tuple(name for name in RELATIONS if name in names)

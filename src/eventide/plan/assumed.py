@@ -8,10 +8,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.expressions.readings import is_next
-from eventide.expressions.typecheck import Resolve, Types, bind, columns_of
+from eventide.expressions.typecheck import Resolve, bind, columns_of
 from eventide.lang.tree import EventQuery, Span
+from eventide.plan.logical import Match
 from eventide.plan.options import Options
-from eventide.plan.symbols import walk_steps
+from eventide.plan.references import walk_steps
 
 _ASSUMED = {"eventide": "assumed"}
 
@@ -38,18 +39,12 @@ def is_assumed(schema: pa.Schema) -> bool:
     return schema.metadata is not None and schema.metadata.get(b"eventide") == b"assumed"
 
 
-def type_of(
-    tree: exp.Expression,
-    schema: pa.Schema,
-    query: EventQuery,
-    span: Span,
-    types: Types,
-    resolve: Resolve | None = None,
-) -> pa.DataType | None:
+def type_of(tree: exp.Expression, plan: Match, span: Span, resolve: Resolve | None = None) -> pa.DataType | None:
     """The type of a bound expression; None when it has none, and when the columns' types are not known."""
-    if is_assumed(schema):
+    if is_assumed(plan.schema):
         return None
-    return bind(tree, resolve or columns_of(schema, query.text, span, types), query.text, span, types).dtype
+    text, types = plan.query.text, plan.types
+    return bind(tree, resolve or columns_of(plan.schema, text, span, types), text, span, types).dtype
 
 
 def _mentioned(query: EventQuery, options: Options) -> Iterator[str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
+from dataclasses import fields, replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -12,34 +10,31 @@ from sqlglot import exp
 from eventide.errors import did_you_mean
 from eventide.expressions.arrays import array_call
 from eventide.expressions.readings import is_next, readings
-from eventide.expressions.typecheck import Types, bind_nexts, columns_of
+from eventide.expressions.typecheck import bind_nexts, columns_of
 from eventide.expressions.types import canonical, type_name
 from eventide.lang.nodes import every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Definition, EventQuery, Length, Scalar, Span, Strategy, Window
 from eventide.plan.assumed import is_assumed, type_of
 from eventide.plan.bind_items import bind_items
-from eventide.plan.bound import Bound, Symbol
-from eventide.plan.holder import guess_time
+from eventide.plan.logical import Match, Scan, Symbol, Trends
 from eventide.plan.options import Options
-from eventide.plan.places import error_at, option_error
+from eventide.plan.places import error_at
 from eventide.plan.references import (
-    Fail,
     aggregated_symbols,
-    find_column,
+    collect_symbols,
     hold_counted_symbols,
-    is_orderable,
+    name_apart,
     qualify,
     references,
+    walk_steps,
     which_event,
 )
-from eventide.plan.symbols import collect_symbols, name_apart, walk_steps
-from eventide.plan.time_column import time_type_of
-from eventide.runtime.times import TimeType
+from eventide.plan.scope import option_column, scope_of_query
 
 
-def bind(query: EventQuery, options: Options, schema: pa.Schema) -> Bound:
-    """The logical plan of a query over events of a schema.
+def bind(query: EventQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Match:
+    """The logical plan of a query over events of a schema: `Trends` where it returns aggregates over them.
 
     >>> from eventide.lang import parse
     >>> schema = pa.schema([("ts", pa.timestamp("us")), ("kind", pa.string()), ("price", pa.float64())])
@@ -53,78 +48,33 @@ def bind(query: EventQuery, options: Options, schema: pa.Schema) -> Bound:
     """
     if query.window is None and options.state_ttl is not None:
         query = replace(query, window=Window(Length(options.state_ttl)))
-    ts, time_type = _bind_time(query, options, schema)
-    symbols = collect_symbols(query)
-    partition = _bind_partition(query, options, schema)
-    sequence = _bind_sequence(query, options, schema)
-    types = Types()
-    conditions = _bind_types(query, options, schema, symbols, types)
-    conjuncts = tuple(_bind_conjunct(c, query, schema, symbols, partition, types) for c in query.where)
-    read = (references(scalar.tree) for scalar in (*conditions.values(), *conjuncts))
-    return Bound(
+    plan = Match(
+        input=Scan.of(scope_of_query(query, options, schema), is_stream=on_stream),
         query=query,
-        options=options,
-        schema=schema,
-        ts=ts,
-        time_type=time_type,
-        sequence=sequence,
-        partition=partition,
         pattern=query.pattern,
-        symbols=symbols,
+        symbols=collect_symbols(query),
+        strategy=query.semantics or Strategy.ANY,
+    )
+    conditions = _bind_types(plan)
+    conjuncts = tuple(_bind_conjunct(conjunct, plan) for conjunct in query.where)
+    read = (references(scalar.tree) for scalar in (*conditions.values(), *conjuncts))
+    items = bind_items(plan)
+    if any(item.aggregates for item in items):
+        plan = Trends(**{each.name: getattr(plan, each.name) for each in fields(plan)})
+    return replace(
+        plan,
         conditions=conditions,
         conjuncts=conjuncts,
-        strategy=query.semantics or Strategy.ANY,
-        items=bind_items(query, options, schema, symbols, partition, ts, types),
+        items=items,
         reads=frozenset(reference.column for each in read for reference in each),
-        types=types,
     )
 
 
-def _option_column(option: str, name: str | None, query: EventQuery, schema: pa.Schema) -> str | None:
-    if name is None:
-        return None
-    return find_column(name, schema, lambda message, hint: option_error(query, option, f"{option}: {message}", hint))
-
-
-def _bind_time(query: EventQuery, options: Options, schema: pa.Schema) -> tuple[str, TimeType]:
-    name = _option_column("ts", options.ts, query, schema) or guess_time(schema)
-    return name, time_type_of(name, schema, options.ts_unit, partial(option_error, query))
-
-
-def _bind_sequence(query: EventQuery, options: Options, schema: pa.Schema) -> str | None:
-    name = _option_column("sequence", options.sequence, query, schema)
-    if name is not None and not is_orderable(schema.field(name).type):
-        message = f"sequence: '{name}' is {type_name(schema.field(name).type)}, which has no order"
-        raise option_error(query, "sequence", message, "it must be a number, a string or a time")
-    return name
-
-
-def _bind_partition(query: EventQuery, options: Options, schema: pa.Schema) -> tuple[str, ...]:
-    """PARTITION BY, GROUP BY and equality predicates, each column once."""
-    names: list[str] = []
-
-    def add(name: str, fail: Fail) -> None:
-        column = find_column(name, schema, fail)
-        kind = schema.field(column).type
-        if not is_orderable(kind):
-            hint = "partition by a plain column; a part of it can be one, computed before the query"
-            raise fail(f"cannot partition by '{column}': it is {type_name(kind)}", hint)
-        names.append(column)
-
-    if not query.partition_by:
-        for column in options.partition_by:
-            add(column, partial(option_error, query, "partition_by"))
-    for name in (*query.partition_by, *query.group_by, *query.same):
-        add(name.text, partial(error_at, query, name.span))
-    return tuple(dict.fromkeys(names))
-
-
-def _bind_types(
-    query: EventQuery, options: Options, schema: pa.Schema, symbols: Mapping[str, Symbol], types: Types
-) -> dict[str, Scalar]:
+def _bind_types(plan: Match) -> dict[str, Scalar]:
     """What makes an event be of each type: its DEFINE, or its name in the type column."""
-    conditions = {d.name.text: _bind_definition(d, query, schema, types) for d in query.define}
-    type_column = _option_column("type", options.type, query, schema)
+    query, schema, symbols = plan.query, plan.schema, plan.symbols
+    conditions = {each.name.text: _bind_definition(each, plan) for each in query.define}
+    type_column = option_column("type", query, plan.options, schema)
     if type_column is None and "type" in schema.names:
         type_column = "type"
     used = dict.fromkeys(symbol.type for symbol in symbols.values())
@@ -152,42 +102,37 @@ def _in_type_column(symbol: Symbol, type_column: str | None, query: EventQuery, 
     return Scalar(tree, tree.sql("spark"), span)
 
 
-def _bind_definition(definition: Definition, query: EventQuery, schema: pa.Schema, types: Types) -> Scalar:
+def _bind_definition(definition: Definition, plan: Match) -> Scalar:
     """A condition on one event: plain columns, or qualified with the type's own name."""
     condition, name = definition.condition, definition.name
     own = {name.text: Symbol(name.text, name.text, 1, False, False)}
-    known = {*(column.lower() for column in schema.names), name.text.lower()}
+    known = {*(column.lower() for column in plan.schema.names), name.text.lower()}
     for node in every_node(condition.tree):
         foreign = isinstance(node, exp.Column) and node.table and node.parts[0].name.lower() not in known
         if foreign or is_next(node) or isinstance(node, exp.AggFunc):
             hint = f"write {node.name} alone; relate events in WHERE" if foreign else "relate events in WHERE"
-            raise error_at(query, span_of(node, condition.span), "DEFINE is about one event", hint)
-    tree = qualify(condition.tree, condition.span, query, schema, own, lambda column, span: None)
+            raise error_at(plan.query, span_of(node, condition.span), "DEFINE is about one event", hint)
+    tree = qualify(condition.tree, condition.span, plan, lambda column, span: None, own)
     for column in readings(tree):
         column.args.pop("table", None)
-    _need_boolean(tree, condition, query, schema, types)
+    _need_boolean(tree, condition, plan)
     return Scalar(tree, condition.text, condition.span)
 
 
-def _bind_conjunct(
-    conjunct: Scalar,
-    query: EventQuery,
-    schema: pa.Schema,
-    symbols: Mapping[str, Symbol],
-    partition: tuple[str, ...],
-    types: Types,
-) -> Scalar:
+def _bind_conjunct(conjunct: Scalar, plan: Match) -> Scalar:
+    query, symbols = plan.query, plan.symbols
+
     def unqualified(column: str, span: Span) -> str | None:
         if len(symbols) == 1:
             return next(iter(symbols))
-        if column in partition:
+        if column in plan.partition:
             # All events of a match share the value: one of them speaks for all.
             return next(iter(sorted(symbols.values(), key=lambda symbol: symbol.negated))).name
         raise which_event(query, span, list(symbols))
 
-    tree = hold_counted_symbols(conjunct.tree, conjunct.span, query, symbols)
-    tree = qualify(tree, conjunct.span, query, schema, symbols, unqualified)
-    _check_single_values(tree, conjunct, query, schema, symbols)
+    tree = hold_counted_symbols(conjunct.tree, conjunct.span, plan)
+    tree = qualify(tree, conjunct.span, plan, unqualified)
+    _check_single_values(tree, conjunct, plan)
     nodes = every_node(tree)
     nexts = [node for node in nodes if is_next(node)]
     reads = {str(reference.symbol) for reference in references(tree)}
@@ -195,7 +140,7 @@ def _bind_conjunct(
         _check_next(tree, nexts, conjunct, query)
     for symbol in (symbols[name] for name in symbols if name in reads):
         if symbol.n_steps > 1 and len(reads) > 1 and not nexts:
-            message = f"'{symbol.name}' stands {symbol.n_steps} times in PATTERN: which of them is meant?"
+            message = f"'{symbol.name}' occurs {symbol.n_steps} times in PATTERN: which of them is meant?"
             raise error_at(query, conjunct.span, message, name_apart(symbol))
     for node in (node for node in nodes if isinstance(node, exp.AggFunc)):
         for symbol in aggregated_symbols(node, symbols):
@@ -203,33 +148,31 @@ def _bind_conjunct(
                 message = f"an aggregate in WHERE is over a repeated symbol, and '{symbol.name}' binds one event"
                 hint = f"write {symbol.name}.column, or repeat it in PATTERN with +"
                 raise error_at(query, span_of(node, conjunct.span), message, hint)
-    if nexts and not is_assumed(schema):
-        bind_nexts(tree, columns_of(schema), query.text, conjunct.span, types)
-    _need_boolean(tree, conjunct, query, schema, types)
+    if nexts and not is_assumed(plan.schema):
+        bind_nexts(tree, columns_of(plan.schema), query.text, conjunct.span, plan.types)
+    _need_boolean(tree, conjunct, plan)
     return Scalar(tree, conjunct.text, conjunct.span)
 
 
 _INSTEAD = {"size": "COUNT", "cardinality": "COUNT", "array_size": "COUNT", "array_max": "MAX", "array_min": "MIN"}
 
 
-def _check_single_values(
-    tree: exp.Expression, conjunct: Scalar, query: EventQuery, schema: pa.Schema, symbols: Mapping[str, Symbol]
-) -> None:
+def _check_single_values(tree: exp.Expression, conjunct: Scalar, plan: Match) -> None:
     """A condition is about each event of a repeated symbol: its columns are arrays in RETURN alone."""
     for column in tree.find_all(exp.Column):
         node = column.parent
         while isinstance(node, exp.Paren):
             node = node.parent
         name = array_call(node)
-        if node is None or name is None or not column.table or pa.types.is_nested(schema.field(column.name).type):
+        if node is None or name is None or not column.table or pa.types.is_nested(plan.schema.field(column.name).type):
             continue
         shown = f"{column.table}.{column.name}"
-        if symbols[column.table].repeated:
+        if plan.symbols[column.table].repeated:
             message = f"in WHERE {shown} is the value of each event of '{column.table}', not an array"
             hint = f"COUNT, SUM, MIN, MAX and AVG of {shown} look at all of them; in RETURN {shown} is an array"
             if name in _INSTEAD:
                 hint = f"write {_INSTEAD[name]}({shown}); in RETURN {shown} is an array"
-            raise error_at(query, span_of(node, conjunct.span), message, hint)
+            raise error_at(plan.query, span_of(node, conjunct.span), message, hint)
 
 
 def _check_next(tree: exp.Expression, nexts: list[exp.Expr], conjunct: Scalar, query: EventQuery) -> None:
@@ -246,11 +189,11 @@ def _in_next(column: exp.Column) -> bool:
     return call is not None and call.parent is not None and is_next(call.parent)
 
 
-def _need_boolean(tree: exp.Expression, source: Scalar, query: EventQuery, schema: pa.Schema, types: Types) -> None:
-    dtype = type_of(tree, schema, query, source.span, types)
+def _need_boolean(tree: exp.Expression, source: Scalar, plan: Match) -> None:
+    dtype = type_of(tree, plan, source.span)
     if dtype is not None and not pa.types.is_boolean(dtype) and not pa.types.is_null(dtype):
         message = f"a condition must be true or false, but this is {type_name(dtype)}"
-        raise error_at(query, source.span, message, "compare it with something")
+        raise error_at(plan.query, source.span, message, "compare it with something")
 
 
 def _step_span(query: EventQuery, symbol: str) -> Span:

@@ -1,8 +1,7 @@
-"""What one event must satisfy for a symbol, condition by condition, and the columns that show why it does not."""
+"""What one event must satisfy for a symbol, condition by condition, and what it reads there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -10,15 +9,10 @@ from sqlglot import exp
 from eventide.expressions.readings import is_next
 from eventide.expressions.relate import conjuncts
 from eventide.expressions.split import EventValue, Split, split
-from eventide.expressions.write_sql import quote_duckdb
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Scalar, Span
-from eventide.plan.bound import Bound
-from eventide.plan.columns import read_columns
-from eventide.plan.physical import SqlColumn
+from eventide.plan.logical import Match
 from eventide.plan.references import references
-
-BITS_PER_COLUMN = 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +36,7 @@ class Check:
     literal: tuple[str, str] | None = None
 
 
-def symbol_checks(plan: Bound, parts: Split) -> dict[str, tuple[Check, ...]]:
+def symbol_checks(plan: Match, parts: Split) -> dict[str, tuple[Check, ...]]:
     """For every symbol: what makes an event be of its type, then the conjuncts of WHERE on it alone.
 
     >>> import pyarrow as pa
@@ -65,7 +59,7 @@ def symbol_checks(plan: Bound, parts: Split) -> dict[str, tuple[Check, ...]]:
     return made
 
 
-def _type_checks(plan: Bound, kind: str) -> list[Check]:
+def _type_checks(plan: Match, kind: str) -> list[Check]:
     condition = plan.conditions[kind]
     defined = any(definition.name.text == kind for definition in plan.query.define)
     if not defined:
@@ -80,13 +74,13 @@ def _type_checks(plan: Bound, kind: str) -> list[Check]:
     return checks
 
 
-def _check(plan: Bound, value: EventValue, span: Span, prefix: str) -> Check:
+def _check(plan: Match, value: EventValue, span: Span, prefix: str) -> Check:
     names = dict.fromkeys(column.name for column in value.expression.find_all(exp.Column))
     reads = tuple(Shown(f"{prefix}{name}", None, name) for name in names)
     return Check(shown_text(plan, span), value.duckdb, reads, literal=compared_text(value.expression))
 
 
-def _value(condition: Scalar, plan: Bound) -> EventValue:
+def _value(condition: Scalar, plan: Match) -> EventValue:
     return split([condition], ["event"], plan.schema, plan.query.text, plan.types).locals[0].value
 
 
@@ -113,12 +107,12 @@ def read_parts(tree: exp.Expr) -> list[exp.Expr]:
     return [part for child in tree.iter_expressions() for part in read_parts(child)]
 
 
-def shown_text(plan: Bound, span: Span) -> str:
+def shown_text(plan: Match, span: Span) -> str:
     """A part of the query's text in one line."""
     return " ".join(plan.query.text[span.start : span.end].split())
 
 
-def related_reads(plan: Bound, span: Span) -> tuple[Shown, ...]:
+def related_reads(plan: Match, span: Span) -> tuple[Shown, ...]:
     """What the conjunct that stands at a span reads of the events that it relates, outside aggregates."""
     (tree,) = (conjunct.tree for conjunct in plan.conjuncts if conjunct.span == span)
     later = {(node.this.expressions[0].name, node.expression.name): None for node in tree.walk() if is_next(node)}
@@ -133,23 +127,3 @@ def _without(tree: exp.Expression) -> exp.Expression:
     made = tree.transform(lambda node: exp.Null() if is_next(node) or isinstance(node, exp.AggFunc) else node)
     assert isinstance(made, exp.Expression)
     return made
-
-
-def check_columns(checks: Mapping[str, Sequence[Check]]) -> tuple[dict[Check, int], list[SqlColumn]]:
-    """The bit of every check, and the columns of bits."""
-    bits: dict[Check, int] = {}
-    for each in checks.values():
-        for check in each:
-            bits.setdefault(check, len(bits))
-    columns: list[SqlColumn] = []
-    for start in range(0, len(bits), BITS_PER_COLUMN):
-        mine = [check for check, bit in bits.items() if start <= bit < start + BITS_PER_COLUMN]
-        texts = [f"CASE WHEN {check.duckdb} THEN {1 << i} ELSE 0 END" for i, check in enumerate(mine)]
-        columns.append(SqlColumn(f"checks{len(columns)}", "", f"CAST({' + '.join(texts)} AS BIGINT)"))
-    return bits, columns
-
-
-def user_columns(plan: Bound) -> dict[str, SqlColumn]:
-    """The columns that the query reads, as they are; the one that orders tied events first."""
-    names = sorted(read_columns(plan), key=lambda name: name != plan.sequence)
-    return {name: SqlColumn(f"u{i}", "", quote_duckdb(name)) for i, name in enumerate(names)}

@@ -1,34 +1,241 @@
-"""What every `explain` shares: its sections, and those of a family that says no more."""
+"""`explain`: one order of sections for every query. A family says what is in some of them, and nothing about the order.
+
+The logical plan is written here, because its nodes are no family's own.
+"""
 
 from __future__ import annotations
 
-from eventide.plan.physical import Physical
-from eventide.plan.skew import hot_key_lines
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
+from sqlglot import exp
+
+from eventide.errors import EventideError
+from eventide.expressions.types import type_name
+from eventide.families.base import Family
+from eventide.families.registry import family_of
+from eventide.lang.durations import write_length
+from eventide.lang.situations import END
+from eventide.lang.tree import Length, Span, Strategy
+from eventide.lang.write import write_constraint, write_duration
+from eventide.plan.logical import Intervals, Join, Logical, Match, Navigation, Scan, Situations
+from eventide.plan.physical import Physical, Planned
+from eventide.plan.streams import for_stream
+
+TITLES = ("Query", "Logical plan", "Rules applied", "Program", "Conditions", "Operator", "Distribution", "On a stream")
 NO_COLUMNS = "needs the events' columns: pass the events to explain"
+STREAM = "spark stream"
+Sections: TypeAlias = dict[str, list[str]]  # lines by title
+_MEANING = {
+    Strategy.ANY: "every event that fits extends a match",
+    Strategy.NEXT: "only the earliest event that fits extends a match",
+    Strategy.CONTIGUOUS: "the next event of the partition must fit",
+}
+_WHOSE = re.compile(r"^a stream cannot run this \w+: ")
+_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
-def explain_plainly(query: str, physical: Physical | None, engine: str, n_rows: int | None) -> str:
-    """The sections of a query whose family says no more: what is asked, what runs, and where."""
-    sections = [section("Query", query.splitlines())]
+class Explanation:
+    """What a family contributes; `spec` is one of its own. What it leaves out has the meaning that stands here."""
+
+    def outline(self, tree: Any, options: Any) -> Sections:
+        """What the query alone tells."""
+        return {}
+
+    def sections(self, planned: Planned, physical: Physical, learned: Any) -> Sections:
+        """What runs; `learned` is what the last run found out."""
+        return {"Operator": [physical.spec.family, per_event(physical)]}
+
+    def shared_out(self, spec: Any, engine: str, keys: str) -> str | None:
+        """How the work is shared out on "local", "spark" or "spark stream"; None: by the keys alone."""
+
+    def stream_problems(self, physical: Physical) -> list[str]:
+        """Why no stream runs the plan, where `on_stream` of the family does not say it."""
+        return []
+
+    def kept_on_stream(self, spec: Any) -> list[str]:
+        """What the state of a stream holds."""
+        return ["keeps the state of its operator"]
+
+
+def per_event(physical: Physical) -> str:
+    """The line on what the SQL engine does."""
+    return f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine"
+
+
+def cut_at_borders(engine: str) -> str:
+    """How matches without a partition column are shared out if each depends on those before it."""
+    where = "threads" if engine == "local" else "tasks"
+    return (
+        f"no partition column; many rows are cut by time for {where}, at rows where matching continues whatever was "
+        "matched before; few rows, or no such rows: one"
+    )
+
+
+def in_sections(sections: Mapping[str, Sequence[str]]) -> str:
+    """The text: the sections that say something, in the order of all of them."""
+    shown = [title for title in TITLES if sections.get(title)]
+    return "\n".join("\n".join([title, *(f"  {line}" for line in sections[title])]) for title in shown)
+
+
+def outlined(family: Family, tree: Any, options: Any, needs: str = NO_COLUMNS) -> str:
+    """What a query says without its inputs."""
+    found = family.explanation().outline(tree, options)
+    plan = [*found.get("Logical plan", []), needs]
+    return in_sections({**found, "Query": family.write(tree).splitlines(), "Logical plan": plan})
+
+
+def explained(query: str, planned: Planned, engine: str, chosen: str | None = None, learned: Any = None) -> str:
+    """What a query says over its inputs.
+
+    `engine` is "local", "spark" or "spark stream"; `chosen` is the engine's word on how these events are shared out;
+    `learned` is what the last run found out.
+    """
+    sections = {
+        "Query": query.splitlines(),
+        "Logical plan": list(logical_lines(planned)),
+        "Rules applied": list(planned.applied),
+    }
+    physical = planned.physical
     if physical is None:
-        return "\n".join([*sections, section("Plan", [NO_COLUMNS])])
+        assert planned.missing is not None
+        return in_sections({**sections, "Operator": [f"none: {planned.missing.message}"]})
+    family, spec = family_of(physical.spec), physical.spec
+    own = family.explanation()
+    problems = own.stream_problems(physical) or _refused_on_stream(physical)
+    sections |= own.sections(planned, physical, learned)
+    sections["On a stream"] = [f"refused: {each}" for each in problems] or own.kept_on_stream(spec)
+    if engine == STREAM and problems:
+        return in_sections({**sections, "Distribution": [f"{STREAM}: none, because a stream refuses the query"]})
+    n_rows = [scan.provided.n_rows for scan in planned.node.scans()]
+    seen = "" if None in n_rows else f" ({sum(filter(None, n_rows)):,} events)"
+    sections["Distribution"] = [f"{engine}{seen}: {chosen or _shared_out(own, physical, engine)}"]
+    if engine == STREAM and physical.intake.layout.distribution:
+        sections["On a stream"].append(
+            "hot key: all tasks read and filter its events, then one task works on them while those of other buckets "
+            f"continue; {family.kept_of_hot_key(spec)}; ev.metrics has the largest bucket's share"
+        )
+    return in_sections(sections)
+
+
+def _refused_on_stream(physical: Physical) -> list[str]:
+    try:
+        for_stream(physical)
+    except EventideError as error:
+        return [f"{_WHOSE.sub('', error.message)}; {error.hint}"]
+    return []
+
+
+def _shared_out(explanation: Explanation, physical: Physical, engine: str) -> str:
     names = dict(physical.intake.names)
     keys = ", ".join(names.get(name, name) for name in physical.intake.layout.distribution)
-    per_event = f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine"
-    sections.append(section("Operator", [physical.spec.family, per_event]))
-    seen = "" if n_rows is None else f" ({n_rows:,} events)"
-    one = {"local": "one thread", "spark": "one task"}.get(engine, "one bucket")
-    how = f"partitions by {keys} are shared out" if keys else f"{one}, because there is no partition column"
-    sections.append(distributed(f"{engine}{seen}: {how}", physical, engine))
-    return "\n".join(sections)
+    own = explanation.shared_out(physical.spec, engine, keys)
+    if own is not None:
+        return own
+    if not keys:
+        one = {"local": "one thread", "spark": "one task"}.get(engine, "one bucket")
+        return f"{one}, because there is no partition column"
+    return {
+        "local": f"partitions by {keys} are shared out over all cores",
+        "spark": f"hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket; few events "
+        "in files: one task, no exchange",
+        STREAM: f"hash of {keys} to buckets, one operator with its own state per bucket",
+    }[engine]
 
 
-def section(title: str, lines: list[str]) -> str:
-    return "\n".join([title, *(f"  {line}" for line in lines)])
+# --- the logical plan
 
 
-def distributed(line: str, physical: Physical, engine: str) -> str:
-    is_refused = line.startswith("spark stream: refused")
-    skew = hot_key_lines(physical) if engine == "spark stream" and not is_refused else []
-    return section("Distribution", [line, *skew])
+def logical_lines(planned: Planned) -> Iterator[str]:
+    """The query as bound: where the events come from, what they must fulfil, what comes out."""
+    node = planned.node
+    if isinstance(node, Match):
+        yield from _match_lines(node)
+        return
+    yield from _scan_lines(node)
+    if isinstance(node, Navigation | Join):
+        word = "gap   " if isinstance(node, Intervals) else "window"
+        yield f"{word}      {'none' if node.window_us is None else write_length(Length(node.window_us))}"
+    if isinstance(node, Join):
+        yield f"relation    left {' or '.join(node.relations)} right"
+    texts: dict[str, str] = {}
+    if isinstance(node, Navigation):
+        texts = dict(node.values)
+        for name, text in node.conditions:
+            yield f"condition   {f'{name}: ' if name else ''}{_one_line(text)}"
+    for column in planned.physical.project if planned.physical is not None else ():
+        value = f" = {_one_line(texts[column.name])}" if column.name in texts else ""
+        yield f"return      {column.name}{value}"
+
+
+def _scan_lines(node: Logical) -> Iterator[str]:
+    for scan, side in zip(node.scans(), ("left ", "right ") if isinstance(node, Join) else ("",), strict=True):
+        if scan.ts:
+            until = f" to {scan.end}" if scan.end else ""
+            yield f"time        {side}{scan.ts}{until} ({_time(scan)})"
+        keys = [f"{key.column} DESC" if key.descending else key.column for key in scan.order]
+        if not scan.ts or keys[1:]:
+            yield f"order       {', '.join(keys) or scan.sequence or 'as the rows come'}"
+        elif scan.sequence is not None:
+            yield f"order       tied events by {scan.sequence}"
+    yield f"partition   {', '.join(scan.partition) or 'none: all events together'}"
+
+
+def _time(scan: Scan) -> str:
+    return type_name(scan.time_type.arrow) + (f", integers in {scan.time_type.unit}" if scan.time_type.unit else "")
+
+
+def _match_lines(node: Match) -> Iterator[str]:
+    tied = f"the order of {node.sequence or 'the columns that are read'}"
+    if isinstance(node, Situations):
+        ties = f"tied events in {tied}"
+    elif node.options.ties == "sequence":
+        ties = f"tied events follow in {tied}"
+    else:
+        ties = "tied events do not follow one another"
+    yield f"time        {node.ts} ({_time(node.input)}); {ties}"
+    yield f"partition   {', '.join(node.partition) or 'none: all events together'}"
+    window = node.query.window
+    slide = f", sliding by {write_length(window.slide)}" if window and window.slide else ""
+    if isinstance(node, Situations):
+        yield f"window      {write_length(window.length) if window else 'none'}"
+        yield from _situation_lines(node)
+    else:
+        yield f"strategy    {node.strategy.value}: {_MEANING[node.strategy]}"
+        yield f"window      {write_length(window.length) + slide if window else 'none'}"
+        for symbol in node.symbols.values():
+            marks = (", absent" if symbol.negated else "") + (", repeated" if symbol.repeated else "")
+            yield f"condition   {symbol.name}: {readable(node.conditions[symbol.type].tree)}{marks}"
+        yield from (f"where       {written(node, conjunct.span)}" for conjunct in node.conjuncts)
+    for item in node.items:
+        value = readable(item.tree)
+        yield f"return      {item.name}" + (f" = {value}" if value != item.name else "")
+
+
+def _situation_lines(node: Situations) -> Iterator[str]:
+    for each in node.tree.define:
+        lasts = write_duration(each).lower()
+        gap = f", ended by a gap of more than {write_length(each.max_gap)}" if each.max_gap else ""
+        yield f"condition   {each.name.text}: {each.condition.text}{gap}" + (f", for {lasts}" if lasts else "")
+    yield from (f"relation    {write_constraint(each)}" for each in node.tree.pattern)
+
+
+def readable(tree: exp.Expr) -> str:
+    """The text of a bound tree, quotes only where a name needs them."""
+    if isinstance(tree, exp.Struct):
+        return "its events, each with all columns"
+    copy = tree.copy()
+    for name in copy.find_all(exp.Identifier):
+        name.set("quoted", _PLAIN.fullmatch(name.name) is None)
+    # END is a keyword, so that the parser has another name for it.
+    return copy.sql("spark").replace(f"{END}(", "END(")
+
+
+def written(node: Match, span: Span) -> str:
+    """A part of the query as it was written, in one line."""
+    return _one_line(node.query.text[span.start : span.end])
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""What saved state depends on besides the query's text: the types and places of columns, and some options.
+"""What saved state depends on: what the query means, the types and places of columns, and some options.
 
 With other ones the state would be read wrongly, so it is refused. Not among them is what only later events meet:
 `allowed_lateness`, `on_bad_event`, `on_overflow`, `max_matches_per_partition` and `max_steps_per_partition` may change
@@ -12,13 +12,41 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+from sqlglot import exp
 
 from eventide.expressions.types import type_name
+from eventide.lang import write
 from eventide.lang.durations import write_length
-from eventide.lang.tree import Length
+from eventide.lang.nodes import copied
+from eventide.lang.tree import AnyQuery, Length
+from eventide.plan.logical import Match
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
+from eventide.plan.scope import Scope
 from eventide.runtime.changes import COLUMN, OPTION, PLACES
+
+
+def meaning(plan: Match) -> str:
+    """The canonical text: it names a checkpoint's query and is part of `match_id`."""
+    conditions = [f"{name}: {_condition_text(condition.tree)}" for name, condition in sorted(plan.conditions.items())]
+    resolved = {"types": "; ".join(conditions), "ties": plan.options.ties, "origin": plan.options.origin}
+    return canonical(plan.query, plan.input, resolved)
+
+
+def canonical(query: AnyQuery, scope: Scope, resolved: Mapping[str, Any]) -> str:
+    """The text of a query as it is printed, with what else decides its meaning in lines of comment."""
+    found = {
+        "time": f"{scope.ts} {scope.time_type.unit or ''}".strip(),
+        "sequence": scope.sequence,
+        "partition": ", ".join(scope.partition),
+        **resolved,
+    }
+    bare = replace(query, options=(), source=None, partition_by=())
+    return "\n".join([write(bare), *(f"-- {name} {value}" for name, value in found.items() if value)])
+
+
+def _condition_text(tree: exp.Expr) -> str:
+    return copied(tree).sql("spark", copy=False)
 
 
 def with_facts(physical: Physical, columns: Sequence[tuple[str, pa.DataType]], options: Mapping[str, Any]) -> Physical:

@@ -6,19 +6,16 @@ such a symbol; of one that binds one event they are the column itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.expressions.typecheck import Types
-from eventide.families.events.lengths import most_events
 from eventide.lang.nodes import every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tokens import tokenize
 from eventide.lang.tree import EventQuery, Scalar, Span
 from eventide.plan.assumed import type_of
-from eventide.plan.bound import Item, Symbol
+from eventide.plan.lengths import most_events
+from eventide.plan.logical import Item, Match
 from eventide.plan.places import error_at
 from eventide.plan.references import references
 
@@ -94,11 +91,12 @@ def _check_end(node: exp.AggFunc, source: Scalar, query: EventQuery) -> None:
         raise error_at(query, span, f"{word} takes the value of one symbol's event", hint)
     inner = next((part for part in node.this.find_all(exp.AggFunc)), None)
     if inner is not None:
-        raise error_at(query, span, f"{inner.sql_name()} stands inside {word}", f"write {word}(a.x)")
+        raise error_at(query, span, f"{inner.sql_name()} is inside {word}", f"write {word}(a.x)")
 
 
-def check_arrays(tree: exp.Expression, source: Scalar, query: EventQuery, schema: pa.Schema) -> None:
+def check_arrays(tree: exp.Expression, source: Scalar, plan: Match) -> None:
     """An array stands alone, or in a call; and what counts items stands around an array."""
+    query = plan.query
     arrays: dict[str, bool] = {}
     for column in every_node(tree):
         if not isinstance(column, exp.Column) or not column.table:
@@ -109,7 +107,7 @@ def check_arrays(tree: exp.Expression, source: Scalar, query: EventQuery, schema
         if column.table not in arrays:
             arrays[column.table] = is_array(query, column.table)
         if not arrays[column.table]:
-            _check_no_array(column, node, source, query, schema)
+            _check_no_array(column, node, source, plan)
             continue
         if isinstance(node, _SCALAR) and not isinstance(node, exp.ArrayContains):
             name = f"{column.table}.{column.name}"
@@ -120,21 +118,16 @@ def check_arrays(tree: exp.Expression, source: Scalar, query: EventQuery, schema
             raise error_at(query, span_of(column, source.span), message, hint)
 
 
-def _check_no_array(
-    column: exp.Column, node: exp.Expr | None, source: Scalar, query: EventQuery, schema: pa.Schema
-) -> None:
-    dtype = schema.field(column.name).type
+def _check_no_array(column: exp.Column, node: exp.Expr | None, source: Scalar, plan: Match) -> None:
+    dtype = plan.schema.field(column.name).type
     if isinstance(node, _OF_ARRAYS) and node.this is column and not (pa.types.is_nested(dtype) or dtype == pa.null()):
         name = f"{column.table}.{column.name}"
-        message = f"'{column.table}' binds at most one event, so {name} is no array"
-        raise error_at(
-            query, span_of(node, source.span), message, f"write {name}, or repeat '{column.table}' in PATTERN"
-        )
+        message = f"'{column.table}' binds at most one event, so {name} is not an array"
+        hint = f"write {name}, or repeat '{column.table}' in PATTERN"
+        raise error_at(plan.query, span_of(node, source.span), message, hint)
 
 
-def type_of_item(
-    tree: exp.Expression, schema: pa.Schema, query: EventQuery, span: Span, types: Types
-) -> pa.DataType | None:
+def type_of_item(tree: exp.Expression, plan: Match, span: Span) -> pa.DataType | None:
     """The type of a result: arrays for the columns of symbols that bind several events."""
 
     def ended(node: exp.Expr) -> exp.Expr:
@@ -145,16 +138,16 @@ def type_of_item(
         found = fields[column.name]
         return pa.field(found.name, pa.list_(found.type)) if column.table in arrays else found
 
-    fields = {field.name: field for field in schema}
+    fields = {field.name: field for field in plan.schema}
     nodes = every_node(tree)
     # Aggregates over trends are of single values.
     arrays: set[str] = set()
     if not any(isinstance(node, _NAMED[:5]) for node in nodes):
         tables = {node.table for node in nodes if isinstance(node, exp.Column) and node.table}
-        arrays = {table for table in tables if is_array(query, table)}
+        arrays = {table for table in tables if is_array(plan.query, table)}
     made = tree.transform(ended) if any(isinstance(node, ENDS) for node in nodes) else tree
     assert isinstance(made, exp.Expression)
-    return type_of(made, schema, query, span, types, field)
+    return type_of(made, plan, span, field)
 
 
 def column_item(symbol: str | None, name: str, span: Span) -> Item:
@@ -176,27 +169,25 @@ def default_name(tree: exp.Expr, text: str) -> str:
     return " ".join(text.split())
 
 
-def whole_event_items(
-    query: EventQuery, schema: pa.Schema, symbols: Mapping[str, Symbol], partition: tuple[str, ...], ts: str
-) -> tuple[Item, ...]:
+def whole_event_items(plan: Match) -> tuple[Item, ...]:
     """RETURN *: the partition columns, the times of the first and the last event, and an array for each symbol."""
-    span = query.pattern.span
-    bound = [symbol for symbol in symbols.values() if not symbol.negated]
+    query, span = plan.query, plan.query.pattern.span
+    bound = [symbol for symbol in plan.symbols.values() if not symbol.negated]
 
     def item(name: str, tree: exp.Expression) -> Item:
         return Item(name, tree, references(tree), False, span)
 
     def edge(name: str, end: type[exp.Expression], choice: type[exp.Expression]) -> Item:
-        times = [_end(end(), _column(symbol.name, ts), query) for symbol in bound]
+        times = [_end(end(), _column(symbol.name, plan.ts), query) for symbol in bound]
         made = times[0] if len(times) == 1 else choice(this=times[0], expressions=times[1:])
         assert isinstance(made, exp.Expression)
         return item(name, made)
 
     return (
-        *(column_item(None, name, span) for name in partition),
+        *(column_item(None, name, span) for name in plan.partition),
         edge(MATCH_START, exp.First, exp.Least),
         edge(MATCH_END, exp.Last, exp.Greatest),
-        *(item(s.name, exp.Struct(expressions=[_column(s.name, name) for name in schema.names])) for s in bound),
+        *(item(s.name, exp.Struct(expressions=[_column(s.name, name) for name in plan.schema.names])) for s in bound),
     )
 
 

@@ -60,6 +60,12 @@ class Options:
     close_at_end: bool = False  # the end of bounded input closes what is open
     possible: bool = False  # situation matches carry the relations still possible
 
+    # Arguments of `ev.detect`, which no text of a query can give.
+    skip: str = "no_skip"
+    skip_to: str | None = None
+    select: tuple[tuple[str, str], ...] = ()
+    shown: tuple[str, ...] = ()  # columns of events that a match without `select` shows; none: all
+
     @classmethod
     def of(cls, **given: Any) -> Options:
         """Options from keyword arguments; None means not given."""
@@ -76,8 +82,8 @@ class Options:
         values = _keywords(given)
         for option in query.options:
             name = option.name.text.lower()
-            if name not in _NAMES:
-                hint = did_you_mean(name, _NAMES)
+            if name not in NAMES:
+                hint = did_you_mean(name, NAMES)
                 raise error_at(query, option.name.span, f"there is no option '{option.name.text}'", hint)
             if name in values:
                 hint = "leave it out here or in the call" if name in given else "remove one"
@@ -94,7 +100,8 @@ class Options:
         return _made(values)
 
 
-_NAMES = [field.name for field in fields(Options)]
+_OF_DETECT = ("skip", "skip_to", "select", "shown")
+NAMES = [field.name for field in fields(Options) if field.name not in _OF_DETECT]
 
 
 def _made(values: Mapping[str, Any]) -> Options:
@@ -106,8 +113,8 @@ def _made(values: Mapping[str, Any]) -> Options:
 def _keywords(given: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, value in given.items():
-        if name not in _NAMES:
-            raise EventideError(f"there is no option '{name}'", hint=did_you_mean(name, _NAMES))
+        if name not in NAMES:
+            raise EventideError(f"there is no option '{name}'", hint=did_you_mean(name, NAMES))
         if value is not None:
             values[name] = _check(name, value)
     return values

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import pyarrow as pa
 
+from eventide.errors import EventideError
+from eventide.plan.logical import Logical
 from eventide.runtime.block import Layout
 from eventide.runtime.computed import Computed
 from eventide.runtime.protocol import Spec
 from eventide.runtime.times import TimeType
+
+Piece: TypeAlias = tuple[str, int, int]  # of a Parquet file: path, first row group, row group after the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,16 @@ class SqlColumn:
     n_bits: int = 0  # of a mask
 
 
+def column_as(name: str, column: str, *, origin: str | None = None, dtype: pa.DataType | None = None) -> SqlColumn:
+    """A column as it is, under another name.
+
+    >>> column_as("c0", "price").duckdb
+    '"price"'
+    """
+    quoted = column.replace('"', '""')
+    return SqlColumn(name, "`" + column.replace("`", "``") + "`", f'"{quoted}"', origin, dtype)
+
+
 @dataclass(frozen=True, slots=True)
 class IntervalSide:
     """One of the tables whose intervals are related; for points the start is the end."""
@@ -46,10 +61,21 @@ class IntervalSide:
 
 @dataclass(frozen=True, slots=True)
 class IntervalIntake:
-    """How rows of two interval tables become a block: see `engines.interval_intake`."""
+    """How rows of two interval tables become a block: see `engines.intake`."""
 
     sides: tuple[IntervalSide, ...]
-    slices_us: tuple[int, int] | None = None  # how long a slice is, and how much of the one before it holds too
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One of several inputs of a query: how it is selected into the columns that all of them have.
+
+    The inputs stand one after another, as in a UNION ALL, and the plan's `select` is over that.
+    """
+
+    name: str  # as the query calls it
+    select: tuple[SqlColumn, ...]
+    shown: tuple[tuple[str, str], ...]  # result columns that are columns of this input, with their names in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +123,7 @@ class Physical:
     spec: Spec
     project: tuple[SqlColumn, ...]  # the user's columns, over the operator's output columns
     reads: tuple[str, ...] = ()  # the user's columns that `select` reads
+    inputs: tuple[Input, ...] = ()  # none: there is one, and `select` is over its columns
     align_to_first: bool = False  # sliding windows begin at the first event
     allowed_lateness_us: int = 0
     takes_codes: bool = False  # strings may come to the operator as dictionaries
@@ -109,3 +136,20 @@ class Physical:
     stream_refusal: str | None = None  # what a stream would miss, for `explain`
     needs_end: bool = False  # the latest time of the whole input decides what is over: see `plan.ending`
     closes_at_end: bool = False  # the end of the input is the end of time
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A query over inputs of a kind: what it asks, the rules that have changed that, and what an engine runs."""
+
+    node: Logical
+    applied: tuple[str, ...] = ()  # a line for each rule
+    physical: Physical | None = None
+    missing: EventideError | None = None  # why there is nothing that an engine could run
+
+    def ready(self) -> Physical:
+        """What an engine runs; what has no operator yet is an error that says so."""
+        if self.physical is None:
+            assert self.missing is not None
+            raise self.missing
+        return self.physical

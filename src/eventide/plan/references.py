@@ -1,4 +1,4 @@
-"""References in expressions: `A.price`, `price`, `NEXT(A).price`, `A.payload.field`, with exact names and checked.
+"""The symbols of a pattern, and what expressions read of them: `A.price`, `price`, `NEXT(A).price`, `A.payload.field`.
 
 In: a sqlglot tree as written. Out: a copy in which every reference is `symbol.column` or `NEXT(symbol).column`
 with the names of the pattern and of the schema, and struct fields are dotted onto it.
@@ -6,41 +6,87 @@ with the names of the pattern and of the schema, and struct fields are dotted on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import EventideError, QueryError
+from eventide.errors import QueryError, did_you_mean
 from eventide.expressions.readings import is_next, readings
+from eventide.expressions.split import Test
 from eventide.lang.nodes import copied, every_node
 from eventide.lang.positions import span_of
-from eventide.lang.tree import EventQuery, Span
-from eventide.plan.bound import Reference, Symbol
-from eventide.plan.holder import column_hint
+from eventide.lang.tree import And, EventQuery, Not, Or, Pattern, Repeat, Seq, Span, Step
+from eventide.plan.logical import Match, Reference, Symbol
 from eventide.plan.places import error_at
-from eventide.plan.symbols import find_symbol
+from eventide.plan.scope import find_column
 
 # What an unqualified column means: the symbol it belongs to, or None for a partition column that stays plain.
 Unqualified = Callable[[str, Span], str | None]
-Fail = Callable[[str, str | None], EventideError]  # message and hint to an error that knows its place
 
 
-def find_column(name: str, schema: pa.Schema, fail: Fail) -> str:
-    """The schema's name for a column, in any case as in Spark."""
-    found: list[str] = [known for known in schema.names if known.lower() == name.lower()]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        hint = "rename one of them: the case of letters does not tell columns apart, as in Spark"
-        raise fail(f"column '{name}' is ambiguous: the events have {' and '.join(found)}", hint)
-    raise fail(f"unknown column '{name}'", column_hint(name, schema))
+def collect_symbols(query: EventQuery) -> dict[str, Symbol]:
+    """The symbols in order of appearance; one name for two types is an error.
+
+    >>> from eventide.lang import parse
+    >>> [s.name for s in collect_symbols(parse("PATTERN SEQ(A, Big B+, NOT C) RETURN A.x")).values()]
+    ['A', 'B', 'C']
+    """
+    found: dict[str, Symbol] = {}
+    folded: dict[str, str] = {}
+    for step, negated, repeated in walk_steps(query.pattern):
+        other = f"give one of them another name: {step.type} {step.symbol}2"
+        if folded.setdefault(step.symbol.lower(), step.symbol) != step.symbol:
+            message = f"symbols '{folded[step.symbol.lower()]}' and '{step.symbol}' differ only in case"
+            raise error_at(query, step.span, message, other)
+        before = found.get(step.symbol)
+        if before is None:
+            found[step.symbol] = Symbol(step.symbol, step.type, 1, negated, repeated)
+            continue
+        if before.type != step.type:
+            message = f"symbol '{step.symbol}' stands for types '{before.type}' and '{step.type}'"
+            raise error_at(query, step.span, message, other)
+        if before.negated != negated:
+            message = f"symbol '{step.symbol}' stands for events and for absent events"
+            raise error_at(query, step.span, message, other)
+        found[step.symbol] = Symbol(step.symbol, step.type, before.n_steps + 1, negated, before.repeated or repeated)
+    return found
 
 
-def is_orderable(kind: pa.DataType) -> bool:
-    """Whether values of the type can be compared and hashed on every engine."""
-    return not (pa.types.is_nested(kind) or pa.types.is_interval(kind))
+def name_apart(symbol: Symbol) -> str:
+    """The hint for a symbol of several steps where one of them must be meant."""
+    return f"give each its own name: {symbol.type} {symbol.name}1, {symbol.type} {symbol.name}2"
+
+
+def walk_steps(pattern: Pattern, negated: bool = False, repeated: bool = False) -> Iterator[tuple[Step, bool, bool]]:
+    """Every step with whether it stands under NOT and whether a match may bind other than one event to it."""
+    match pattern:
+        case Step():
+            yield pattern, negated, repeated
+        case Seq() | And():
+            for part in pattern.parts:
+                yield from walk_steps(part, negated, repeated)
+        case Or():
+            for part in pattern.parts:
+                yield from walk_steps(part, negated, True)
+        case Not():
+            yield from walk_steps(pattern.part, True, repeated)
+        case Repeat():
+            yield from walk_steps(pattern.part, negated, repeated or (pattern.minimum, pattern.maximum) != (1, 1))
+
+
+def find_symbol(name: str, symbols: Mapping[str, Symbol], query: EventQuery, span: Span) -> Symbol:
+    """The symbol of that name; any case will do where it is unambiguous."""
+    if name in symbols:
+        return symbols[name]
+    folded = [symbol for key, symbol in symbols.items() if key.lower() == name.lower()]
+    if len(folded) == 1:
+        return folded[0]
+    of_type = [symbol.name for symbol in symbols.values() if symbol.type.lower() == name.lower()]
+    hint = did_you_mean(name, symbols)
+    if of_type:
+        hint = f"'{name}' is an event type; its symbol is {' or '.join(repr(s) for s in of_type)}"
+    raise error_at(query, span, f"unknown symbol '{name}'", hint)
 
 
 def which_event(query: EventQuery, span: Span, symbols: list[str]) -> QueryError:
@@ -53,12 +99,13 @@ def which_event(query: EventQuery, span: Span, symbols: list[str]) -> QueryError
 def qualify(
     tree: exp.Expression,
     default: Span,
-    query: EventQuery,
-    schema: pa.Schema,
-    symbols: Mapping[str, Symbol],
+    plan: Match,
     unqualified: Unqualified,
+    symbols: Mapping[str, Symbol] | None = None,
 ) -> exp.Expression:
-    """A copy of the tree with exact references."""
+    """A copy of the tree with exact references to the plan's symbols, or to others."""
+    query, schema = plan.query, plan.schema
+    symbols = plan.symbols if symbols is None else symbols
     known = {name.lower() for name in symbols}
     columns = {name.lower() for name in schema.names}
     found: dict[str, str] = {}
@@ -99,9 +146,7 @@ def qualify(
     return made
 
 
-def hold_counted_symbols(
-    tree: exp.Expression, span: Span, query: EventQuery, symbols: Mapping[str, Symbol]
-) -> exp.Expression:
+def hold_counted_symbols(tree: exp.Expression, span: Span, plan: Match) -> exp.Expression:
     """COUNT(E) and COUNT(E.*) name a symbol, not a column: they become COUNT with an identifier inside."""
     if not any(isinstance(node, exp.Count) for node in every_node(tree)):
         return tree
@@ -112,7 +157,7 @@ def hold_counted_symbols(
             continue
         named = argument.args.get("table") if isinstance(argument.this, exp.Star) else argument.this
         if isinstance(named, exp.Identifier) and (isinstance(argument.this, exp.Star) or not argument.table):
-            symbol = find_symbol(named.name, symbols, query, span_of(argument, span))
+            symbol = find_symbol(named.name, plan.symbols, plan.query, span_of(argument, span))
             held = exp.Identifier(this=symbol.name, quoted=True)
             held.meta.update(named.meta)
             count.set("this", held)
@@ -148,3 +193,19 @@ def _reference(symbol: str | None, column: str, node: exp.Column, fields: list[e
     for field in fields:
         built = exp.Dot(this=built, expression=field.copy())
     return built
+
+
+def sides_of(test: Test) -> tuple[str, str]:
+    """The symbols of a test on adjacent events: of the earlier one, and of the later."""
+    (left,) = (slot.symbol for slot in test.slots if not slot.is_next)
+    (right,) = (slot.symbol for slot in test.slots if slot.is_next)
+    return left, right
+
+
+def never_adjacent(plan: Match, test: Test, pairs: set[tuple[str, str]], hint: str) -> QueryError:
+    """The error about a NEXT between symbols that never stand side by side, as `pairs` do."""
+    left, right = sides_of(test)
+    if left != right and (right, left) in pairs:
+        hint = f"'{right}' comes first: write {right}.column and NEXT({left}).column"
+    message = f"'{left}' is never directly followed by '{right}' in this pattern"
+    return error_at(plan.query, test.source.span, message, hint)

@@ -21,14 +21,16 @@ from eventide.expressions.navigation.leaves import (
 )
 from eventide.expressions.relate import event_value
 from eventide.expressions.split import EventValue
-from eventide.expressions.typecheck import bind
+from eventide.expressions.typecheck import Types, bind, columns_of
 from eventide.expressions.typed import Source, Typed, cast_to
-from eventide.expressions.types import column_type, is_number, kind, type_name
+from eventide.expressions.types import MONTHS, column_type, is_number, kind, type_name
 from eventide.expressions.write_sql import write_typed
 from eventide.lang.nodes import copied
 from eventide.lang.tree import Span
-from eventide.plan.references import is_orderable
-from eventide.plan.row_columns import RowColumns
+from eventide.plan.columns import Columns
+from eventide.plan.physical import SqlColumn, column_as
+from eventide.plan.results import computed_column
+from eventide.plan.scope import is_orderable
 from eventide.runtime.computed import Computed
 from eventide.runtime.measured import Folded, Listed, Picked, Position
 from eventide.runtime.measures import NUMBER
@@ -48,78 +50,112 @@ _WANTED = {
 OF_ONE_ROW = "on Spark it works on the columns of one row, PREV(f(x)) in place of f(PREV(x))"
 
 
-class Outputs:
-    """Output columns of the operator, each once, with their types; `text` is the statement."""
+class Readings:
+    """What expressions read of an operator's columns; a family says which column a leaf becomes, each once."""
 
-    def __init__(self, columns: RowColumns, text: str) -> None:
+    def __init__(self, columns: Columns) -> None:
         self._columns = columns
-        self._text = text
+        self._types = Types()
+
+    def fields(self) -> list[pa.Field]:
+        """The operator's columns."""
+        raise NotImplementedError
+
+    def _add(self, leaf: Leaf, source: Source) -> str:
+        """The column of a leaf; `source` is that of the whole expression."""
+        raise NotImplementedError
+
+    def over(self, resolved: Resolved, source: Source) -> exp.Expression:
+        """An expression over the operator's columns, whose types are known."""
+        names = [self._add(leaf, source) for leaf in resolved.leaves]
+        fields = {field.name: field.type for field in self.fields()}
+
+        def rename(node: exp.Expr) -> exp.Expr | None:
+            if not isinstance(node, exp.Column):
+                return None
+            name = names[int(node.name)]
+            column = exp.Column(this=exp.to_identifier(name, quoted=True))
+            column.meta.update(node.meta)
+            read = (name, fields[name])
+            self._types.keep(column, Typed("column", (), column_type(fields[name]), read, source.span_of(node)))
+            return column
+
+        return copied(resolved.tree, rename)
+
+    def bind(self, tree: exp.Expression, source: Source) -> Typed:
+        """An expression that `over` gave, with types."""
+        return bind(tree, columns_of(pa.schema(self.fields())), source.text, source.span, self._types)
+
+    def column(self, name: str, tree: exp.Expression, source: Source) -> SqlColumn:
+        """A result column that is an expression that `over` gave."""
+        typed = self.bind(tree, source)
+        if not isinstance(tree, exp.Column):
+            return computed_column(name, tree, typed, source, self._columns.engine)
+        dtype = typed.dtype if typed.value[1] == MONTHS else typed.value[1]
+        return column_as(name, tree.name, dtype=dtype)
+
+    def _value(self, tree: exp.Expression, span: Span, source: Source) -> EventValue:
+        return event_value(tree, self._columns.schema, Source(source.text, span), self._types)
+
+    def _type(self, value: EventValue | None) -> pa.DataType | None:
+        """The type in which the value comes out: a plain column keeps its own."""
+        if value is None:
+            return None
+        if isinstance(value.expression, exp.Column):
+            return self._columns.scope.type_of_column(value.expression.name)
+        return value.dtype
+
+
+class Outputs(Readings):
+    """The columns that matches of rows have: single values, aggregates, lists, and what DuckDB makes of lists."""
+
+    def __init__(self, columns: Columns) -> None:
+        super().__init__(columns)
         self.picked: dict[Picked, pa.DataType] = {}
         self.folded: dict[Folded, pa.DataType] = {}
         self.listed: dict[Listed, pa.DataType] = {}
         self.computed: dict[str, Computed] = {}
 
-    def fields(self) -> list[pa.Field]:
-        """The operator's columns."""
+    def returned(self) -> list[pa.Field]:
+        """The columns that the operator returns."""
         groups = (self.picked, self.folded, self.listed)
         return [pa.field(NUMBER, pa.int64())] + [
             pa.field(item.name, dtype) for group in groups for item, dtype in group.items()
         ]
 
-    def over(self, resolved: Resolved) -> exp.Expression:
-        """An expression over the operator's columns."""
-        names = [self._add(leaf, resolved.span) for leaf in resolved.leaves]
+    def fields(self) -> list[pa.Field]:
+        return [*self.returned(), *(pa.field(item.name, item.dtype) for item in self.computed.values())]
 
-        def rename(node: exp.Expr) -> exp.Expr | None:
-            if not isinstance(node, exp.Column):
-                return None
-            column = exp.Column(this=exp.to_identifier(names[int(node.name)], quoted=True))
-            column.meta.update(node.meta)
-            return column
-
-        return copied(resolved.tree, rename)
-
-    def bind(self, tree: exp.Expression, span: Span) -> Typed:
-        """An expression that `over` gave, with types."""
-        fields = {field.name: field for field in self.fields()}
-        fields |= {item.name: pa.field(item.name, item.dtype) for item in self.computed.values()}
-        return bind(tree, lambda column: fields[column.name], self._text, span)
-
-    def _error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
-        return QueryError(message, self._text, span.start, span.end, hint=hint)
-
-    def _add(self, leaf: Leaf, span: Span) -> str:
-        """The column of a leaf; `span` is that of the whole expression."""
+    def _add(self, leaf: Leaf, source: Source) -> str:
         match leaf:
             case NumberLeaf():
                 return NUMBER
             case ValueLeaf() | LabelLeaf():
-                value = self._value(leaf.tree, leaf.span) if isinstance(leaf, ValueLeaf) else None
+                value = self._value(leaf.tree, leaf.span, source) if isinstance(leaf, ValueLeaf) else None
                 column, position = self._column(value), _position(leaf.slot)
                 for known in self.picked:
                     if (known.position, known.column) == (position, column):
                         return known.name
                 picked = Picked(f"n{len(self.picked)}", position, column)
-                self.picked[picked] = self._typed(leaf_type(leaf, self._type(value)), span)
+                self.picked[picked] = self._typed(leaf_type(leaf, self._type(value)), source)
                 return picked.name
             case FoldLeaf():
-                value = None if leaf.tree is None else self._value(leaf.tree, leaf.span)
-                self._check_fold(leaf, value)
+                value = None if leaf.tree is None else self._value(leaf.tree, leaf.span, source)
+                self._check_fold(leaf, value, source)
                 if self._is_for_lists(leaf.function, value):
                     item = exp.Column(this=exp.to_identifier("0", quoted=True))
                     listed_items = (ListLeaf(leaf.members, leaf.tree, leaf.final, leaf.span),)
                     name = leaf.function.lower()
-                    return self._aggregate(
-                        AggregateLeaf(leaf.function, (item,), listed_items, False, leaf.span, name=name), span
-                    )
-                dtype = self._typed(leaf_type(leaf, self._type(value)), span)
+                    made = AggregateLeaf(leaf.function, (item,), listed_items, False, leaf.span, name=name)
+                    return self._aggregate(made, source)
+                dtype = self._typed(leaf_type(leaf, self._type(value)), source)
                 name = f"f{len(self.folded)}"
                 self.folded[Folded(name, leaf.function, leaf.members, self._column(value), leaf.final, dtype)] = dtype
                 return name
             case ListLeaf():
-                value = None if leaf.tree is None else self._value(leaf.tree, leaf.span)
+                value = None if leaf.tree is None else self._value(leaf.tree, leaf.span, source)
                 column = self._column(value)
-                dtype = pa.int32() if value is None else self._typed(self._type(value), span)
+                dtype = pa.int32() if value is None else self._typed(self._type(value), source)
                 for known_list in self.listed:
                     if (known_list.members, known_list.column, known_list.final) == (leaf.members, column, leaf.final):
                         return known_list.name
@@ -127,27 +163,29 @@ class Outputs:
                 self.listed[listed] = pa.list_(dtype)
                 return listed.name
             case AggregateLeaf():
-                return self._aggregate(leaf, span)
+                return self._aggregate(leaf, source)
 
-    def _aggregate(self, leaf: AggregateLeaf, span: Span) -> str:
+    def _aggregate(self, leaf: AggregateLeaf, whole: Source) -> str:
         """A correlated subquery over the lists, which DuckDB evaluates for each row."""
         aggregate = AGGREGATES[leaf.function]
-        names = [self._add(item, span) for item in leaf.lists]
+        names = [self._add(item, whole) for item in leaf.lists]
         items = {item.name: dtype.value_type for item, dtype in self.listed.items()}
         types = {str(i): items[name] for i, name in enumerate(names)} | {"number": pa.int64()}
-        source = Source(self._text, leaf.span)
+        source = Source(whole.text, leaf.span)
         typed = [
             bind(argument, lambda column: pa.field(column.name, types[column.name]), source.text, leaf.span)
             for argument in leaf.arguments
         ]
         for argument in typed:
-            self._typed(argument.dtype, span)
+            self._typed(argument.dtype, whole)
         n_values = len(typed) - leaf.n_keys - leaf.filtered
         classes = aggregate.classes(n_values, bool(leaf.order))
-        values = [self._fitted(value, wanted, leaf) for value, wanted in zip(typed[:n_values], classes, strict=True)]
-        keys = [self._fitted(key, "orderable", leaf) for key in typed[n_values : n_values + leaf.n_keys]]
+        values = [
+            self._fitted(value, wanted, leaf, source) for value, wanted in zip(typed[:n_values], classes, strict=True)
+        ]
+        keys = [self._fitted(key, "orderable", leaf, source) for key in typed[n_values : n_values + leaf.n_keys]]
         use = Use(
-            tuple(self._typed(value.dtype, span) for value in values),
+            tuple(self._typed(value.dtype, whole) for value in values),
             leaf.constants,
             leaf.order,
             leaf.distinct,
@@ -161,7 +199,7 @@ class Outputs:
         items_text += ["i"] if leaf.distinct else []
         rows = f'SELECT {", ".join(items_text)} FROM (SELECT {", ".join(unnested)}, "{NUMBER}" AS "number")'
         if leaf.filtered:
-            rows += f" WHERE {write_typed(self._fitted(typed[-1], 'boolean', leaf), source, OF_ONE_ROW)}"
+            rows += f" WHERE {write_typed(self._fitted(typed[-1], 'boolean', leaf, source), source, OF_ONE_ROW)}"
         if leaf.distinct:
             rows = f"SELECT {', '.join(made)}, min(i) AS i FROM ({rows}) GROUP BY {', '.join(made)}"
         text = aggregate.write(use).replace("{rows}", f"({rows})")
@@ -169,7 +207,7 @@ class Outputs:
         self.computed[name] = Computed(name, f"({text})", aggregate.result(use))
         return name
 
-    def _fitted(self, value: Typed, wanted: str, leaf: AggregateLeaf) -> Typed:
+    def _fitted(self, value: Typed, wanted: str, leaf: AggregateLeaf, source: Source) -> Typed:
         """An argument in the class that the aggregate wants."""
         dtype = value.dtype
         assert dtype is not None
@@ -183,35 +221,25 @@ class Outputs:
         }
         if not fits.get(wanted, name in (wanted, "null")):
             if wanted == "orderable":
-                raise self._unordered(leaf.name, dtype, leaf.span)
+                raise _unordered(leaf.name, dtype, leaf.span, source)
             shown, hint = _WANTED[wanted]
-            raise self._error(f"{leaf.name} takes {shown}, but this is {type_name(dtype)}", leaf.span, hint)
+            raise source.error(f"{leaf.name} takes {shown}, but this is {type_name(dtype)}", leaf.span, hint)
         if wanted == "number" or (wanted == "numeric" and name in ("float", "null")):
             return cast_to(value, pa.float64())
         return cast_to(value, pa.bool_()) if name == "null" and wanted == "boolean" else value
 
-    def _check_fold(self, leaf: FoldLeaf, value: EventValue | None) -> None:
+    def _check_fold(self, leaf: FoldLeaf, value: EventValue | None, source: Source) -> None:
         if leaf.function == "COUNT" or value is None:
             return
         dtype = self._type(value)
         if leaf.function in ("MIN", "MAX"):
             if dtype is not None and not is_orderable(column_type(dtype)):
-                raise self._unordered(leaf.function.lower(), dtype, leaf.span)
+                raise _unordered(leaf.function.lower(), dtype, leaf.span, source)
             return
         if value.dtype is None:
             return
         if kind(value.dtype) not in ("integer", "double", "float", "decimal", "null"):
-            raise self._error(f"there is no sum of {type_name(value.dtype)}", leaf.span, "sum numbers")
-
-    def _unordered(self, name: str, dtype: pa.DataType, span: Span) -> QueryError:
-        """Why an aggregate cannot order values: Spark orders structs and arrays, but otherwise than DuckDB."""
-        if pa.types.is_struct(dtype) or pa.types.is_list(dtype):
-            part = "a field of it, x.a" if pa.types.is_struct(dtype) else "an item of it, x[0]"
-            message = f"{name} cannot order {type_name(dtype)}: a NULL inside would come last, on Spark it comes first"
-            return self._error(message, span, f"take {part}")
-        return self._error(
-            f"there is no order for {name} of {type_name(dtype)}", span, "take a number, a string or a time"
-        )
+            raise source.error(f"there is no sum of {type_name(value.dtype)}", leaf.span, "sum numbers")
 
     def _is_for_lists(self, function: str, value: EventValue | None) -> bool:
         """Whether no fold has the result: sums may need more than 64 bits, and DuckDB's intervals are no numbers."""
@@ -222,27 +250,26 @@ class Outputs:
             return bool(pa.types.is_uint64(dtype) or (pa.types.is_decimal(dtype) and dtype.precision > 18))
         return bool(pa.types.is_interval(dtype))
 
-    def _value(self, tree: exp.Expression, span: Span) -> EventValue:
-        return event_value(tree, self._columns.schema, Source(self._text, span))
-
     def _column(self, value: EventValue | None) -> str | None:
         return None if value is None else self._columns.of_value(value)
 
-    def _type(self, value: EventValue | None) -> pa.DataType | None:
-        """The type in which the value comes out: a plain column keeps its own."""
-        if value is None:
-            return None
-        if isinstance(value.expression, exp.Column):
-            dtype = self._columns.schema.field(value.expression.name).type
-            return dtype.value_type if pa.types.is_dictionary(dtype) else dtype
-        return value.dtype
-
-    def _typed(self, dtype: pa.DataType | None, span: Span) -> pa.DataType:
+    def _typed(self, dtype: pa.DataType | None, source: Source) -> pa.DataType:
         if dtype is None:
             hint = "name its type with CAST, or compute it as a column before MATCH_RECOGNIZE"
-            raise self._error("the type of this is not known before the query runs", span, hint)
+            raise source.error("the type of this is not known before the query runs", source.span, hint)
         return dtype
 
 
 def _position(slot: Slot) -> Position:
     return Position(slot.members, slot.from_first, slot.offset, slot.shift, slot.final)
+
+
+def _unordered(name: str, dtype: pa.DataType, span: Span, source: Source) -> QueryError:
+    """Why an aggregate cannot order values: Spark orders structs and arrays, but otherwise than DuckDB."""
+    if pa.types.is_struct(dtype) or pa.types.is_list(dtype):
+        part = "a field of it, x.a" if pa.types.is_struct(dtype) else "an item of it, x[0]"
+        message = f"{name} cannot order {type_name(dtype)}: a NULL inside would come last, on Spark it comes first"
+        return source.error(message, span, f"take {part}")
+    return source.error(
+        f"there is no order for {name} of {type_name(dtype)}", span, "take a number, a string or a time"
+    )

@@ -1,4 +1,7 @@
-"""The column that holds the time: its type, or an error with the line that makes a time of what is there."""
+"""The column that holds the time: its type, or an error with the line that makes a time of what is there.
+
+That line depends on what holds the events, which is noted beside their schema.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from eventide.errors import EventideError
+from eventide.errors import EventideError, did_you_mean
 from eventide.expressions.types import kind, type_name
-from eventide.plan.holder import holder_of
 from eventide.runtime.times import TimeType
 
+_INPUT = b"eventide.input"  # in a schema's metadata
 _UNITS = "give ts_unit = 's', 'ms' or 'us'"
 _POSSIBLE = "it must be a timestamp, a date, or an integer with ts_unit"
 
@@ -54,6 +57,61 @@ _ORDER = "day and month in your order"
 _IN_PLACE = 'pass this in place of the file, or write it to one with .write_parquet("times.parquet")'
 
 
+def held_by(schema: pa.Schema, holder: str, detail: str | None = None) -> pa.Schema:
+    """The schema with a note of what holds the events: pandas, polars, arrow, dicts, duckdb, spark or file.
+
+    `detail` is the path of a file, or the name of the index of a DataFrame of pandas, empty where it has none.
+    """
+    note = holder if detail is None else f"{holder}:{detail}"
+    return schema.with_metadata({**(schema.metadata or {}), _INPUT: note.encode()})
+
+
+def holder_of(schema: pa.Schema) -> tuple[str, str | None]:
+    """What holds the events, and the detail.
+
+    >>> holder_of(held_by(pa.schema({}), "file", "a.csv")), holder_of(pa.schema({}))
+    (('file', 'a.csv'), ('sql', None))
+    """
+    holder, colon, detail = (schema.metadata or {}).get(_INPUT, b"sql").decode().partition(":")
+    return holder, detail if colon else None
+
+
+def column_hint(name: str, schema: pa.Schema) -> str | None:
+    """What to try where there is no such column: the one that was meant, or the index that it is.
+
+    >>> column_hint("user", held_by(pa.schema({"ts": pa.int64()}), "pandas", "user"))
+    "the index 'user' of the DataFrame is left out: df.reset_index() makes a column of it"
+    """
+    holder, index = holder_of(schema)
+    if holder == "pandas" and index is not None and name.lower() in index.lower().split("\n"):
+        return _left_out(name)
+    return did_you_mean(name, schema.names)
+
+
+def guess_time(schema: pa.Schema, hint: str = "pass ts='column'") -> str:
+    """The column `ts`, or the only timestamp.
+
+    >>> guess_time(pa.schema({"at": pa.timestamp("us"), "user": pa.string()}))
+    'at'
+    """
+    if "ts" in schema.names:
+        return "ts"
+    times: list[str] = [field.name for field in schema if pa.types.is_timestamp(field.type)]
+    if len(times) == 1:
+        return times[0]
+    holder, index = holder_of(schema)
+    if not times and holder == "pandas" and index is not None:
+        hint = _left_out(index.split("\n")[0])
+    found = f"it could be {' or '.join(times)}" if times else "the events have no timestamp column"
+    raise EventideError(f"which column holds the time? {found}", hint=hint)
+
+
+def _left_out(index: str) -> str:
+    if not index:
+        return "the index of the DataFrame is left out: df.reset_index(names='ts') makes a column of it"
+    return f"the index '{index}' of the DataFrame is left out: df.reset_index() makes a column of it"
+
+
 def _fail(option: str, message: str, hint: str) -> EventideError:
     return EventideError(message, hint=hint)
 
@@ -61,7 +119,6 @@ def _fail(option: str, message: str, hint: str) -> EventideError:
 def time_type_of(name: str, schema: pa.Schema, ts_unit: str | None, fail: Fail = _fail) -> TimeType:
     """The type of the time column, which `ts_unit` completes where it is an integer.
 
-    >>> from eventide.plan.holder import held_by
     >>> time_type_of("ts", held_by(pa.schema({"ts": pa.string()}), "pandas"), None)
     Traceback (most recent call last):
     ...

@@ -6,16 +6,16 @@ import pyarrow as pa
 
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
-from eventide.plan.bound import Bound
+from eventide.plan.logical import Match
 from eventide.plan.places import error_at
 from eventide.runtime.times import UNIT_US, TimeType
 from eventide.runtime.windows import Slide
 
 
-def check_windows(plan: Bound) -> None:
+def check_windows(plan: Match) -> None:
     """The borders of windows are result times: they must be whole units of the time column."""
     window, slide = plan.query.window, slide_of(plan)
-    if window is None or slide is None or window.length.in_events:
+    if window is None or slide is None or window.slide is None or window.length.in_events:
         return
     unit_us = time_unit_us(plan.time_type)
     if any(us % unit_us for us in (slide.length_us, slide.slide_us, slide.origin_us)):
@@ -33,10 +33,10 @@ def time_unit_us(time_type: TimeType) -> int:
     return UNIT_US.get(time_type.arrow.unit, 1)
 
 
-def slide_of(plan: Bound) -> Slide | None:
-    """The windows of `WITHIN w SLIDE s`."""
+def slide_of(plan: Match) -> Slide | None:
+    """The windows of `WITHIN w SLIDE s`; without SLIDE those of aggregates follow one another."""
     window = plan.query.window
-    if window is None or window.slide is None:
+    if window is None or (window.slide is None and not plan.aggregates):
         return None
-    origin = plan.options.origin
-    return Slide(window.length.amount, window.slide.amount, origin if isinstance(origin, int) else 0)
+    origin, slide = plan.options.origin, window.slide or window.length
+    return Slide(window.length.amount, slide.amount, origin if isinstance(origin, int) else 0)

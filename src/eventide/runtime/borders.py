@@ -8,17 +8,20 @@ came before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 
 from eventide.runtime.block import MAX_US, MIN_US, within
 from eventide.runtime.kernels.arrays import IntArray
-from eventide.runtime.protocol import Results
+from eventide.runtime.protocol import Operator, Results
+from eventide.runtime.slicing import Read, Region, Slicing, most_slices
+
+AROUND = 3  # windows before a bound, and behind it, that are looked at for a border
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,12 @@ class Beginnings:
         """The events that these matches may look at."""
         return within(block, self.from_us, self.until_us)
 
+    def run(self, operator: Operator, block: pa.Table) -> Results:
+        """The rows of these matches."""
+        assert isinstance(operator, RunsBeginnings)
+        if block.num_rows:
+            yield from operator.run_beginnings(block, self)
+
     def rows(self, ts_us: IntArray) -> tuple[int, int]:
         """The first row at which a match may begin, and the first behind it at which none may.
 
@@ -107,9 +116,32 @@ class Reach:
     ahead: int = 0
 
 
-def between(borders: Sequence[Border]) -> list[Beginnings]:
-    """All matches, cut at the borders."""
-    return [Beginnings(first, stop) for first, stop in pairwise((None, *borders, None))]
+# Of a block, where matching goes on after an attempt at each row before an instant; None where that costs too much.
+FindNext: TypeAlias = Callable[[pa.Table, int], NextRows | None]
+
+
+@dataclass(frozen=True)
+class Borders(Slicing):
+    """Parts that begin at borders. Fewer of them where a bound has no border close behind it."""
+
+    reach: Reach
+    next_rows: FindNext
+
+    has_parts = True
+    on_threads = True
+
+    def count(self, n_events: int, n_slices: int, length_us: int) -> int:
+        return most_slices(n_slices, length_us, 2 * AROUND * self.reach.window_us)
+
+    def parts(self, bounds: Sequence[int], read: Read) -> list[Beginnings]:
+        around_us = AROUND * self.reach.window_us
+        regions: list[Region] = [(bound - around_us, bound + around_us) for bound in bounds]
+        found = []
+        for bound, (_, until_us), block in zip(bounds, regions, read(regions), strict=True):
+            rows = self.next_rows(block, until_us) if block.num_rows else None
+            found.append(None if rows is None else find_border(rows, bound, self.reach))
+        borders = dict.fromkeys(border for border in found if border is not None)
+        return [Beginnings(first, stop) for first, stop in pairwise((None, *borders, None))]
 
 
 def find_border(rows: NextRows, bound_us: int, reach: Reach) -> Border | None:

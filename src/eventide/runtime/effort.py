@@ -46,8 +46,9 @@ class Effort:
     eventide.runtime.effort.TooManyStepsError: (1, 100)
     """
 
-    def __init__(self, most: int | None, offsets: IntArray, *, may_double: bool) -> None:
+    def __init__(self, most: int | None, offsets: IntArray, *, may_double: bool, most_at_once: int = UNLIMITED) -> None:
         self._most = UNLIMITED if most is None and not may_double else most
+        self.most_at_once = most_at_once  # of one call, however quick it is
         self._offsets = offsets
         self._counts: dict[int, int] = {}
 
@@ -71,7 +72,7 @@ class Pace:
 
     def __init__(self, effort: Effort) -> None:
         self._effort = effort
-        self._n_steps = FIRST_STEPS
+        self._n_steps = self._given = FIRST_STEPS
         self._partition: int | None = None
         self._begun = 0.0
 
@@ -85,7 +86,7 @@ class Pace:
         check_stopped()
         now = monotonic()
         if self._partition == partition:
-            self._effort.add(partition, self._n_steps - left)
+            self._effort.add(partition, self._given - left)
         if self._partition is not None:
             seconds = now - self._begun
             if seconds < _CALL_SECONDS / 2:
@@ -93,7 +94,8 @@ class Pace:
             elif seconds > 2 * _CALL_SECONDS:
                 self._n_steps = max(1, self._n_steps // GROWTH)
         self._partition, self._begun = partition, now
-        return self._n_steps
+        self._given = min(self._n_steps, self._effort.most_at_once)
+        return self._given
 
 
 def too_long(block: pa.Table, names: Sequence[str], row: int, limit: int, hint: str) -> InputError:

@@ -7,4 +7,3 @@ from typing import Final
 START: Final = "v0"  # of an interval; its end is the block's time
 LEFT: Final = 1  # bits of the mask
 RIGHT: Final = 2
-CARRIED: Final = 4  # also in the slice before, where what it has with others of that slice is found

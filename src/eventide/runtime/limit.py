@@ -79,7 +79,7 @@ class Tally:
     """
 
     def __init__(self, most: int | None, offsets: IntArray) -> None:
-        self._most, self._offsets = most, offsets
+        self._most, self.offsets = most, offsets
         self._counts: dict[int, int] = {}
 
     def add(self, partitions: IntArray) -> None:
@@ -94,7 +94,7 @@ class Tally:
         """The same by places of events in the order of all events, one of each match."""
         if self._most != UNLIMITED and rows.size:
             looked_at = rows if is_exact(self._most) else rows[[0, -1]]
-            numbers = np.searchsorted(self._offsets, looked_at, side="right") - 1
+            numbers = np.searchsorted(self.offsets, looked_at, side="right") - 1
             if is_exact(self._most):
                 self.add(numbers)
             else:
@@ -121,7 +121,7 @@ class Tally:
         """The most matches of a partition."""
         if self._most is not None:
             return self._most
-        return default_most(int(self._offsets[partition + 1] - self._offsets[partition]))
+        return default_most(int(self.offsets[partition + 1] - self.offsets[partition]))
 
     def _set(self, number: int, total: int) -> None:
         if total > self.limit_of(number):

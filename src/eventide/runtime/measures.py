@@ -46,6 +46,11 @@ class Found:
         low, high = offsets[out[:, 0]], offsets[out[:, 0] + 1]
         return Found(out[:, 1].copy(), out[:, 2].copy(), begin, ends - begin, low, high, labels, excluded)
 
+    @property
+    def arrays(self) -> tuple[IntArray | IndexArray, ...]:
+        """As the kernels take matches."""
+        return self.first, self.begin, self.length, self.labels, self.low, self.high
+
     def mark(self, matched: NDArray[np.bool_]) -> None:
         """Mark the rows that belong to a match; an empty match claims the row where it was found."""
         matched[self.first] = True
@@ -186,14 +191,8 @@ class Measures:
     def _positions(self, position: Position, found: Found, match: IntArray, depth: IntArray) -> IntArray:
         rows = np.empty(match.size, dtype=np.int64)
         kernel.pick_rows(
-            match,
-            depth,
-            found.first,
-            found.begin,
-            found.length,
-            found.low,
-            found.high,
-            found.labels,
+            (match, depth),
+            found.arrays,
             self._members(position.members),
             position.from_first,
             position.offset,
@@ -245,12 +244,8 @@ class Measures:
         out = np.zeros(match.size, dtype=values.dtype)
         count = np.empty(match.size, dtype=np.int64)
         fits = kernel.fold_rows(
-            match,
-            depth,
-            found.first,
-            found.begin,
-            found.length,
-            found.labels,
+            (match, depth),
+            found.arrays,
             self._members(folded.members),
             _FUNCTIONS[folded.function],
             values,

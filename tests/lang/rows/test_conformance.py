@@ -1,18 +1,15 @@
-"""Every statement of the conformance cases, which lie beside the repository, is parsed and survives the round trip."""
+"""Every statement of the conformance cases is parsed and survives the round trip."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
 
 import pytest
 
 from eventide.lang.rows import parse_clause, parse_statement, write_clause
+from tests.conformance import shared_cases
 
-FILE = Path(__file__).resolve().parents[4] / "shared" / "conformance" / "match_recognize.json"
+CASES = shared_cases("match_recognize")
 
-if FILE.exists():
-    CASES = json.loads(FILE.read_text(encoding="utf-8"))["cases"]
+if CASES:
 
     @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
     def test_the_statement_is_parsed(case: dict[str, str]) -> None:

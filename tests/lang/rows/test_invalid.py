@@ -1,16 +1,11 @@
+"""Texts that are no MATCH_RECOGNIZE clause or statement, and the whole message each gets."""
+
 from __future__ import annotations
 
-import pickle
-
-import pytest
-
-from eventide.errors import QueryError
+from tests.lang.corpus import check_message, each_message
 from tests.lang.rows.corpus import INVALID, read
 
 
-@pytest.mark.parametrize(("text", "message"), INVALID, ids=[text[:60] for text, _ in INVALID])
+@each_message(INVALID)
 def test_the_whole_message(text: str, message: str) -> None:
-    with pytest.raises(QueryError) as caught:
-        read(text)
-    assert str(caught.value) == message
-    assert str(pickle.loads(pickle.dumps(caught.value))) == message
+    check_message(lambda: read(text), message)

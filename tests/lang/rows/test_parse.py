@@ -165,7 +165,7 @@ def test_running_and_final_are_names_without_a_call_behind_them() -> None:
 @pytest.mark.parametrize("text", ["(SELECT 1)", "x IN (SELECT 1)", "EXISTS (SELECT 1)"])
 def test_subqueries_stay_refused_in_event_patterns(text: str) -> None:
     assert measure(text)
-    with pytest.raises(QueryError, match="a subquery cannot stand in a query"):
+    with pytest.raises(QueryError, match="a subquery is not allowed in a query"):
         parse(f"PATTERN A WHERE {text}")
 
 

@@ -7,6 +7,7 @@ from eventide.lang.rows import parse_clause, write_clause
 from eventide.lang.rows.tree import Concat, Label, Quantified, RowPattern, RowQuery
 from eventide.lang.rows.write import write_pattern
 from tests.budget import budgeted
+from tests.lang.corpus import check_round_trip
 from tests.lang.rows.corpus import VALID, canonical, read
 from tests.lang.rows.strategies import patterns, queries
 
@@ -17,8 +18,7 @@ def test_the_corpus_survives_the_round_trip(text: str, expected: str) -> None:
     assert canonical(parsed) == expected
     clauses = [parsed] if isinstance(parsed, RowQuery) else [found.clause for found in parsed.recognitions]
     for clause in clauses:
-        assert parse_clause(write_clause(clause)) == clause
-        assert write_clause(parse_clause(write_clause(clause))) == write_clause(clause)
+        check_round_trip(clause, write_clause, parse_clause)
 
 
 @budgeted(suppress_health_check=[HealthCheck.too_slow])
@@ -31,9 +31,7 @@ def test_random_patterns_survive_the_round_trip(pattern: RowPattern) -> None:
 @budgeted(suppress_health_check=[HealthCheck.too_slow])
 @given(queries())
 def test_random_clauses_survive_the_round_trip(query: RowQuery) -> None:
-    text = write_clause(query)
-    assert parse_clause(text) == query
-    assert write_clause(parse_clause(text)) == text
+    check_round_trip(query, write_clause, parse_clause)
 
 
 def test_a_repetition_of_a_repetition_stays_one() -> None:

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.oracle.chains import Search, by_binding, partial_matches
 from tests.oracle.diagnosis.progress import progress
-from tests.oracle.events import Event
-from tests.oracle.matches import matches
-from tests.oracle.pattern import Or, Pattern, branches
-from tests.oracle.query import KleeneAggregate, Query
-from tests.oracle.scope import Scope, scopes
-from tests.oracle.template import Position
+from tests.oracle.events.chains import Search, by_binding, partial_matches
+from tests.oracle.events.event import Event
+from tests.oracle.events.matches import matches
+from tests.oracle.events.pattern import Or, Pattern, branches
+from tests.oracle.events.query import KleeneAggregate, Query
+from tests.oracle.events.scope import Scope, scopes
+from tests.oracle.events.template import Position
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Longest:
 def longest_partial_matches(query: Query, events: Sequence[Event]) -> dict[tuple[Any, ...], Longest]:
     """By partition, for the partitions without a match.
 
-    >>> from tests.oracle.events import stream
-    >>> from tests.oracle.pattern import Type, plus, seq
+    >>> from tests.oracle.events.event import stream
+    >>> from tests.oracle.events.pattern import Type, plus, seq
     >>> query = Query(seq(Type("A"), plus(Type("B")), Type("C")))
     >>> longest_partial_matches(query, stream("a1 b2 b3"))[()].indices
     (0, 1, 2)

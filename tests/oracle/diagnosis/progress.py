@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from tests.oracle.pattern import Or, Pattern, Repeat, Seq
-from tests.oracle.template import Position, build_template
+from tests.oracle.events.pattern import Or, Pattern, Repeat, Seq
+from tests.oracle.events.template import Position, build_template
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Progress:
 def progress(pattern: Pattern) -> Progress:
     """The progress of every position of a pattern without AND.
 
-    >>> from tests.oracle.pattern import Type, plus, seq
+    >>> from tests.oracle.events.pattern import Type, plus, seq
     >>> found = progress(seq(Type("A"), plus(Type("B")), Type("C")))
     >>> {position.item.symbol: (rank, found.missing[position]) for position, rank in found.rank.items()}
     {'A': (1, 2), 'B': (2, 1), 'C': (3, 0)}

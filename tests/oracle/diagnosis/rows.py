@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import count, permutations
 from typing import Any
 
-from tests.oracle import pattern as tree
 from tests.oracle.diagnosis.progress import progress
+from tests.oracle.events import pattern as tree
 from tests.oracle.rows.expressions import Expression, as_expression
 from tests.oracle.rows.matches import Match, Query, Row, is_accepted, match_at, partitions
 from tests.oracle.rows.pattern import (

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
+from tests.conformance import shared_cases
 from tests.oracle.rows.clause import run
 
-FILE = Path(__file__).parents[4] / "shared" / "conformance" / "match_recognize.json"
-CASES = json.loads(FILE.read_text())["cases"] if FILE.exists() else []
+CASES = shared_cases("match_recognize")
 
 NOT_IN_SPARK = {
     "TestAggregationsInRowPatternMatching/testTentativeLabelMatch/05": "arbitrary(x)",

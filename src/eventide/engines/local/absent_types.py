@@ -10,6 +10,7 @@ from eventide.engines.local.sources import Source
 from eventide.errors import did_you_mean, warn
 from eventide.plan.physical import NamedType, Physical
 from eventide.runtime.block import MASK
+from eventide.runtime.quoting import quoted
 
 _MOST_SUGGESTED = 1_000  # types among which a similar name is looked for
 
@@ -43,9 +44,8 @@ def absent_types(types: tuple[NamedType, ...], source: Source) -> list[str]:
     """What to say of each type that no event has, where there is an event at all."""
     found: list[str] = []
     for column in dict.fromkeys(named.column for named in types):
-        quoted = '"' + column.replace('"', '""') + '"'
         try:
-            rows = source.connection.sql(f"SELECT DISTINCT {quoted} FROM {source.sql}").fetchall()
+            rows = source.connection.sql(f"SELECT DISTINCT {quoted(column)} FROM {source.sql}").fetchall()
         except duckdb.Error:
             return []  # it has just been read; whatever went wrong is no reason to lose the result
         present = {value for (value,) in rows}

@@ -20,7 +20,7 @@ _SAID = (
     ),
     (
         r"(?P<clause>WHERE|GROUP BY) clause cannot contain aggregates",
-        "an aggregate cannot stand in {clause}",
+        "an aggregate is not allowed in {clause}",
         "filter groups with HAVING",
     ),
     (
@@ -30,7 +30,7 @@ _SAID = (
     ),
     (
         r"More than one row returned by a subquery",
-        "a subquery that stands for a value gives more than one row",
+        "a subquery that is used as a value gives more than one row",
         "add LIMIT 1",
     ),
 )

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
-from eventide.engines.local.names import literal
 from eventide.engines.names import absolute, duckdb_name
 from eventide.errors import InputError
+from eventide.runtime.quoting import literal
 
 _DELIMITERS = (",", "\t", ";", "|")
 _UNKNOWN_DELIMITERS = "^~:#&@\x01\x1f"
@@ -173,7 +173,7 @@ def line_error(error: duckdb.Error, files: Sequence[str]) -> InputError | None:
 
 def _fields_error(place: str, wanted: int, found: int) -> InputError:
     if found > wanted:
-        hint = "the first line names all columns; a value that holds the delimiter stands in quotes"
+        hint = "the first line names all columns; put a value that holds the delimiter in quotes"
         return InputError(f"{place} has more fields than the header, which has {wanted}", hint=hint)
     fields = "1 field" if found == 1 else f"{found} fields"
     hint = "write a delimiter for each value, also for one that is missing"

@@ -11,8 +11,8 @@ import pyarrow as pa
 from eventide.engines.lengths import as_type
 from eventide.engines.local.sources import open_source, reason
 from eventide.errors import InputError
-from eventide.families.allen.instants import Clock, Names, clock_time, instant_columns
-from eventide.families.allen.lower import find_column
+from eventide.plan.instants import Clock, Names, clock_time, instant_columns
+from eventide.plan.scope import argument_column
 
 
 def instants_of_table(
@@ -33,7 +33,7 @@ def instants_of_table(
         return table.column(name) if given is None else as_type(table.column(name), given)
 
     def now() -> pa.ChunkedArray:
-        start = column(find_column("start", names[0], source.schema))
+        start = column(argument_column("start", names[0], source.schema))
         return pa.chunked_array([pa.repeat(clock_time(clock, start.type, ts_unit), table.num_rows)])
 
     return pa.table({name: now() if taken is None else column(taken) for name, taken in columns})

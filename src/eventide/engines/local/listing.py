@@ -7,8 +7,8 @@ import pyarrow as pa
 from eventide.engines.local.added_names import added_names
 from eventide.engines.local.run import Run, default_memory_limit, read_blocks
 from eventide.engines.local.sources import Source
-from eventide.families.situations.listing import LISTED, situations_of
-from eventide.families.situations.spec import SituationSpec
+from eventide.families.base import LISTED
+from eventide.families.registry import family_of
 from eventide.plan.physical import Physical
 
 
@@ -17,17 +17,16 @@ def list_situations(physical: Physical, source: Source) -> pa.Table:
 
     Where a partition column has one of these names, the other column is called `situation_symbol` and so on.
     """
-    assert isinstance(physical.spec, SituationSpec)
     names = dict(physical.intake.names)
     partition = physical.intake.layout.partition
     names |= added_names(LISTED, [names[name] for name in partition], "situation_")
     seen, tables = Run(), []
     for block in read_blocks(physical, source, seen, default_memory_limit()):
-        listed = situations_of(block, physical.spec)
+        listed = family_of(physical.spec).listed(physical.spec, block)
         tables.append(listed.rename_columns([names[name] for name in listed.column_names]))
     if tables:
         return pa.concat_tables(tables)
-    times = physical.spec.time_type.arrow
+    times = physical.intake.time_type.arrow
     fields = [pa.field(names[name], source.given_type(names[name])) for name in partition]
     listed = zip(LISTED, (pa.string(), times, times), strict=True)
     return pa.schema([*fields, *((names[name], kind) for name, kind in listed)]).empty_table()

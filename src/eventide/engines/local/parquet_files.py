@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from eventide.engines.file_types import FileGroup, columns_in
-from eventide.engines.local.names import quoted
 from eventide.engines.local.text_files import reading
 from eventide.engines.names import duckdb_names
 from eventide.expressions.types import canonical, duckdb_type, kind
+from eventide.runtime.quoting import quoted
 
 
 def read_alike(files: Sequence[str], file_column: str | None) -> str:

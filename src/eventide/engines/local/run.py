@@ -26,17 +26,19 @@ from eventide.engines.local.absent_types import seen_bits, warn_of_absent
 from eventide.engines.local.ahead import read_ahead
 from eventide.engines.local.memory import collect
 from eventide.engines.local.plausible_times import Times, warn_of_unit
+from eventide.engines.local.slices import run_parts
 from eventide.engines.local.sources import Source, reason
-from eventide.engines.overlaps import local_parts, run_parts
 from eventide.engines.parquet import is_in_time_order, read_piece
-from eventide.engines.raw_columns import coded_for, raw_columns
+from eventide.engines.raw_columns import WANTED, coded_for, raw_columns
 from eventide.engines.row_limit import limited
 from eventide.errors import EventideError, InputError, OutputError
 from eventide.families.registry import family_of, make_operator
+from eventide.plan.choose import parts_for_threads
 from eventide.plan.ending import with_end, with_origin
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.runtime.block import MASK, MIN_US, TS, concatenate, cut
 from eventide.runtime.protocol import Operator, Results, Spec
+from eventide.runtime.quoting import quoted
 
 ROWS_PER_READ = 1 << 20
 _WIDTH_BYTES = 16  # of a value, on average: numbers have 8 or less, strings more
@@ -110,7 +112,7 @@ def run_batches(
 def _runread_blocks(physical: Physical, blocks: Iterator[pa.Table], seen: Run) -> Results:
     n_threads = os.cpu_count() or 1
     for block in blocks:
-        parts = local_parts(physical.spec, block, n_threads)
+        parts = parts_for_threads(physical.spec, block, n_threads)
         if len(parts) > 1:
             yield from run_parts(physical.spec, block, parts)
         else:
@@ -165,15 +167,13 @@ def _take_in(raw: pa.Table, physical: Physical, seen: Run) -> pa.Table:
 def _extreme_us(function: str, physical: Physical, source: Source) -> int | None:
     """The time of the first ("min") or the last event ("max") of all, in microseconds; None where there is none."""
     try:
-        raw = source.connection.sql(f"SELECT {function}({_time(physical)}) AS ts FROM {source.sql}").to_arrow_table()
+        raw = source.connection.sql(
+            f"SELECT {function}({quoted(physical.intake.ts_column)}) AS ts FROM {source.sql}"
+        ).to_arrow_table()
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error
     extreme: int | None = microseconds(raw.column(0), physical.intake)[0].as_py()
     return extreme
-
-
-def _time(physical: Physical) -> str:
-    return '"' + physical.intake.ts_column.replace('"', '""') + '"'
 
 
 def default_memory_limit() -> int:
@@ -244,7 +244,7 @@ def _write_down(spill: _Spill, held: list[pa.Table]) -> None:
 
 def _bad_rows(physical: Physical, source: Source) -> str:
     """Which events have no time, where nothing else of them is read: the first one's row, and how many follow."""
-    numbered = f"SELECT {_time(physical)} IS NULL AS bad, row_number() OVER () AS n FROM {source.sql}"
+    numbered = f"SELECT {quoted(physical.intake.ts_column)} IS NULL AS bad, row_number() OVER () AS n FROM {source.sql}"
     ((row, n_bad),) = source.connection.sql(f"SELECT min(n), count(*) FROM ({numbered}) WHERE bad").fetchall()
     more = f", and in {n_bad - 1:,} more" if n_bad > 1 else ""
     return f"in row {row:,} of the input{more}"
@@ -296,7 +296,7 @@ def _read(physical: Physical, source: Source, limit: int) -> Generator[pa.Table]
     items = ", ".join(f"{_duckdb(column)} AS {column.name}" for column in physical.select)
     sql = f"SELECT {items} FROM {source.sql}"
     if not physical.intake.keep_all:
-        sql = f"SELECT * FROM ({sql}) WHERE {MASK} <> 0 OR {TS} IS NULL"
+        sql = f"SELECT * FROM ({sql}) WHERE {WANTED}"
     try:
         if fits:
             yield with_lengths(source.connection.sql(sql).to_arrow_table())

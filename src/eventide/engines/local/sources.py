@@ -20,7 +20,6 @@ from eventide.engines.file_types import common_schema, parquet_groups, read_arro
 from eventide.engines.file_versions import Version, check_versions, versions_of
 from eventide.engines.folder_columns import FILE
 from eventide.engines.lengths import with_lengths
-from eventide.engines.local.names import quoted
 from eventide.engines.local.parquet_files import read_alike, read_together
 from eventide.engines.local.tables import open_table
 from eventide.engines.local.text_files import TextInput, csv_files, json_files
@@ -28,7 +27,8 @@ from eventide.engines.names import Named, look_up
 from eventide.engines.together import TYPE_COLUMN, check_together
 from eventide.errors import InputError
 from eventide.expressions.types import canonical
-from eventide.plan.holder import held_by
+from eventide.plan.time_column import held_by
+from eventide.runtime.quoting import literal, quoted
 
 PARQUET = (".parquet",)
 CSV = (".csv", ".tsv")
@@ -134,8 +134,7 @@ def open_sources(by_type: Mapping[str, Any]) -> Source:
         schemas[name] = source_schema(connection, sql, attached.given)
         versions += attached.versions
         total = None if total is None or n_rows is None else total + n_rows
-        literal = "'" + name.replace("'", "''") + "'"
-        parts.append(f"SELECT {literal} AS {TYPE_COLUMN}, * FROM {sql}")
+        parts.append(f"SELECT {literal(name)} AS {TYPE_COLUMN}, * FROM {sql}")
     check_together(schemas)
     sql = f"({' UNION ALL BY NAME '.join(parts)})"
     once = any(map(_is_reader, by_type.values()))
@@ -281,7 +280,7 @@ def _from_dicts(events: list[Any]) -> pa.Table:
         # Arrow would cut off what pandas' times have beyond microseconds.
         if any(getattr(value, "nanosecond", 0) for value in values):
             raise InputError(
-                f"a time in '{name}' is no whole number of microseconds", hint="round it: value.round('us')"
+                f"a time in '{name}' is not a whole number of microseconds", hint="round it: value.round('us')"
             )
         if len({value.tzinfo is None for value in values if isinstance(value, datetime)}) > 1:
             # Arrow would take those without for UTC.

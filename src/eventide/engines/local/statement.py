@@ -33,11 +33,11 @@ from eventide.engines.statements import (
 from eventide.expressions.types import DURATION, column_type
 from eventide.families.registry import family_named
 from eventide.lang.rows.tree import Recognition, Statement
-from eventide.plan.holder import held_by
 from eventide.plan.options import Options
 from eventide.plan.places import within_the_stack
 from eventide.plan.statements.queries import write_statement
 from eventide.plan.statements.tables import Table, Written
+from eventide.plan.time_column import held_by
 
 
 def run_statement(
@@ -97,9 +97,9 @@ class _Statement(Filling):
         self.n_results += 1
         source = self._source(recognition, f"{name}_rows")
         clause = without_subqueries(recognition.clause, lambda query: self._rows(self.after_with(query, recognition)))
-        physical = family_named("rows").prepare(clause, self.options, held_by(source.schema, "sql"))
-        self.planned.append((recognition, physical))
-        table, seen = local.run(physical, source, self.memory_limit_bytes)
+        planned = family_named("rows").plan(clause, self.options, held_by(source.schema, "sql"))
+        self.planned.append((recognition, "local", planned))
+        table, seen = local.run(planned.ready(), source, self.memory_limit_bytes)
         self.seen.append(seen)
         self.connection.register(name, readable(table))
         self.tables[name] = name
@@ -108,7 +108,7 @@ class _Statement(Filling):
     def _source(self, recognition: Recognition, name: str) -> Source:
         """What a relation holds; a table that was passed is read as it is, only the columns that are needed."""
         relation = self.relation(recognition)
-        hidden = {entry.name.lower() for entry in common_tables(self.statement.text, recognition.span.start)}
+        hidden = {entry.name.lower() for entry in common_tables(self.statement.tokens, recognition.span.start)}
         passed = {known.lower(): known for known in self.attached if known.lower() not in hidden}.get(
             relation.text.strip().strip("`").lower()
         )

@@ -15,10 +15,10 @@ from duckdb.sqltypes import DuckDBPyType
 
 from eventide.engines.folder_columns import FILE
 from eventide.engines.local.csv_lines import Dialect, as_given, find_dialect, line_error
-from eventide.engines.local.names import literal, quoted
 from eventide.engines.local.text_types import KINDS, NO_VALUE, NUMBER_KINDS, TEXT_KINDS, find_types, is_altered
 from eventide.engines.names import duckdb_names
 from eventide.errors import InputError
+from eventide.runtime.quoting import literal, quoted
 
 _MOST_SHOWN = 60  # letters of a number
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from eventide.engines.local.names import quoted
+from eventide.runtime.quoting import quoted
 
 _DATE = "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
 _TIME = "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6}0*)?)?"  # finer times stay text: nothing is cut off

@@ -9,17 +9,25 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from eventide.engines.computed import add_computed
-from eventide.engines.parquet import Piece
-from eventide.engines.spark.exchange import PLAIN, Batches, Cutter, Reading, blocks_from_dataframe, reader
+from eventide.engines.spark.exchange import (
+    PLAIN,
+    Batches,
+    Cutter,
+    Reading,
+    blocks_by_key,
+    from_dataframe,
+    reader,
+)
 from eventide.engines.spark.parallelism import count_buckets, threads_of_one_task
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.types import arrow_schema, conform, spark_schema
 from eventide.engines.spark.workers import settled
 from eventide.families.registry import make_operator
-from eventide.plan.physical import Physical
+from eventide.plan.physical import Physical, Piece
 from eventide.runtime.block import MIN_US, from_bytes
 from eventide.runtime.protocol import Results
+from eventide.runtime.quoting import backticked
 
 
 def run(blocks: DataFrame, physical: Physical, spark: SparkSession, n_buckets: int | None = None) -> DataFrame:
@@ -75,13 +83,17 @@ def matcher(physical: Physical, n_threads: int = 1) -> tuple[Callable[[Iterable[
 
 def finisher(physical: Physical) -> tuple[Callable[[Results], Batches], StructType]:
     """For a task: an operator's rows with the computed columns, as Spark takes them; and their schema."""
-    if physical.output_schema is None:
-        raise ValueError("the plan has no output schema")
-    computed = physical.computed
-    fields = [*physical.output_schema, *(pa.field(column.name, column.dtype) for column in computed)]
-    schema = spark_schema(pa.schema(fields))
+    computed, schema = physical.computed, rows_schema(physical)
     target = arrow_schema(schema)
     return lambda results: (conform(add_computed(rows, computed), target) for rows in results), schema
+
+
+def rows_schema(physical: Physical) -> StructType:
+    """Of the rows that tasks return: the operator's, and the computed columns."""
+    if physical.output_schema is None:
+        raise ValueError("the plan has no output schema")
+    computed = [pa.field(column.name, column.dtype) for column in physical.computed]
+    return spark_schema(pa.schema([*physical.output_schema, *computed]))
 
 
 def run_dataframe(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> DataFrame:
@@ -89,19 +101,15 @@ def run_dataframe(df: DataFrame, physical: Physical, n_buckets: int | None = Non
     spark = df.sparkSession
     ensure_shipped(spark)
     n_buckets = n_buckets or count_buckets(spark)
-    return run(blocks_from_dataframe(df, physical, n_buckets), physical, spark, n_buckets)
+    return run(blocks_by_key(from_dataframe(df, physical), physical.intake, n_buckets), physical, spark, n_buckets)
 
 
 def project(rows: DataFrame, physical: Physical) -> DataFrame:
     """The user's columns over the operator's rows."""
     # Texts go to the JVM in one call, columns in several each.
-    texts = [f"({column.spark}) AS {_quoted(column.name)}" for column in physical.project]
+    texts = [f"({column.spark}) AS {backticked(column.name)}" for column in physical.project]
     with in_utc(rows.sparkSession, texts):
         return rows.selectExpr(*texts)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def read_blocks(batches: Batches) -> Iterator[pa.Table]:

@@ -23,7 +23,7 @@ _SAID = (
     ("AMBIGUOUS_REFERENCE", "column '{name}' is ambiguous", "write one of {referenceNames}"),
     (
         "MISSING_GROUP_BY",
-        "a column stands beside an aggregate, and there is no GROUP BY",
+        "a column is beside an aggregate, and there is no GROUP BY",
         "add GROUP BY, or write any_value(x)",
     ),
     (

@@ -11,9 +11,13 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructType
+
+from eventide.plan.physical import Intake
+from eventide.runtime.interval_columns import START
+from eventide.runtime.quoting import backticked
 
 COUNTERS = "__eventide_counters"
 # Names of observed metrics. Plans are put together, and Spark wants a name once in a plan: see `unique`.
@@ -23,18 +27,18 @@ SOURCE = "eventide_source"
 EVENT_TIME = "detected_at"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Counters:
     """What one call for a bucket did: numbers of this call, but `open_runs` and `state_bytes` are those after it."""
 
-    bucket: int
-    events: int  # that came to the bucket, late ones among them
-    late_events: int
-    matches: int
-    open_runs: int
-    state_bytes: int
-    kernel_us: int
-    total_us: int
+    bucket: int = -1  # all buckets
+    events: int = 0  # that came to the bucket, late ones among them
+    late_events: int = 0
+    matches: int = 0
+    open_runs: int = 0
+    state_bytes: int = 0
+    kernel_us: int = 0
+    task_us: int = 0
     problems: int = 0  # rows that say what is wrong with the rule
     rule: str | None = None
 
@@ -55,11 +59,21 @@ class Counters:
         """
         numbers = text.split(" ", _N_NUMBERS)
         rule = numbers.pop() if len(numbers) > _N_NUMBERS else None
-        bucket, events, late, matches, runs, size, kernel_us, total_us, problems = map(int, numbers)
-        return cls(bucket, events, late, matches, runs, size, kernel_us, total_us, problems, rule)
+        bucket, events, late, matches, runs, size, kernel_us, task_us, problems = map(int, numbers)
+        return cls(bucket, events, late, matches, runs, size, kernel_us, task_us, problems, rule)
+
+    def add(self, other: Counters) -> None:
+        """Count what other calls did, too."""
+        for name in _ADDED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def added(self) -> dict[str, int]:
+        """The numbers that add up."""
+        return {name: getattr(self, name) for name in _ADDED}
 
 
 _N_NUMBERS = len(fields(Counters)) - 1
+_ADDED = ("events", "late_events", "matches", "kernel_us", "task_us", "problems")
 
 
 def with_counters(rows: StructType) -> StructType:
@@ -92,6 +106,23 @@ def without_counters(rows: DataFrame, name: str) -> DataFrame:
     return observed.filter(f"{COUNTERS} IS NULL").drop(COUNTERS)
 
 
+def intake_counters(intake: Intake) -> list[Column]:
+    """How many rows come, and how many are no events: they have no time, or are intervals that end too early."""
+    end = sf.col(backticked(intake.ts_column))
+    is_bad = end.isNull() if intake.intervals is None else ~sf.coalesce(sf.col(START) <= end, sf.lit(False))
+    return [sf.count(sf.lit(1)).alias("events"), sf.count_if(is_bad).alias("dropped_events")]
+
+
 def unique(name: str) -> str:
     """A name for an observed metric that no other has."""
     return f"{name}_{uuid.uuid4().hex[:12]}"
+
+
+def observed(rows: DataFrame, metric: str, n_last: int = 0) -> DataFrame:
+    """The same rows; each micro-batch's progress has their number as `rows`, and the last ones, as JSON, as `last`."""
+    counters = [sf.count(sf.lit(1)).alias("rows")]
+    if n_last:
+        text = sf.to_json(sf.struct("*"), {"ignoreNullFields": "false"})
+        order = sf.col(EVENT_TIME) if EVENT_TIME in rows.columns else text
+        counters.append(sf.max_by(text, order, n_last).alias("last"))
+    return rows.observe(metric, *counters)

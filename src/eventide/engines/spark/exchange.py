@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
 
-from eventide.engines.database import connect
 from eventide.engines.file_versions import Version, check_versions
 from eventide.engines.intake import take_in
-from eventide.engines.parquet import Piece, read_piece, to_microseconds
-from eventide.engines.raw_columns import duckdb_text, raw_columns
+from eventide.engines.parquet import read_piece, to_microseconds
+from eventide.engines.raw_columns import WANTED, wanted_columns
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.workers import settled
-from eventide.plan.physical import Intake, Physical
-from eventide.runtime.block import MASK, TS, cut, to_bytes
+from eventide.plan.physical import Intake, Physical, Piece
+from eventide.runtime.block import cut, to_bytes
 
 BLOCK_SCHEMA = "bucket int, data binary"
 ROWS_PER_CUT = 500_000
@@ -50,19 +50,22 @@ class Cutter:
     n_buckets: int
     labels: tuple[int, ...] | None = None
 
+    def rows_of(self, batches: Batches) -> Batches:
+        """Block rows of the batches that Spark gives a task."""
+        yield from self.rows(pa.Table.from_batches([batch]) for batch in batches)
+
     def rows(self, raw: Iterable[pa.Table]) -> Batches:
         """Block rows of raw tables."""
         for bucket, block in self.blocks(raw):
             label = bucket if self.labels is None else self.labels[bucket]
-            for piece in block_pieces(block):
-                yield block_row(label, to_bytes(piece))
+            yield from block_rows(label, block)
 
     def blocks(self, raw: Iterable[pa.Table]) -> Blocks:
         """Blocks by bucket of raw tables, cut together up to `ROWS_PER_CUT` events at a time."""
         waiting: list[pa.Table] = []
         n_waiting = 0
         for table in raw:
-            block, _ = take_in(table, self.intake)
+            block = self._take_in(table)
             waiting.append(block)
             n_waiting += block.num_rows
             if n_waiting >= ROWS_PER_CUT:
@@ -74,6 +77,9 @@ class Cutter:
         if blocks:
             yield from cut(pa.concat_tables(blocks), self.intake.layout, self.n_buckets)
 
+    def _take_in(self, table: pa.Table) -> pa.Table:
+        return take_in(table, self.intake)[0]
+
 
 def block_row(label: int, data: bytes) -> pa.RecordBatch:
     """One block as a batch of one row."""
@@ -82,10 +88,16 @@ def block_row(label: int, data: bytes) -> pa.RecordBatch:
     )
 
 
+def block_rows(label: int, block: pa.Table) -> Batches:
+    """A block as batches of one row each, none of them too large."""
+    for piece in block_pieces(block):
+        yield block_row(label, to_bytes(piece))
+
+
 def block_pieces(block: pa.Table) -> Iterator[pa.Table]:
     """Slices of a block that fit into a row."""
     n_pieces = -(-block.nbytes // MAX_BLOCK_BYTES)
-    size = -(-block.num_rows // max(n_pieces, 1))
+    size = -(-block.num_rows // max(n_pieces, 1)) or 1
     for start in range(0, block.num_rows, size):
         yield block.slice(start, size)
 
@@ -103,41 +115,51 @@ def select_events(
         selected = df.select(*(sf.expr(text).alias(name) for name, text in items.items()))
     if physical.intake.keep_all:
         return selected
-    return selected.filter(_WANTED if keep is None else f"{_WANTED} OR {keep}")
+    return selected.filter(WANTED if keep is None else f"{WANTED} OR {keep}")
 
 
-_WANTED = f"{MASK} <> 0 OR {TS} IS NULL"
+# What a task does with the tables of raw columns that it reads, and its number.
+Work: TypeAlias = Callable[[Iterable[pa.Table], int], Batches]
+# All tasks of an input at their work; text: the schema of what comes out.
+Events: TypeAlias = Callable[[Work, "str | StructType"], DataFrame]
 
 
-def blocks_from_dataframe(df: DataFrame, physical: Physical, n_buckets: int) -> DataFrame:
-    """The blocks of a batch DataFrame, by bucket of the partition columns."""
-    cutter = Cutter(physical.intake, n_buckets)
+def from_dataframe(df: DataFrame, physical: Physical) -> Events:
+    """The events of a batch DataFrame; all its tasks have the number 0."""
 
-    def make_blocks(batches: Batches) -> Batches:
-        yield from cutter.rows(pa.Table.from_batches([batch]) for batch in batches)
+    def tasks(work: Work, schema: str | StructType) -> DataFrame:
+        def run(batches: Batches) -> Batches:
+            return work((pa.Table.from_batches([batch]) for batch in batches), 0)
 
-    return select_events(df, physical).mapInArrow(settled(make_blocks), BLOCK_SCHEMA)
+        return select_events(df, physical).mapInArrow(settled(run), schema)
+
+    return tasks
 
 
-def blocks_from_paths(
-    spark: SparkSession,
-    shares: Sequence[Sequence[Piece]],
-    physical: Physical,
-    n_buckets: int,
-    how: Reading = PLAIN,
-) -> DataFrame:
-    """The blocks of Parquet files, read by the tasks themselves; Spark distributes only the numbers of the tasks.
+def from_paths(
+    spark: SparkSession, shares: Sequence[Sequence[Piece]], physical: Physical, how: Reading = PLAIN
+) -> Events:
+    """The events of Parquet files, read by the tasks themselves; Spark distributes only the numbers of the tasks.
 
     Ask `can_read_directly` first. The tasks must agree on what is `coded`, as their blocks come together.
     """
-    cutter, read = Cutter(physical.intake, n_buckets), reader(physical, how)
+    read = reader(physical, how)
 
-    def make_blocks(batches: Batches) -> Batches:
-        tasks = (task for batch in batches for task in batch.column(0).to_pylist())
-        yield from cutter.rows(table for task in tasks for table in read(shares[task]))
+    def tasks(work: Work, schema: str | StructType) -> DataFrame:
+        def run(batches: Batches) -> Batches:
+            for task in (task for batch in batches for task in batch.column(0).to_pylist()):
+                yield from work(read(shares[task]), task)
 
-    # A range has one number in each of its partitions, without an exchange.
-    return spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(settled(make_blocks), BLOCK_SCHEMA)
+        # A range has one number in each of its partitions, without an exchange.
+        return spark.range(0, len(shares), 1, max(len(shares), 1)).mapInArrow(settled(run), schema)
+
+    return tasks
+
+
+def blocks_by_key(events: Events, intake: Intake, n_buckets: int) -> DataFrame:
+    """The blocks of events by bucket of the partition columns: what `batch.run` takes."""
+    cutter = Cutter(intake, n_buckets)
+    return events(lambda tables, _: cutter.rows(tables), BLOCK_SCHEMA)
 
 
 def reader(
@@ -147,41 +169,10 @@ def reader(
     names, versions = list(physical.reads), dict(how.versions)
 
     def read(pieces: Iterable[Piece]) -> Iterator[pa.Table]:
-        evaluate = _evaluator(physical)
         for piece in pieces:
             for table in read_piece(piece, names, how.coded, ROWS_PER_CUT, use_threads=use_threads):
-                yield evaluate(to_microseconds(table))
+                yield wanted_columns(to_microseconds(table), physical, ("UTC", 1))
             if piece[0] in versions:
                 check_versions([(piece[0], versions[piece[0]])])
 
     return read
-
-
-def share_out_row_groups(files: Sequence[str], n_shares: int) -> tuple[list[list[Piece]], int]:
-    """Runs of row groups with about the same number of rows each, and the number of all rows, from the footers."""
-    from eventide.engines.distribution import share_out  # not for workers, which load this module
-
-    pieces: list[Piece] = []
-    rows: list[int] = []
-    for path in files:
-        footer = pq.read_metadata(path)
-        pieces.extend((path, i, i + 1) for i in range(footer.num_row_groups))
-        rows.extend(footer.row_group(i).num_rows for i in range(footer.num_row_groups))
-    return share_out(pieces, rows, n_shares), sum(rows)
-
-
-def _evaluator(physical: Physical) -> Callable[[pa.Table], pa.Table]:
-    """The block's columns of a table of the file's; events that no step wants are left out."""
-    if physical.intake.keep_all:
-        return lambda table: raw_columns(table, physical, ("UTC", 1))
-    connection = connect(threads=1)
-    items = ", ".join(f'{duckdb_text(column)} AS "{column.name}"' for column in physical.select)
-
-    def evaluate(table: pa.Table) -> pa.Table:
-        connection.register("events", table)
-        sql = f"SELECT * FROM (SELECT {items} FROM events) WHERE {_WANTED}"
-        computed = connection.sql(sql).to_arrow_table()
-        connection.unregister("events")
-        return computed
-
-    return evaluate

@@ -51,8 +51,8 @@ def _by_rule(tallies: list[Tally]) -> list[Metric]:
     for tally in tallies:
         names = [tally.name or tally.query_id, tally.query_id]
         counted = tally.rules or {"": tally.counted}
-        for label, added in counted.items():
-            for name, value in added.numbers().items():
+        for label, counters in counted.items():
+            for name, value in counters.added().items():
                 made[name].add_metric([*names, label], value / 1e6 if name.endswith("_us") else value)
             n_open, state_bytes = tally.held(label or None)
             open_runs.add_metric([*names, label], n_open)
@@ -71,7 +71,7 @@ def _by_query(tallies: list[Tally]) -> list[Metric]:
     seconds = counter("eventide_batch_seconds", "Time of micro-batches.")
     rows = counter("eventide_input_rows", "Rows read from the sources.")
     dropped = counter("eventide_dropped_events", "Events without a time that on_bad_event='drop' dropped.")
-    bad = counter("eventide_bad_records", "Records of a source that are no events.")
+    bad = counter("eventide_bad_records", "Records of a source that are not events.")
     running = gauge("eventide_running", "1 while the stream runs.")
     watermark = gauge("eventide_watermark_seconds", "The watermark, in seconds after 1970.")
     last = gauge("eventide_last_batch_seconds", "Time of the last micro-batch.")

@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, DoubleType, StringType, StructField, StructType
 
 from eventide.engines.local.sources import CSV
-from eventide.engines.spark.files import quoted
+from eventide.runtime.quoting import backticked
 
 _EXACT_DIGITS = 15  # a double holds all whole numbers of so many digits
 _BIGINT_DIGITS = 18  # a bigint does
@@ -23,7 +23,7 @@ def read_far_text(spark: SparkSession, suffix: str, name: str) -> DataFrame:
     """The rows of a path for Spark's readers."""
     schema: StructType = _reader(spark, suffix, inferSchema=True, inferTimestamp=True).load(name).schema
     frame = _reader(spark, suffix).schema(_as_text(schema)).load(name)
-    columns = [_exact(sf.col(quoted(field.name)), field.dataType, field.name).alias(field.name) for field in schema]
+    columns = [_exact(sf.col(backticked(field.name)), field.dataType, field.name).alias(field.name) for field in schema]
     return cast(DataFrame, frame.select(*columns))
 
 

@@ -18,6 +18,7 @@ from eventide.engines.local.sources import read_text, source_schema
 from eventide.engines.local.text_files import TextFiles
 from eventide.engines.names import Named, absolute, spark_name
 from eventide.engines.spark.types import spark_schema
+from eventide.runtime.quoting import backticked
 
 _REST = "__eventide_rest"  # what a line has behind the last column
 
@@ -68,7 +69,7 @@ def _reader(spark: SparkSession, named: Named) -> DataFrameReader:
 def _added(frame: DataFrame, own: Sequence[str]) -> list[Column]:
     """The columns that come from the names of folders alone."""
     names = {name.lower() for name in own}
-    return [sf.col(quoted(name)) for name in frame.columns if name.lower() not in names]
+    return [sf.col(backticked(name)) for name in frame.columns if name.lower() not in names]
 
 
 def _with_instants(schema: pa.Schema) -> pa.Schema:
@@ -102,15 +103,15 @@ def _as_embedded(frame: DataFrame, names: Sequence[str], quote: str) -> DataFram
     frame = frame.where(sf.col(_REST).isNull() | refused.cast("boolean"))
     if len(names) == 1:
         # A line of nothing but blanks is no row.
-        frame = frame.where(sf.trim(sf.col(quoted(names[0]))) != "")
+        frame = frame.where(sf.trim(sf.col(backticked(names[0]))) != "")
 
     def checked(name: str) -> Column:
-        text = sf.col(quoted(name))
+        text = sf.col(backticked(name))
         is_quoted = text.startswith(" ") & sf.ltrim(text).startswith(quote)
         return sf.when(is_quoted, refused).otherwise(text).alias(name)
 
     own = {name: checked(name) for name in names}
-    return frame.select(*(own.get(name, sf.col(quoted(name))) for name in frame.columns if name != _REST))
+    return frame.select(*(own.get(name, sf.col(backticked(name))) for name in frame.columns if name != _REST))
 
 
 def _is_array(file: str) -> bool:
@@ -143,9 +144,4 @@ def read_parquet_files(spark: SparkSession, named: Named) -> DataFrame | None:
 def _column(name: str | None, wanted: StructField) -> Column:
     if name is None or wanted.dataType == NullType():
         return sf.lit(None).alias(wanted.name)
-    return sf.col(quoted(name)).cast(wanted.dataType).alias(wanted.name)
-
-
-def quoted(name: str) -> str:
-    """A column's name in an expression of Spark."""
-    return "`" + name.replace("`", "``") + "`"
+    return sf.col(backticked(name)).cast(wanted.dataType).alias(wanted.name)

@@ -13,11 +13,12 @@ from pyspark.sql.types import StringType, StructField, StructType
 from eventide.engines.addresses import Folder
 from eventide.engines.names import spark_name
 from eventide.engines.spark.counters import SOURCE, unique
-from eventide.engines.spark.restarts import reason_of
+from eventide.engines.spark.errors import reason_of
 from eventide.engines.spark.sources import local_path
 from eventide.engines.spark.tables import look_remotely, read_table
 from eventide.engines.table_folders import SINK, TableFolder, table_at
 from eventide.errors import InputError
+from eventide.runtime.quoting import backticked
 
 _BAD = "__eventide_bad"
 _FILE = "__eventide_file"
@@ -90,7 +91,7 @@ def read_folder(
     # Whole records are looked at whatever the query reads, so that events and bad ones share them out.
     columns = StructType([*schema.fields, StructField(_BAD, StringType())])
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _BAD}
-    names = [_quoted(name) for name in schema.names]
+    names = [backticked(name) for name in schema.names]
     if format == "json":
         lines = reader.format("text").load(name).where("trim(value) <> ''")
         raw = lines.select(sf.from_json("value", columns, options).alias("event"), _file()).select("event.*", _FILE)
@@ -117,7 +118,3 @@ def _name(path: str) -> str:
 
 def _file() -> Column:
     return sf.col("_metadata.file_path").alias(_FILE)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -9,9 +9,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from eventide.engines.spark.types import input_schema
-from eventide.families.allen.instants import Clock, Names, clock_time, instant_columns
-from eventide.families.allen.lower import find_column
+from eventide.plan.instants import Clock, Names, clock_time, instant_columns
+from eventide.plan.scope import argument_column
 from eventide.plan.time_column import time_type_of
+from eventide.runtime.quoting import backticked
 from eventide.runtime.times import UNIT_US
 
 
@@ -21,7 +22,7 @@ def instants_of_frame(
     """The rows of an interval DataFrame with one time. A clock is asked once, here; Spark's own for every query."""
     schema = input_schema(frame)
     columns = instant_columns(schema, names, at)
-    start = find_column("start", names[0], schema)
+    start = argument_column("start", names[0], schema)
     dtype = schema.field(start).type
 
     def now() -> Column:
@@ -30,11 +31,9 @@ def instants_of_frame(
         kind = frame.schema[start].dataType
         return sf.lit(clock_time(clock, dtype, ts_unit).as_py()).cast(kind)
 
-    return frame.select(*((now() if taken is None else _column(taken)).alias(name) for name, taken in columns))
-
-
-def _column(name: str) -> Column:
-    return sf.col("`" + name.replace("`", "``") + "`")
+    return frame.select(
+        *((now() if taken is None else sf.col(backticked(taken))).alias(name) for name, taken in columns)
+    )
 
 
 def _now_text(name: str, dtype: pa.DataType, ts_unit: str | None) -> str:

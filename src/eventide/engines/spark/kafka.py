@@ -14,13 +14,14 @@ import pyspark
 from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
-from eventide.engines.spark.checkpoints import check_checkpoint
+from eventide.engines.spark.checkpoints import start
 from eventide.engines.spark.counters import SOURCE, unique
 from eventide.engines.spark.payloads import Payload, make_payload
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.errors import InputError
+from eventide.runtime.quoting import backticked
 
 REASON = "__eventide_reason"
 MATCH_ID = "match_id"
@@ -104,7 +105,7 @@ def _events(raw: DataFrame, payload: Payload, metadata: bool) -> DataFrame:
         (sf.count(sf.lit(1)) - sf.count(REASON)).alias("events"),
         sf.count(REASON).alias("bad_records"),
     )
-    good = parsed.filter(sf.col(REASON).isNull()).select(*(_quoted(name) for name in names))
+    good = parsed.filter(sf.col(REASON).isNull()).select(*(backticked(name) for name in names))
     return good.withColumnsRenamed({f"__eventide_{name}": name for name in METADATA}) if metadata else good
 
 
@@ -120,7 +121,7 @@ def _bad(raw: DataFrame, payload: Payload) -> DataFrame:
 
 def to_records(rows: DataFrame) -> DataFrame:
     """`key` and `value` as text."""
-    value = sf.to_json(sf.struct(*(_quoted(name) for name in rows.columns)), _TEXT)
+    value = sf.to_json(sf.struct(*(backticked(name) for name in rows.columns)), _TEXT)
     key = sf.col(MATCH_ID) if MATCH_ID in rows.columns else sf.lit(None)
     return rows.select(key.cast("string").alias("key"), value.alias("value"))
 
@@ -129,19 +130,11 @@ def write_records(
     rows: DataFrame, settings: Mapping[str, str], trigger: str | None, once: bool, name: str | None
 ) -> StreamingQuery:
     """Start the query that writes the rows."""
-    check_checkpoint(rows, settings["checkpointLocation"])
 
-    def start() -> StreamingQuery:
-        writer = to_records(rows).writeStream.format("kafka").outputMode("append").options(**_WRITING, **settings)
-        if name is not None:
-            writer = writer.queryName(name)
-        if once:
-            writer = writer.trigger(availableNow=True)
-        elif trigger is not None:
-            writer = writer.trigger(processingTime=trigger)
-        return writer.start()
+    def writer_of(rows: DataFrame) -> DataStreamWriter:
+        return to_records(rows).writeStream.format("kafka").outputMode("append").options(**_WRITING, **settings)
 
-    return explained(settings, start)
+    return explained(settings, lambda: start(rows, writer_of, settings["checkpointLocation"], trigger, once, name))
 
 
 def explained(settings: Mapping[str, str], call: Callable[[], _T]) -> _T:
@@ -200,7 +193,3 @@ def coordinates(avro: bool = True) -> str:
 
 def _first_line(text: str) -> str:
     return next(line.strip() for line in text.splitlines() if line.strip())
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -196,7 +196,7 @@ class Avro(Payload):
             text = sf.concat(sf.lit("the value names schema "), number, sf.lit(f", not {self.registry_header}"))
             reasons.append((sf.substring(_VALUE, 2, 4) != sf.lit(wanted), text))
         whole = sf.coalesce(_field(_END) == sf.lit(bytearray(_END_BYTES)), sf.lit(False))
-        return [*reasons, (~whole, sf.lit("the value is no record of the Avro schema"))]
+        return [*reasons, (~whole, sf.lit("the value is not a record of the Avro schema"))]
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ def _avro_names(schema: str) -> list[str]:
         raise InputError(f"the Avro schema is no JSON: {error}", hint=hint) from None
     fields = tree.get("fields") if isinstance(tree, dict) and tree.get("type") == "record" else None
     if not isinstance(fields, list) or not fields:
-        raise InputError("the Avro schema is no record with fields", hint=hint)
+        raise InputError("the Avro schema is not a record with fields", hint=hint)
     for field in fields:
         if not isinstance(field, dict) or not isinstance(field.get("name"), str) or "type" not in field:
             raise InputError(f"a field of the Avro schema has no name or no type: {json.dumps(field)}", hint=hint)

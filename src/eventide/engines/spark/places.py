@@ -16,7 +16,7 @@ from eventide.engines.spark.sources import local_path
 
 def list_names(spark: SparkSession, folder: str) -> list[str]:
     """The file names in a folder, none when it does not exist or cannot be seen."""
-    found = _hadoop(spark, folder)
+    found = hadoop(spark, folder)
     if found is None:
         local = local_path(folder)
         return os.listdir(local) if local is not None and os.path.isdir(local) else []
@@ -26,7 +26,7 @@ def list_names(spark: SparkSession, folder: str) -> list[str]:
 
 def read_file(spark: SparkSession, file: str) -> bytes | None:
     """What a small file holds; None when it does not exist or cannot be seen."""
-    found = _hadoop(spark, file)
+    found = hadoop(spark, file)
     if found is None:
         local = local_path(file)
         return Path(local).read_bytes() if local is not None and os.path.isfile(local) else None
@@ -42,7 +42,7 @@ def read_file(spark: SparkSession, file: str) -> bytes | None:
 
 def write_file(spark: SparkSession, file: str, data: bytes) -> None:
     """Put a small file in its place at once, where it can be seen."""
-    found, temporary = _hadoop(spark, file), f"{file}.tmp"
+    found, temporary = hadoop(spark, file), f"{file}.tmp"
     if found is None:
         local = local_path(file)
         if local is not None:
@@ -51,7 +51,7 @@ def write_file(spark: SparkSession, file: str, data: bytes) -> None:
             os.replace(f"{local}.tmp", local)
         return
     system, path = found
-    _, part = _hadoop(spark, temporary) or found
+    _, part = hadoop(spark, temporary) or found
     stream = system.create(part, True)
     try:
         stream.write(bytearray(data))
@@ -61,7 +61,7 @@ def write_file(spark: SparkSession, file: str, data: bytes) -> None:
     system.rename(part, path)
 
 
-def _hadoop(spark: SparkSession, name: str) -> tuple[Any, Any] | None:
+def hadoop(spark: SparkSession, name: str) -> tuple[Any, Any] | None:
     """The file system of a path, and the path; None on Connect."""
     jvm: Any = getattr(spark, "_jvm", None)
     if jvm is None:

@@ -12,39 +12,39 @@ from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
-from eventide.engines.distribution import FEW_ROWS, KEYS, OVERLAPS, choose_for_files
+from eventide.engines.file_input import FileInput, why_not_direct
 from eventide.engines.file_versions import Version, versions_of
 from eventide.engines.likely_unit import doubt_of_unit
 from eventide.engines.local.sources import ARROW, CSV, JSON, PARQUET, file_format, no_columns
 from eventide.engines.names import Named, absolute
 from eventide.engines.parquet import group_times, in_microseconds
 from eventide.engines.raw_columns import coded_for
-from eventide.engines.spark import batch, overlaps, stream
-from eventide.engines.spark.counters import INTAKE, unique
-from eventide.engines.spark.exchange import Reading, blocks_from_paths, share_out_row_groups
+from eventide.engines.spark import batch, stream
+from eventide.engines.spark.counters import INTAKE, intake_counters, unique
+from eventide.engines.spark.exchange import Events, Reading, blocks_by_key, from_dataframe, from_paths
 from eventide.engines.spark.far_files import read_far_text
 from eventide.engines.spark.files import address, read_parquet_files, read_text_files, whole_names
 from eventide.engines.spark.following import with_lag
+from eventide.engines.spark.frame_input import FrameInput
 from eventide.engines.spark.functions import planning_for
-from eventide.engines.spark.latest import until_latest_in_files, until_latest_row
+from eventide.engines.spark.latest import first_us, until_latest_in_files, until_latest_row
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.ship import ensure_shipped
-from eventide.engines.spark.slices import choose_for_frame, match_slices, slices_from_dataframe, slices_from_paths
+from eventide.engines.spark.slices import run_slices
 from eventide.engines.spark.sources import can_read_directly, find
 from eventide.engines.spark.tables import look_remotely, read_table
 from eventide.engines.spark.types import arrow_schema, input_schema, spark_schema
 from eventide.engines.table_folders import TableFolder
 from eventide.engines.together import TYPE_COLUMN, check_together
-from eventide.errors import InputError, UnsupportedError, warn
+from eventide.errors import InputError, UnsupportedError, is_of_spark, warn
 from eventide.families.registry import family_named, family_of
+from eventide.plan.choose import KEYS, ONE_TASK, Choice, choose
 from eventide.plan.ending import with_origin
 from eventide.plan.physical import Physical
-from eventide.runtime.interval_columns import START
 from eventide.runtime.protocol import Spec
-from eventide.runtime.times import UNIT_US
 
 Plan = Callable[[pa.Schema], Physical]
 
@@ -76,7 +76,7 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
         # The footer tells what `spark.read` would, without a job.
         with planning_for(spark):
             physical = plan(arrow_schema(spark_schema(in_microseconds(pq.read_schema(files[0])))))
-        reason = _needs_catalyst(physical)
+        reason = why_not_direct(physical)
         if reason is None:
             _warm(physical, spark)
             _warn_of_unit(files[0], physical)
@@ -88,22 +88,26 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
 
 def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession, versions: tuple[Version, ...]) -> Run:
     ensure_shipped(spark)
-    shares, n_rows = share_out_row_groups(files, count_buckets(spark))
-    how = Reading(tuple(coded_for(physical, files)), versions)
-    if n_rows <= FEW_ROWS:
+    given, how = FileInput(files, physical), Reading(tuple(coded_for(physical, files)), versions)
+    shares, choice = given.pieces(count_buckets(spark)), choose(physical, given, count_buckets(spark))
+    if choice.form == ONE_TASK:
         pieces = [piece for share in shares for piece in share]
         return Run(batch.run_pieces(pieces, physical, spark, how), "one task reads the files and matches")
+    return _run_chosen(
+        from_paths(spark, choice.shares or shares, physical, how),
+        choice,
+        physical,
+        spark,
+        "tasks read the files themselves",
+    )
+
+
+def _run_chosen(events: Events, choice: Choice, physical: Physical, spark: SparkSession, where: str) -> Run:
+    """By key, or by time; `where` the events are is told with the reason."""
     n_buckets = _count_buckets(physical, spark)
-    choice = choose_for_files(files, physical, count_buckets(spark))
-    if choice.way == KEYS:
-        blocks = blocks_from_paths(spark, shares, physical, n_buckets, how)
-        return Run(batch.run(blocks, physical, spark, n_buckets), "tasks read the files themselves")
-    if choice.way == OVERLAPS:
-        rows = overlaps.run_paths(spark, choice, shares, physical, how)
-        return Run(rows, f"tasks read the files themselves, by time: {choice.reason}")
-    blocks = slices_from_paths(spark, choice, shares, physical, n_buckets, how)
-    rows = match_slices(blocks, choice, physical, n_buckets)
-    return Run(rows, f"tasks read the files themselves, by time: {choice.reason}")
+    if choice.form == KEYS:
+        return Run(batch.run(blocks_by_key(events, physical.intake, n_buckets), physical, spark, n_buckets), where)
+    return Run(run_slices(events, choice, physical, n_buckets), f"{where}, by time: {choice.reason}")
 
 
 def _warn_of_unit(file: str, physical: Physical) -> None:
@@ -162,24 +166,19 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
         physical = _aligned(frame, physical)
     _warm(physical, frame.sparkSession)
     physical = until_latest_row(physical, frame)
-    observation = None
+    spark, observation = frame.sparkSession, None
+    n_tasks = count_buckets(spark)
+    choice = None if frame.isStreaming else choose(physical, FrameInput(frame, physical, n_tasks), n_tasks)
     if physical.intake.drop_bad_events:
-        # Behind the job above: an observation has the counters of one action.
+        # Behind the jobs above: an observation has the counters of one action.
         frame, observation = _observed(frame, physical)
-    n_buckets = _count_buckets(physical, frame.sparkSession)
-    if frame.isStreaming:
+    if choice is None:
         rows = stream.run(frame, physical, n_buckets=None if physical.intake.layout.distribution else 1)
         lag = family_of(physical.spec).lag(physical.spec)
         return Run(rows if lag is None else with_lag(rows, *lag), "stream")
-    choice = choose_for_frame(frame, physical, count_buckets(frame.sparkSession))
-    by_time = overlaps.run_frame(frame, physical) if choice.way == OVERLAPS else None
-    if by_time is not None:
-        return Run(by_time, f"DataFrame, by time: {choice.reason}", observation)
-    if choice.way in (KEYS, OVERLAPS):
-        return Run(batch.run_dataframe(frame, physical, n_buckets), "DataFrame", observation)
-    blocks = slices_from_dataframe(frame, choice, physical, n_buckets)
-    rows = match_slices(blocks, choice, physical, n_buckets)
-    return Run(rows, f"DataFrame, by time: {choice.reason}", observation)
+    made = _run_chosen(from_dataframe(frame, physical), choice, physical, spark, "DataFrame")
+    made.observation = observation
+    return made
 
 
 def run_late(frame: DataFrame, plan: Plan) -> DataFrame:
@@ -223,17 +222,6 @@ def _warm_once(spec: Spec) -> None:
     family_of(spec).warm(spec)
 
 
-def _needs_catalyst(physical: Physical) -> str | None:
-    for column in physical.select:
-        if column.duckdb is None:
-            return f"only Spark evaluates {column.spark}"
-    if physical.align_to_first:
-        return "windows are aligned to the first event"
-    if physical.intake.drop_bad_events:
-        return "dropped events are counted by Spark"
-    return None
-
-
 def _ending(path: str) -> str:
     return Path(path.rstrip("/").removesuffix(".gz")).suffix.lower()
 
@@ -251,7 +239,7 @@ def _told(path: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not type(error).__module__.startswith(("pyspark", "py4j")):
+        if not is_of_spark(error):
             raise
         # A failure in a task comes wrapped: Spark's own words stand behind their error class.
         said = _ERROR_CLASS.search(str(error))
@@ -273,28 +261,12 @@ def _aligned(frame: DataFrame, physical: Physical) -> Physical:
             "origin='first' needs the first event, and on a stream an earlier one may still come",
             hint="give origin as a time, or leave it out",
         )
-    first = frame.select(sf.min(_column(physical.intake.ts_column)).alias("first")).toArrow().column(0)
-    if first.null_count:
-        return with_origin(physical, 0)
-    unit = physical.intake.time_type.unit
-    if unit is not None:
-        return with_origin(physical, first[0].as_py() * UNIT_US[unit])
-    return with_origin(physical, first.cast(pa.timestamp("us")).cast(pa.int64())[0].as_py())
-
-
-def _column(name: str) -> Column:
-    return sf.col("`" + name.replace("`", "``") + "`")
+    return with_origin(physical, first_us(frame, physical.intake) or 0)
 
 
 def _observed(frame: DataFrame, physical: Physical) -> tuple[DataFrame, Observation | None]:
     """The frame with a count of events without a time; on a stream it is in each batch's progress."""
-    is_bad = _column(physical.intake.ts_column).isNull()
-    if physical.intake.intervals is not None:
-        is_bad = ~sf.coalesce(_column(START) <= _column(physical.intake.ts_column), sf.lit(False))
-    counters: list[Any] = [
-        sf.count(sf.lit(1)).alias("events"),
-        sf.count_if(is_bad).alias("dropped_events"),
-    ]
+    counters = intake_counters(physical.intake)
     if frame.isStreaming:
         return frame.observe(unique(INTAKE), *counters), None
     observation = Observation("eventide")

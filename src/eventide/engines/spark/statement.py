@@ -24,7 +24,7 @@ from eventide.engines.statements import (
     told_in,
     without_subqueries,
 )
-from eventide.errors import EventideError
+from eventide.errors import EventideError, is_of_spark
 from eventide.families.registry import family_named
 from eventide.lang.doors import check_text
 from eventide.lang.positions import span_of
@@ -75,9 +75,9 @@ class _Statement(Filling):
 
     def _plan(self, recognition: Recognition, clause: RowQuery, schema: pa.Schema, rows: DataFrame) -> Physical:
         rows_of = family_named("rows")
-        made = rows_of.prepare(clause, self.options, schema, engine="spark", on_stream=rows.isStreaming)
-        self.planned.append((recognition, made))
-        return made
+        made = rows_of.plan(clause, self.options, schema, engine="spark", on_stream=rows.isStreaming)
+        self.planned.append((recognition, "spark stream" if rows.isStreaming else "spark", made))
+        return made.ready()
 
     def _rows(self, query: Filled) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self._query(query).collect()]
@@ -108,7 +108,7 @@ class _Statement(Filling):
                 plain = replace_spans(text, [edit for edit in edits if edit not in divisions] if used else [])
                 return rows.toDF(*self.spark.sql(plain, **used).columns)
         except Exception as error:
-            if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+            if not is_of_spark(error):
                 raise
             raise self._error(error, tree, filled, edits if used else divisions) from error
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.streaming import StatefulProcessor
+from pyspark.sql.types import StructType
 
-from eventide.engines.spark.batch import project
+from eventide.engines.spark.batch import project, rows_schema
+from eventide.engines.spark.bucket import Work, make_processor
+from eventide.engines.spark.checkpoints import Made, remember
 from eventide.engines.spark.counters import EVENT_TIME, OBSERVED, unique, with_counters, without_counters
 from eventide.engines.spark.exchange import BLOCK_SCHEMA, Batches, Cutter, block_row, select_events
 from eventide.engines.spark.following import follows_operator
-from eventide.engines.spark.labels import bucket_labels
-from eventide.engines.spark.lateness import watch
-from eventide.engines.spark.made import Made, remember
-from eventide.engines.spark.processor import make_processor
+from eventide.engines.spark.listener import watch
+from eventide.engines.spark.parallelism import bucket_labels
 from eventide.engines.spark.ship import ensure_shipped
-from eventide.engines.spark.types import arrow_schema, spark_schema
+from eventide.engines.spark.types import arrow_schema
 from eventide.engines.spark.workers import settled
 from eventide.errors import InputError
 from eventide.families.registry import family_of
@@ -27,6 +29,7 @@ from eventide.lang.tree import Length
 from eventide.plan.physical import Physical
 from eventide.plan.streams import for_stream
 from eventide.runtime.block import TS
+from eventide.runtime.quoting import backticked
 from eventide.runtime.times import UNIT_US
 
 TIME = "__eventide_time"
@@ -54,39 +57,55 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
       that also aggregates, and our state has its own version inside.
     """
     physical = for_stream(physical)
-    if physical.output_schema is None:
-        raise ValueError("the plan has no output schema")
-    spark = df.sparkSession
-    ensure_shipped(spark)
-    set_state_store(spark)
-    n_buckets = n_buckets or int(spark.conf.get("spark.sql.shuffle.partitions"))
-    computed = physical.computed
-    fields = [*physical.output_schema, *(pa.field(column.name, column.dtype) for column in computed)]
-    rows_schema = spark_schema(pa.schema(fields))
-    times = [field for field in rows_schema if field.name == EVENT_TIME]
-    has_event_time = bool(times) and times[0].dataType.typeName() == "timestamp"
+    n_buckets = prepared(df.sparkSession, n_buckets)
+    schema = rows_schema(physical)
+    has_event_time = EVENT_TIME in schema.names and schema[EVENT_TIME].dataType.typeName() == "timestamp"
     stream, time_column, delay_ms = with_watermark(df, physical)
-    processor = make_processor(
-        physical.spec, n_buckets, arrow_schema(rows_schema), delay_ms, computed, follows=follows_operator(df)
-    )
-    rows = (
-        _blocks(stream, time_column, physical, n_buckets)
-        .groupBy("bucket")
-        .transformWithStateInPandas(
-            processor,
-            outputStructType=with_counters(rows_schema),
-            outputMode="Append",
-            timeMode="EventTime",
-            eventTimeColumnName=EVENT_TIME if has_event_time else "",
-        )
-    )
+    # Catalyst moves a filter below the watermark unless it reads the watermark's column, and then events that
+    # no step wants would not advance the watermark. The comparison is never true, and never folded away.
+    keep = f"{TIME} < TIMESTAMP '0001-01-01'"
+    events = select_events(stream, physical, extra={TIME: backticked(time_column)}, keep=keep).drop(TIME)
+    blocks = blocks_by_bucket(events, Cutter(physical.intake, n_buckets, bucket_labels(n_buckets)))
+    target = arrow_schema(schema)
+    work = Work(physical.spec, n_buckets, target, delay_ms, tuple(physical.computed), follows_operator(df))
     dropped = lateness_text(physical, delay_ms) if family_of(physical.spec).drops_late else None
     made = Made(physical.spec.query, physical.spec.facts, n_buckets, dropped)
-    return project(counted(rows, made), physical)
+    rows = through_buckets(blocks, make_processor(work), schema, made, EVENT_TIME if has_event_time else "")
+    return project(rows, physical)
 
 
-def counted(rows: DataFrame, made: Made) -> DataFrame:
-    """The result rows of what tasks returned; what they counted, and what made them, is found by the metric's name."""
+def prepared(spark: SparkSession, n_buckets: int | None) -> int:
+    """The number of buckets of a stream, in a session that is ready for its state."""
+    ensure_shipped(spark)
+    for name, value in _SETTINGS.items():
+        # What a query reads when it starts, where the user has not set it.
+        if spark.conf.get(name, None) is None:
+            spark.conf.set(name, value)
+    return n_buckets or int(spark.conf.get("spark.sql.shuffle.partitions"))
+
+
+def blocks_by_bucket(events: DataFrame, cutter: Cutter) -> DataFrame:
+    """Rows of blocks, for `through_buckets`."""
+
+    def make_blocks(batches: Batches) -> Batches:
+        # Wakes the bucket that every bucket count has, so that a changed count is found in the first batch.
+        yield block_row(0, b"")
+        yield from cutter.rows_of(batches)
+
+    return events.mapInArrow(settled(make_blocks), BLOCK_SCHEMA)
+
+
+def through_buckets(
+    blocks: DataFrame, processor: StatefulProcessor, schema: StructType, made: Made, event_time: str = ""
+) -> DataFrame:
+    """The result rows of what a processor returns; what it counted, and what made it, is found by the metric's name."""
+    rows = blocks.groupBy("bucket").transformWithStateInPandas(
+        processor,
+        outputStructType=with_counters(schema),
+        outputMode="Append",
+        timeMode="EventTime",
+        eventTimeColumnName=event_time,
+    )
     name = unique(OBSERVED)
     remember(name, made)
     watch(rows.sparkSession)
@@ -100,13 +119,6 @@ def lateness_text(physical: Physical, delay_ms: int | None) -> str:
     if not delay_ms:
         return "allowed_lateness is 0"
     return f"allowed_lateness is {write_length(Length(physical.allowed_lateness_us))}"
-
-
-def set_state_store(spark: SparkSession) -> None:
-    """What a query reads when it starts, where the user has not set it."""
-    for name, value in _SETTINGS.items():
-        if spark.conf.get(name, None) is None:
-            spark.conf.set(name, value)
 
 
 def with_watermark(df: DataFrame, physical: Physical) -> tuple[DataFrame, str, int | None]:
@@ -144,18 +156,3 @@ def timestamp_text(physical: Physical) -> str:
         return f"timestamp_micros(unix_date({text}) * 86400000000L)"
     since_epoch = f"CAST({text} - TIMESTAMP_NTZ '1970-01-01' AS INTERVAL SECOND)"
     return f"timestamp_micros(CAST(CAST({since_epoch} AS DECIMAL(20, 6)) * 1000000 AS BIGINT))"
-
-
-def _blocks(df: DataFrame, time_column: str, physical: Physical, n_buckets: int) -> DataFrame:
-    cutter = Cutter(physical.intake, n_buckets, bucket_labels(n_buckets))
-
-    def make_blocks(batches: Batches) -> Batches:
-        # Wakes the bucket that every bucket count has, so that a changed count is found in the first batch.
-        yield block_row(0, b"")
-        yield from cutter.rows(pa.Table.from_batches([batch]) for batch in batches)
-
-    # Catalyst moves a filter below the watermark unless it reads the watermark's column, and then events that
-    # no step wants would not advance the watermark. The comparison is never true, and never folded away.
-    quoted = "`" + time_column.replace("`", "``") + "`"
-    selected = select_events(df, physical, extra={TIME: quoted}, keep=f"{TIME} < TIMESTAMP '0001-01-01'")
-    return selected.drop(TIME).mapInArrow(settled(make_blocks), BLOCK_SCHEMA)

@@ -9,9 +9,10 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 
 from eventide.engines.names import spark_name
-from eventide.engines.spark.restarts import reason_of
+from eventide.engines.spark.errors import reason_of
+from eventide.engines.spark.places import hadoop
 from eventide.engines.table_folders import SINK, FileSystem, TableFolder, TableKind, table_at
-from eventide.errors import InputError
+from eventide.errors import InputError, is_of_spark
 
 
 def read_table(spark: SparkSession, table: TableFolder, *, as_stream: bool = False) -> DataFrame:
@@ -22,7 +23,7 @@ def read_table(spark: SparkSession, table: TableFolder, *, as_stream: bool = Fal
         frame: DataFrame = reader.format(table.kind.spark_format).load(table.path)
         return frame
     except Exception as error:
-        if not type(error).__module__.startswith(("pyspark", "py4j")):
+        if not is_of_spark(error):
             raise
         if "DATA_SOURCE_NOT_FOUND" in str(error):
             raise _no_source(table.path, table.kind) from error
@@ -43,8 +44,7 @@ def look_remotely(spark: SparkSession, path: str) -> tuple[str, TableFolder | No
     On Connect the session cannot look, and takes the path as it is. A folder of a stream is no table here: Spark's own
     readers know it by its plain name.
     """
-    jvm: Any = getattr(spark, "_jvm", None)
-    if jvm is None:
+    if getattr(spark, "_jvm", None) is None:
         return path, None
     files = _file_system(spark)
     if _status(spark, path) is not None:
@@ -69,22 +69,22 @@ def _file_system(spark: SparkSession) -> FileSystem:
         return status is not None and bool(status.isDirectory())
 
     def names(place: str) -> list[str]:
-        found, files = _place(spark, place)
+        files, found = _place(spark, place)
         return [status.getPath().getName() for status in files.listStatus(found)]
 
     return FileSystem(is_folder, names)
 
 
 def _place(spark: SparkSession, path: str) -> tuple[Any, Any]:
-    jvm: Any = spark._jvm
-    found = jvm.org.apache.hadoop.fs.Path(path)
-    return found, found.getFileSystem(spark._jsc.hadoopConfiguration())
+    found = hadoop(spark, path)
+    assert found is not None
+    return found
 
 
 def _status(spark: SparkSession, path: str) -> Any:
     """What Hadoop knows of a path; None where there is nothing, or nothing that it may see."""
     try:
-        found, files = _place(spark, path)
+        files, found = _place(spark, path)
         return files.getFileStatus(found)
     except Py4JError:
         return None
@@ -93,7 +93,7 @@ def _status(spark: SparkSession, path: str) -> Any:
 def _matches(spark: SparkSession, pattern: str) -> list[str]:
     """What a pattern finds; none where Hadoop cannot look: then Spark's reader says why."""
     try:
-        found, files = _place(spark, pattern)
+        files, found = _place(spark, pattern)
         return [str(status.getPath().toString()) for status in files.globStatus(found) or ()]
     except Py4JError:
         return []

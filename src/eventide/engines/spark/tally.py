@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,34 +24,6 @@ _log = logging.getLogger("eventide.metrics")
 
 
 @dataclass(slots=True)
-class Added:
-    """What adds up, of a rule or of all, over some micro-batches."""
-
-    events: int = 0
-    late_events: int = 0
-    matches: int = 0
-    kernel_us: int = 0
-    task_us: int = 0
-    problems: int = 0
-
-    def count(self, counters: Counters) -> None:
-        """One call for a bucket."""
-        self.events += counters.events
-        self.late_events += counters.late_events
-        self.matches += counters.matches
-        self.kernel_us += counters.kernel_us
-        self.task_us += counters.total_us
-        self.problems += counters.problems
-
-    def add(self, other: Added) -> None:
-        for each in fields(Added):
-            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
-
-    def numbers(self) -> dict[str, int]:
-        return {each.name: getattr(self, each.name) for each in fields(Added)}
-
-
-@dataclass(slots=True)
 class Batch:
     """One micro-batch."""
 
@@ -62,8 +34,8 @@ class Batch:
     input_rows: int
     dropped_events: int
     bad_records: int
-    counted: Added = field(default_factory=Added)
-    rules: dict[str, Added] = field(default_factory=dict)
+    counted: Counters = field(default_factory=Counters)
+    rules: dict[str, Counters] = field(default_factory=dict)
     calls: dict[tuple[str, str | None, int], Counters] = field(default_factory=dict)  # the last of each bucket and rule
     events_by_bucket: dict[tuple[str, int], int] = field(default_factory=dict)
     us_by_bucket: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -90,14 +62,14 @@ class Batch:
         return batch
 
     def _count(self, name: str, counters: Counters) -> None:
-        self.counted.count(counters)
+        self.counted.add(counters)
         if counters.rule is not None:
-            self.rules.setdefault(counters.rule, Added()).count(counters)
+            self.rules.setdefault(counters.rule, Counters()).add(counters)
         # A bucket is called twice when a timer expires after its events; its calls come in order.
         self.calls[name, counters.rule, counters.bucket] = counters
         place = name, counters.bucket
         self.events_by_bucket[place] = self.events_by_bucket.get(place, 0) + counters.events
-        self.us_by_bucket[place] = self.us_by_bucket.get(place, 0) + counters.total_us
+        self.us_by_bucket[place] = self.us_by_bucket.get(place, 0) + counters.task_us
         self.late_by_operator[name] = self.late_by_operator.get(name, 0) + counters.late_events
 
     @property
@@ -115,11 +87,11 @@ class Batch:
             "input_rows": self.input_rows,
             "dropped_events": self.dropped_events,
             "bad_records": self.bad_records,
-            **self.counted.numbers(),
+            **self.counted.added(),
             "buckets": self.n_buckets,
             "largest_bucket_events": _largest_share(self.events_by_bucket),
             "largest_bucket_time": _largest_share(self.us_by_bucket),
-            "rules": {rule: counted.numbers() for rule, counted in self.rules.items()},
+            "rules": {rule: counted.added() for rule, counted in self.rules.items()},
         }
 
 
@@ -133,8 +105,8 @@ class Tally:
         self.n_batches = 0
         self.batch_us = self.input_rows = self.dropped_events = self.bad_records = 0
         self.watermark: datetime | None = None
-        self.counted = Added()
-        self.rules: dict[str, Added] = {}
+        self.counted = Counters()
+        self.rules: dict[str, Counters] = {}
         self.batches: deque[dict[str, Any]] = deque(maxlen=BATCHES_KEPT)  # as users see them
         self._calls: dict[tuple[str, str | None, int], Counters] = {}
         self._run_id: str | None = None
@@ -157,7 +129,7 @@ class Tally:
         self.watermark = batch.watermark or self.watermark
         self.counted.add(batch.counted)
         for rule, counted in batch.rules.items():
-            self.rules.setdefault(rule, Added()).add(counted)
+            self.rules.setdefault(rule, Counters()).add(counted)
         self._calls |= batch.calls
         self._warn(batch)
         self.batches.append(batch.numbers())
@@ -178,10 +150,10 @@ class Tally:
             "input_rows": self.input_rows,
             "dropped_events": self.dropped_events,
             "bad_records": self.bad_records,
-            **self.counted.numbers(),
+            **self.counted.added(),
             **_held(self.held()),
             "last_batch": self.batches[-1] if self.batches else None,
-            "rules": {rule: {**counted.numbers(), **_held(self.held(rule))} for rule, counted in self.rules.items()},
+            "rules": {rule: {**counted.added(), **_held(self.held(rule))} for rule, counted in self.rules.items()},
         }
 
     def _warn(self, batch: Batch) -> None:
@@ -191,7 +163,7 @@ class Tally:
             _WARNED.add(self._run_id)
             _log.warning(
                 "stream %s: one of %d buckets has %.0f%% of the events of batch %d. A key is hot: one task works on "
-                "all of its events, while the others go on. Partition by one more column; docs/metrics.md has more.",
+                "all of its events, while the others continue. Partition by one more column; docs/metrics.md has more.",
                 self.name or self.query_id,
                 batch.n_buckets,
                 100 * share,

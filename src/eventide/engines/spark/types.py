@@ -8,7 +8,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from eventide.engines.lengths import as_type
-from eventide.plan.holder import held_by
+from eventide.plan.time_column import held_by
 
 
 def spark_schema(arrow: pa.Schema) -> StructType:

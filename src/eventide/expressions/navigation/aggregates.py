@@ -1,7 +1,7 @@
 """The aggregates of Spark SQL in MATCH_RECOGNIZE: what each takes, its type, and its text on DuckDB.
 
 A text is a query over `{rows}`: the arguments of each row as columns x and y, the keys of WITHIN GROUP as k0, k1, ...
-tests/rows/test_aggregates.py runs every one on Spark, too.
+tests/families/rows/test_aggregates.py runs every one on Spark, too.
 """
 
 from __future__ import annotations

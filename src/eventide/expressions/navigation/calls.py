@@ -8,6 +8,9 @@ from sqlglot import exp
 
 from eventide.expressions.navigation.aggregates import REFUSED, known_aggregate
 
+# Names that are sqlglot's own.
+_SPELT = {f"BITWISE_{word}_AGG": f"BIT_{word}" for word in ("AND", "OR", "XOR")}
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -64,7 +67,7 @@ def _name(node: exp.Expr) -> str:
     if isinstance(node, exp.Anonymous):
         name = node.name.upper()
         return name if known_aggregate(name) or name in REFUSED else ""
-    names: list[str] = node.sql_names() if isinstance(node, exp.AggFunc) else []
+    names: list[str] = [_SPELT.get(name, name) for name in node.sql_names()] if isinstance(node, exp.AggFunc) else []
     return next(filter(known_aggregate, names), names[0] if names else "")
 
 

@@ -107,7 +107,8 @@ class AggregateLeaf:
     name: str = ""
 
 
-Leaf = ValueLeaf | LabelLeaf | NumberLeaf | FoldLeaf | ListLeaf | AggregateLeaf
+CodeLeaf = ValueLeaf | LabelLeaf | NumberLeaf | FoldLeaf  # what compiled code can read
+Leaf = CodeLeaf | ListLeaf | AggregateLeaf
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ def columns_read(leaves: Iterable[Leaf]) -> set[str]:
     return names
 
 
-def leaf_type(leaf: ValueLeaf | LabelLeaf | NumberLeaf | FoldLeaf, value: pa.DataType | None) -> pa.DataType | None:
+def leaf_type(leaf: CodeLeaf, value: pa.DataType | None) -> pa.DataType | None:
     """The type of a leaf whose expression has the type `value`, by Spark's rules."""
     match leaf:
         case ValueLeaf():

@@ -135,10 +135,10 @@ class _Resolver:
         (inner,) = node.expressions
         if _name(inner) not in (*_NAVIGATION[2:], "CLASSIFIER") and read_call(inner) is None:
             hint = f"write {name} LAST(x), {name} FIRST(x) or {name} of an aggregate"
-            raise self.error(f"{name} stands before something else than FIRST, LAST or an aggregate", node, hint)
+            raise self.error(f"{name} is before something other than FIRST, LAST or an aggregate", node, hint)
         if name == "FINAL" and self.defines is not None:
             hint = "DEFINE is decided row by row: leave out FINAL"
-            raise self.error("FINAL cannot stand in DEFINE: the end of the match is not known there", node, hint)
+            raise self.error("FINAL is not allowed in DEFINE: the end of the match is not known there", node, hint)
         return self.expression(inner, name)
 
     def _navigation(self, node: exp.Expression, mode: str) -> exp.Expression:
@@ -149,7 +149,7 @@ class _Resolver:
             inner = inner.expressions[0]
             if _name(inner) in _MODES:
                 if _name(inner) == "FINAL" and self.defines is not None:
-                    raise self.error("FINAL cannot stand in DEFINE: the end of the match is not known there", inner)
+                    raise self.error("FINAL is not allowed in DEFINE: the end of the match is not known there", inner)
                 mode, inner = _name(inner), inner.expressions[0]
         if _name(inner) in ("FIRST", "LAST"):
             from_first = _name(inner) == "FIRST"
@@ -441,14 +441,14 @@ class _Resolver:
             if _name(part) in (*_NAVIGATION, *_MODES) or read_call(part) is not None:
                 outside = _name(node) if _name(node) in _NAVIGATION else ""
                 what = _name(part) if _name(part) in (*_NAVIGATION, *_MODES) else part.sql("spark")
-                hint = "only FIRST and LAST stand inside PREV and NEXT"
+                hint = "only FIRST and LAST are allowed inside PREV and NEXT"
                 if outside in ("PREV", "NEXT") and _name(part) in ("FIRST", "LAST"):
                     outside += " as a part of its argument"
                     whole = _without(inner, what).sql("spark")
                     hint = f"FIRST or LAST is the whole argument: {_name(node)}({what}({whole}))"
                 elif not outside:
                     outside, hint = "an aggregate", "an aggregate takes the columns of its rows: sum(A.price)"
-                raise self.error(f"{what} cannot stand inside {outside}", part, hint)
+                raise self.error(f"{what} is not allowed inside {outside}", part, hint)
 
 
 def _name(node: exp.Expr | None) -> str:

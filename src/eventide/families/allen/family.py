@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import pyarrow as pa
+
+from eventide.errors import UnsupportedError
 from eventide.families.allen.operator import AllenOperator, warm
 from eventide.families.allen.spec import AllenSpec
 from eventide.families.base import NO_SITUATIONS, Family
 from eventide.families.registry import register
 from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.protocol import Operator
+from eventide.runtime.slicing import LookBack, Slicing
 
 if TYPE_CHECKING:
-    from eventide.families.allen.lower import AllenOptions
+    from eventide.families.allen.lower import Relating
+    from eventide.plan.explain import Explanation
+    from eventide.plan.logical import Join
+    from eventide.plan.options import Options
+    from eventide.plan.physical import Physical
 
 
 class Allen(Family):
@@ -33,7 +41,29 @@ class Allen(Family):
         "plan": ("this query has two inputs, and a plan for both", "q.explain(left=..., right=...) shows it"),
     }
 
-    def write(self, tree: AllenOptions) -> str:
+    def bind(
+        self,
+        tree: Relating,
+        options: Options,
+        schema: tuple[pa.Schema, pa.Schema],
+        *,
+        on_stream: bool = False,
+    ) -> Join:
+        from eventide.families.allen.lower import bind_allen
+
+        return bind_allen(tree, options, *schema, on_stream=on_stream)
+
+    def lower(self, node: Join, engine: str) -> Physical:
+        from eventide.families.allen.lower import lower_allen
+
+        return lower_allen(node)
+
+    def explanation(self) -> Explanation:
+        from eventide.families.allen.explain import AllenExplanation
+
+        return AllenExplanation()
+
+    def write(self, tree: Relating) -> str:
         return tree.text()
 
     def operator(self, spec: AllenSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
@@ -41,6 +71,31 @@ class Allen(Family):
 
     def warm(self, spec: AllenSpec) -> None:
         warm(spec)
+
+    def on_stream(self, spec: AllenSpec) -> AllenSpec:
+        if spec.window_us is None:
+            raise UnsupportedError(
+                "a stream cannot relate intervals without within: every interval stays relevant for ever",
+                hint='add within="1 hour"',
+            )
+        return spec
+
+    def behind(self, pair: Physical, following: int, lag_us: int) -> Physical:
+        from eventide.families.allen.following import behind
+
+        return behind(pair, following, lag_us)
+
+    def late_of(self, pair: Physical, schema: pa.Schema) -> Physical:
+        from eventide.families.allen.late import late_intervals
+
+        return late_intervals(pair, schema)
+
+    def slicing(self, spec: AllenSpec) -> Slicing | str:
+        """An interval comes with its end: a pair is of the part in which its later end lies."""
+        if spec.window_us is None:
+            return "without within, any two intervals may be related"
+        # The operator shares left intervals out among threads itself.
+        return LookBack(spec.window_us, on_threads=False)
 
 
 register(Allen())

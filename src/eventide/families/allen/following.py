@@ -6,28 +6,24 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from eventide.families.allen.lower import INTERVAL_END, AllenPlan
+from eventide.families.allen.lower import INTERVAL_END
 from eventide.families.allen.spec import COMPOSITE_END, LAST_END, AllenSpec
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
-from eventide.plan.physical import SqlColumn
+from eventide.plan.physical import Physical, column_as
 
 
-def behind(plan: AllenPlan, following: int, lag_us: int) -> AllenPlan:
+def behind(physical: Physical, following: int, lag_us: int) -> Physical:
     """The plan for sides, as bits, that come up to so long after their end; the result says when a pair was decided."""
-    physical = plan.physical
     spec, schema = physical.spec, physical.output_schema
     assert isinstance(spec, AllenSpec)
     assert schema is not None
     query = f"{spec.query} BEHIND {write_length(Length(lag_us))}" if lag_us else spec.query
     spec = replace(spec, query=query, following=following, lag_us=lag_us)
     if not lag_us:
-        return replace(plan, physical=replace(physical, spec=spec))
-    columns = [
-        replace(column, spark=f"`{LAST_END}`", duckdb=f'"{LAST_END}"') if column.name == INTERVAL_END else column
-        for column in physical.project
-    ]
-    columns.append(SqlColumn(COMPOSITE_END, f"`{COMPOSITE_END}`", f'"{COMPOSITE_END}"', origin=INTERVAL_END))
+        return replace(physical, spec=spec)
+    last = column_as(INTERVAL_END, LAST_END, origin=INTERVAL_END)
+    columns = [last if column.name == INTERVAL_END else column for column in physical.project]
+    columns.append(column_as(COMPOSITE_END, COMPOSITE_END, origin=INTERVAL_END))
     added = pa.field(LAST_END, schema.field(COMPOSITE_END).type)
-    changed = replace(physical, spec=spec, project=tuple(columns), output_schema=schema.append(added))
-    return replace(plan, physical=changed)
+    return replace(physical, spec=spec, project=tuple(columns), output_schema=schema.append(added))

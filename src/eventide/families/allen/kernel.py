@@ -13,6 +13,7 @@ import numpy as np
 
 from eventide.compilation.njit import njit
 from eventide.runtime.kernels.arrays import IntArray, ShortArray
+from eventide.runtime.kernels.order import first_from
 from eventide.runtime.kernels.relations import (
     AFTER,
     BEFORE,
@@ -101,10 +102,10 @@ def _relate_by_start(
     mask, earliest, latest = bounds
     offsets, starts = index[1], index[2]
     lo, hi = offsets[code], offsets[code + 1]
-    at_start = _first_from(starts, lo, hi, start)
-    behind_start = _first_from(starts, at_start, hi, start + 1)
+    at_start = first_from(starts, lo, hi, start)
+    behind_start = first_from(starts, at_start, hi, start + 1)
     if mask & (DURING | OVERLAPPED_BY):
-        near = _first_from(starts, lo, at_start, earliest)
+        near = first_from(starts, lo, at_start, earliest)
         if mask & DURING:
             n = _collect(index, near, at_start, end + 1, _LATEST, DURING, rows, held, n)
         if mask & OVERLAPPED_BY:
@@ -116,16 +117,16 @@ def _relate_by_start(
     if mask & STARTED_BY:
         n = _collect(index, at_start, behind_start, -_LATEST, end - 1, STARTED_BY, rows, held, n)
     if mask & (OVERLAPS | CONTAINS | MEETS | BEFORE):
-        at_end = _first_from(starts, behind_start, hi, end)
+        at_end = first_from(starts, behind_start, hi, end)
         if mask & OVERLAPS:
             n = _collect(index, behind_start, at_end, end + 1, latest, OVERLAPS, rows, held, n)
         if mask & CONTAINS:
             n = _collect(index, behind_start, at_end, -_LATEST, end - 1, CONTAINS, rows, held, n)
-        behind_end = _first_from(starts, at_end, hi, end + 1)
+        behind_end = first_from(starts, at_end, hi, end + 1)
         if mask & MEETS:
             n = _collect(index, at_end, behind_end, -_LATEST, latest, MEETS, rows, held, n)
         if mask & BEFORE:
-            far = _first_from(starts, behind_end, hi, latest + 1)
+            far = first_from(starts, behind_end, hi, latest + 1)
             n = _collect(index, behind_end, far, -_LATEST, latest, BEFORE, rows, held, n)
     return n
 
@@ -137,34 +138,22 @@ def _relate_by_end(
     mask, earliest, _ = bounds
     offsets, ends = index[1], index[2]
     lo, hi = offsets[code], offsets[code + 1]
-    at_start = _first_from(ends, lo, hi, start)
+    at_start = first_from(ends, lo, hi, start)
     if mask & AFTER:
-        near = _first_from(ends, lo, at_start, earliest)
+        near = first_from(ends, lo, at_start, earliest)
         n = _collect(index, near, at_start, earliest, _LATEST, AFTER, rows, held, n)
     if mask & MET_BY:
-        behind_start = _first_from(ends, at_start, hi, start + 1)
+        behind_start = first_from(ends, at_start, hi, start + 1)
         n = _collect(index, at_start, behind_start, earliest, start - 1, MET_BY, rows, held, n)
     # A point ends nothing that it does not meet.
     if mask & (FINISHES | FINISHED_BY) and start < end:
-        at_end = _first_from(ends, at_start, hi, end)
-        behind_end = _first_from(ends, at_end, hi, end + 1)
+        at_end = first_from(ends, at_start, hi, end)
+        behind_end = first_from(ends, at_end, hi, end + 1)
         if mask & FINISHES:
             n = _collect(index, at_end, behind_end, earliest, start - 1, FINISHES, rows, held, n)
         if mask & FINISHED_BY:
             n = _collect(index, at_end, behind_end, start + 1, end - 1, FINISHED_BY, rows, held, n)
     return n
-
-
-@njit(cache=True, nogil=True)
-def _first_from(keys: IntArray, lo: int, hi: int, key: int) -> int:
-    """The first place in `lo .. hi - 1` whose key is at least `key`; else `hi`."""
-    while lo < hi:
-        middle = (lo + hi) >> 1
-        if keys[middle] < key:
-            lo = middle + 1
-        else:
-            hi = middle
-    return lo
 
 
 @njit(cache=True, nogil=True)

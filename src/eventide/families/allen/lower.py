@@ -11,37 +11,34 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from eventide.errors import InputError, UnsupportedError
+from eventide.errors import InputError
 from eventide.expressions.types import canonical, duckdb_type, kind, type_name
 from eventide.families.allen.spec import COMPOSITE_END, COMPOSITE_START, RELATION, AllenSpec
 from eventide.lang.durations import write_length
 from eventide.lang.relations import RELATIONS, names_of
 from eventide.lang.tree import Length
 from eventide.plan.facts import with_facts
-from eventide.plan.holder import column_hint
-from eventide.plan.physical import Intake, IntervalIntake, IntervalSide, Physical, SqlColumn
-from eventide.plan.references import is_orderable
-from eventide.plan.row_columns import plain
+from eventide.plan.logical import Join, Scan
+from eventide.plan.options import Options
+from eventide.plan.physical import Input, Intake, IntervalIntake, IntervalSide, Physical, SqlColumn, column_as
+from eventide.plan.scope import argument_column
 from eventide.plan.time_column import time_type_of
-from eventide.runtime.block import MASK, MAX_US, TS, Layout
+from eventide.runtime.block import MASK, TS, Layout
 from eventide.runtime.interval_columns import LEFT, RIGHT, START
 
 INTERVAL_START, INTERVAL_END = "interval_start", "interval_end"
-WINDOWS_PER_SLICE = 8  # an interval in an eighth of the slices' time goes into two of them
+_NO_OPTIONS = Options()
 
 
 @dataclass(frozen=True, slots=True)
-class AllenOptions:
-    """What `ev.allen` is told besides the tables. Times are (start, end), or (time, time) of points."""
+class Relating:
+    """Which pairs `ev.allen` is asked for. Times are (start, end), or (time, time) of points."""
 
     relations: int
     window_us: int | None = None
     partition_by: tuple[str, ...] = ()
     left_times: tuple[str, str] = (INTERVAL_START, INTERVAL_END)
     right_times: tuple[str, str] = (INTERVAL_START, INTERVAL_END)
-    ts_unit: str | None = None
-    drop_bad_events: bool = False
-    allowed_lateness: int = 0  # microseconds
 
     def text(self) -> str:
         """What is asked, in words."""
@@ -54,64 +51,39 @@ class AllenOptions:
         return " ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class AllenPlan:
-    """The plan, how each side's columns become the input's, and which column of a side a result column is."""
+def bind_allen(
+    relating: Relating, options: Options, left: pa.Schema, right: pa.Schema, *, on_stream: bool = False
+) -> Join:
+    """The logical plan over the schemas of both sides."""
+    sides = (
+        _side("left", left, LEFT, relating.left_times, relating.partition_by),
+        _side("right", right, RIGHT, relating.right_times, relating.partition_by),
+    )
+    end, times = sides[0].end, _common_time(sides)
+    timed = left.set(left.get_field_index(end), pa.field(end, times))
+    time_type = time_type_of(end, timed, options.ts_unit)
+    scans = [
+        Scan(options, side.schema, side.start, time_type, None, side.partition, is_stream=on_stream, end=side.end)
+        for side in sides
+    ]
+    return Join(scans[0], scans[1], tuple(names_of(relating.relations)), relating.window_us, relating)
 
-    physical: Physical
-    left: tuple[SqlColumn, ...]
-    right: tuple[SqlColumn, ...]
-    origins: Mapping[str, tuple[str, str]]  # result column -> "left" or "right", and its column there
 
-
-def prepare_allen(left: pa.Schema, right: pa.Schema, options: AllenOptions) -> AllenPlan:
-    """The plan over the schemas of both sides."""
-    made = _Lowering(left, right, options).plan()
+def lower_allen(node: Join) -> Physical:
+    """The plan over both sides."""
+    made = _Lowering(node).physical()
     # In the order of the schemas: the block's columns follow it.
     columns = [
-        (f"{side}.{field.name}", field.type) for side, schema in (("left", left), ("right", right)) for field in schema
+        (f"{side}.{field.name}", field.type)
+        for side, scan in (("left", node.left), ("right", node.right))
+        for field in scan.schema
     ]
-    return replace(made, physical=with_facts(made.physical, columns, {"ts_unit": options.ts_unit}))
+    return with_facts(made, columns, {"ts_unit": node.left.options.ts_unit})
 
 
-def in_slices(plan: AllenPlan) -> AllenPlan:
-    """The plan with slices of time as one more partition column, where there is none and a window bounds pairs."""
-    physical = plan.physical
-    spec, intake = physical.spec, physical.intake
-    assert isinstance(spec, AllenSpec)
-    assert intake.intervals is not None
-    if spec.window_us is None or spec.window_us * WINDOWS_PER_SLICE > MAX_US or spec.layout.n_partition:
-        return plan
-    layout = replace(spec.layout, n_partition=1)
-    slices = spec.window_us * WINDOWS_PER_SLICE, spec.window_us
-    schema = physical.output_schema
-    assert schema is not None
-    sliced = replace(
-        physical,
-        spec=replace(spec, layout=layout),
-        intake=replace(intake, layout=layout, intervals=replace(intake.intervals, slices_us=slices)),
-        output_schema=pa.schema([pa.field(layout.partition[0], pa.int64()), *schema]),
-    )
-    return replace(plan, physical=sliced)
-
-
-def check_stream(options: AllenOptions) -> None:
-    """Refuse what no stream could answer."""
-    if options.window_us is None:
-        raise UnsupportedError(
-            "a stream cannot relate intervals without within: every interval stays relevant for ever",
-            hint='add within="1 hour"',
-        )
-
-
-def find_column(option: str, name: str, schema: pa.Schema, side: str | None = None) -> str:
-    """The schema's spelling of a column."""
-    known = {column.lower(): column for column in schema.names}
-    if name.lower() not in known:
-        where = f" in {side}" if side else ""
-        raise InputError(f"{option}: there is no column '{name}'{where}", hint=column_hint(name, schema))
-    column: str = known[name.lower()]
-    return column
+def prepare_allen(left: pa.Schema, right: pa.Schema, relating: Relating, options: Options = _NO_OPTIONS) -> Physical:
+    """Both in one."""
+    return lower_allen(bind_allen(relating, options, left, right))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,22 +106,21 @@ class _Side:
 
 
 class _Lowering:
-    def __init__(self, left: pa.Schema, right: pa.Schema, options: AllenOptions) -> None:
-        self.options = options
+    def __init__(self, node: Join) -> None:
+        self.relating: Relating = node.tree
+        self.options: Options = node.left.options
         self.sides = (
-            _side("left", left, LEFT, options.left_times, options.partition_by),
-            _side("right", right, RIGHT, options.right_times, options.partition_by),
+            _Side("left", node.left.schema, LEFT, node.left.ts, node.left.end, node.left.partition),
+            _Side("right", node.right.schema, RIGHT, node.right.ts, node.right.end, node.right.partition),
         )
-        self.times = self._common("time", [(side, name) for side in self.sides for name in (side.start, side.end)])
-        end, of_left = self.sides[0].end, self.sides[0].schema
-        times = of_left.set(of_left.get_field_index(end), pa.field(end, self.times))
-        self.time_type = time_type_of(end, times, options.ts_unit)
+        self.times = _common_time(self.sides)
+        self.time_type = node.left.time_type
         self.partition = [
-            self._common("partition", list(zip(self.sides, names, strict=True)))
+            _common("partition", list(zip(self.sides, names, strict=True)))
             for names in zip(*(side.partition for side in self.sides), strict=True)
         ]
 
-    def plan(self) -> AllenPlan:
+    def physical(self) -> Physical:
         left, right = self.sides
         n_left = len(left.returned)
         layout = Layout(len(left.partition), n_values=1, n_returned=n_left + len(right.returned))
@@ -158,13 +129,12 @@ class _Lowering:
             "right": dict(zip(right.returned, layout.returned[n_left:], strict=True)),
         }
         shown = [[_block(side, blocks[side.name], name) for name in side.columns] for side in self.sides]
-        selected = [self._select(side, blocks[side.name], layout) for side in self.sides]
         spec = AllenSpec(
             query=self._text(),
             layout=layout,
-            relations=self.options.relations,
+            relations=self.relating.relations,
             names=RELATIONS,
-            window_us=self.options.window_us,
+            window_us=self.relating.window_us,
             time_type=self.time_type,
             left=tuple(shown[0]),
             right=tuple(shown[1]),
@@ -173,38 +143,25 @@ class _Lowering:
             layout=layout,
             time_type=self.time_type,
             ts_column=TS,
-            drop_bad_events=self.options.drop_bad_events,
+            drop_bad_events=self.options.on_bad_event == "drop",
             keep_all=True,
             names=((START, "start"),),
             intervals=IntervalIntake(tuple(self._intake(side, blocks[side.name]) for side in self.sides)),
         )
-        project, origins = self._project()
-        physical = Physical(
+        project, of_side = self._project()
+        return Physical(
             text=spec.query,
             intake=intake,
-            select=tuple(plain(name, name) for name in layout.columns),
+            select=tuple(column_as(name, name) for name in layout.columns),
             spec=spec,
             project=tuple(project),
             allowed_lateness_us=self.options.allowed_lateness,
             output_schema=self._schema(shown, blocks),
+            inputs=tuple(
+                Input(side.name, self._select(side, blocks[side.name], layout), tuple(of_side[side.name]))
+                for side in self.sides
+            ),
         )
-        return AllenPlan(physical, selected[0], selected[1], origins)
-
-    def _common(self, what: str, columns: list[tuple[_Side, str]]) -> pa.DataType:
-        """The one type that columns have, of which NULLs alone have any."""
-        found: dict[pa.DataType, tuple[_Side, str]] = {}
-        types = [side.schema.field(name).type for side, name in columns]
-        for place, dtype in zip(columns, types, strict=True):
-            if kind(canonical(dtype)) != "null":
-                found.setdefault(canonical(dtype), place)
-        if len(found) > 1:
-            (one, (a, x)), (two, (b, y)) = list(found.items())[:2]
-            shown = f"'{x}' of {a.name} is {type_name(one)}, '{y}' of {b.name} is {type_name(two)}"
-            raise InputError(f"the {what} columns have different types: {shown}", hint="cast one of them")
-        known = [dtype for dtype in types if kind(canonical(dtype)) != "null"]
-        if len(set(known)) > 1:
-            return next(iter(found))
-        return known[0] if known else types[0]
 
     def _select(self, side: _Side, blocks: Mapping[str, str], layout: Layout) -> tuple[SqlColumn, ...]:
         """The side's columns as the input's; where the sides have a type in two forms, both are cast."""
@@ -213,11 +170,11 @@ class _Lowering:
         for block, name, dtype in zip(layout.partition, side.partition, self.partition, strict=True):
             made[block] = self._cast(block, side, name, dtype)
         for name, block in blocks.items():
-            made[block] = plain(block, name)
+            made[block] = column_as(block, name)
         return tuple(made.get(name) or SqlColumn(name, "NULL", "NULL") for name in layout.columns)
 
     def _cast(self, block: str, side: _Side, name: str, dtype: pa.DataType) -> SqlColumn:
-        column = plain(block, name)
+        column = column_as(block, name)
         if side.schema.field(name).type == dtype:
             return column
         return replace(column, duckdb=f"CAST({column.duckdb} AS {duckdb_type(canonical(dtype))})")
@@ -227,23 +184,20 @@ class _Lowering:
         names = (*partition, *((block, name) for name, block in blocks.items()))
         return IntervalSide(side.name, side.bit, side.start, side.end, names)
 
-    def _project(self) -> tuple[list[SqlColumn], dict[str, tuple[str, str]]]:
+    def _project(self) -> tuple[list[SqlColumn], dict[str, list[tuple[str, str]]]]:
+        """The result's columns, and by side those that are columns of it, with their names there."""
         left = self.sides[0]
-        made = [(name, f"p{i}", ("left", name)) for i, name in enumerate(left.partition)]
-        for letter, side in zip("lr", self.sides, strict=True):
-            made += [(f"{side.name}_{name}", f"{letter}{i}", (side.name, name)) for i, name in enumerate(side.columns)]
-        columns = [SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for name, block, _ in made]
-        origins = {name: place for name, _, place in made}
-        for name, block, time in (
-            (RELATION, RELATION, None),
-            (INTERVAL_START, COMPOSITE_START, left.start),
-            (INTERVAL_END, COMPOSITE_END, left.end),
-        ):
-            columns.append(SqlColumn(name, f"`{block}`", f'"{block}"', origin=name if time else None))
-            if time:
-                origins.setdefault(name, ("left", time))
+        columns = [column_as(name, f"p{i}", origin=name) for i, name in enumerate(left.partition)]
+        shown = {side.name: [(f"{side.name}_{name}", name) for name in side.columns] for side in self.sides}
+        for side, names in shown.items():
+            columns += [column_as(name, f"{side[0]}{i}", origin=name) for i, (name, _) in enumerate(names)]
+        ends = [(INTERVAL_START, left.start), (INTERVAL_END, left.end)]
+        columns.append(column_as(RELATION, RELATION))
+        columns.append(column_as(INTERVAL_START, COMPOSITE_START, origin=INTERVAL_START))
+        columns.append(column_as(INTERVAL_END, COMPOSITE_END, origin=INTERVAL_END))
         _check_names([column.name for column in columns])
-        return columns, origins
+        shown["left"] = [*((name, name) for name in left.partition), *shown["left"], *ends]
+        return columns, shown
 
     def _schema(self, shown: list[list[str]], blocks: Mapping[str, Mapping[str, str]]) -> pa.Schema:
         """Of the operator's rows."""
@@ -258,18 +212,36 @@ class _Lowering:
     def _text(self) -> str:
         """With the columns as the tables spell them."""
         times = [(side.start, side.end) for side in self.sides]
-        found = replace(self.options, left_times=times[0], right_times=times[1], partition_by=self.sides[0].partition)
+        found = replace(self.relating, left_times=times[0], right_times=times[1], partition_by=self.sides[0].partition)
         return found.text()
 
 
+def _common_time(sides: tuple[_Side, _Side]) -> pa.DataType:
+    return _common("time", [(side, name) for side in sides for name in (side.start, side.end)])
+
+
+def _common(what: str, columns: list[tuple[_Side, str]]) -> pa.DataType:
+    """The one type that columns have, of which NULLs alone have any."""
+    found: dict[pa.DataType, tuple[_Side, str]] = {}
+    types = [side.schema.field(name).type for side, name in columns]
+    for place, dtype in zip(columns, types, strict=True):
+        if kind(canonical(dtype)) != "null":
+            found.setdefault(canonical(dtype), place)
+    if len(found) > 1:
+        (one, (a, x)), (two, (b, y)) = list(found.items())[:2]
+        shown = f"'{x}' of {a.name} is {type_name(one)}, '{y}' of {b.name} is {type_name(two)}"
+        raise InputError(f"the {what} columns have different types: {shown}", hint="cast one of them")
+    known = [dtype for dtype in types if kind(canonical(dtype)) != "null"]
+    if len(set(known)) > 1:
+        return next(iter(found))
+    return known[0] if known else types[0]
+
+
 def _side(name: str, schema: pa.Schema, bit: int, times: tuple[str, str], partition_by: tuple[str, ...]) -> _Side:
-    start, end = (find_column(f"the times of {name}", time, schema) for time in times)
-    partition = tuple(dict.fromkeys(find_column("partition_by", column, schema, name) for column in partition_by))
+    start, end = (argument_column(f"the times of {name}", time, schema) for time in times)
+    found = (argument_column("partition_by", column, schema, name, ordered=True) for column in partition_by)
+    partition = tuple(dict.fromkeys(found))
     for column in partition:
-        dtype = schema.field(column).type
-        if not is_orderable(dtype):
-            hint = "take a plain column"
-            raise InputError(f"partition_by cannot take '{column}' of {name}: it is {type_name(dtype)}", hint=hint)
         if column in (start, end):
             raise InputError(f"'{column}' of {name} is a time, so partition_by cannot take it", hint="leave it out")
     return _Side(name, schema, bit, start, end, partition)

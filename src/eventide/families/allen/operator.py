@@ -18,7 +18,7 @@ from eventide.families.allen.kernel import count_related, fill_related
 from eventide.families.allen.spec import COMPOSITE_END, COMPOSITE_START, LAST_END, RELATION, AllenSpec
 from eventide.runtime.block import MASK, MAX_US, TS, numpy_int64
 from eventide.runtime.holding import WatermarkOperator
-from eventide.runtime.interval_columns import CARRIED, LEFT, RIGHT, START
+from eventide.runtime.interval_columns import LEFT, RIGHT, START
 from eventide.runtime.kernels.arrays import IntArray, ShortArray
 from eventide.runtime.partitions import encode_partitions
 from eventide.runtime.protocol import Results
@@ -89,7 +89,7 @@ class AllenOperator(WatermarkOperator):
             numpy_int64(block.column(START)),
             numpy_int64(block.column(TS)),
         )
-        is_new = (held.end_us > newer_than_us) & (mask & CARRIED == 0)
+        is_new = held.end_us > newer_than_us
         is_left, is_right = mask & LEFT != 0, mask & RIGHT != 0
         yield from self._relate(block, held.take(is_left & is_new), held.take(is_right), n_codes)
         yield from self._relate(block, held.take(is_left & ~is_new), held.take(is_right & is_new), n_codes)

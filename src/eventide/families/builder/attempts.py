@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 
 from eventide.families.builder.spec import DetectionSpec
 from eventide.runtime.block import TS, numpy_int64
-from eventide.runtime.borders import NextRows, Reach
+from eventide.runtime.borders import Borders, NextRows, Reach
 from eventide.runtime.limit import is_exact
 from eventide.runtime.row_order import order_rows
+from eventide.runtime.slicing import NEEDS_EVENTS
 
 
-def reach_of(spec: DetectionSpec) -> Reach | None:
-    """What a match may look at; None where a match depends on more than its own events.
+def slicing_of(spec: DetectionSpec) -> Borders | str:
+    """Parts by where matches begin; text where a match depends on more than its own events.
 
     With a skip strategy it does: whether what a match skips times out first depends on attempts that began earlier.
     """
-    if spec.window_us is None or spec.gap_us is not None or spec.layout.partition or is_exact(spec.max_matches):
-        return None
-    return Reach(spec.window_us) if spec.skip == "no_skip" else None
+    is_whole = spec.gap_us is not None or spec.layout.partition or is_exact(spec.max_matches) or spec.skip != "no_skip"
+    if spec.window_us is None or is_whole:
+        return NEEDS_EVENTS
+    return Borders(Reach(spec.window_us), partial(next_rows, spec))
 
 
 def next_rows(spec: DetectionSpec, block: pa.Table, frontier_us: int) -> NextRows:

@@ -9,34 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError, did_you_mean
-from eventide.expressions.code_spaces import CodeSpaces
-from eventide.expressions.navigation.leaves import FoldLeaf, Leaf, Resolved, Slot, ValueLeaf, leaf_type
+from eventide.expressions.folds import COUNTS, Fold, Store, folded
+from eventide.expressions.navigation.leaves import CodeLeaf, Leaf, Resolved, Slot, ValueLeaf
 from eventide.expressions.navigation.resolve import resolve
-from eventide.expressions.relate import NavigatingWriter, conjuncts, event_value, is_local, merge_current, plain_tree
-from eventide.expressions.residue import encoding_of, library
-from eventide.expressions.split import EventValue, is_simple_cast
-from eventide.expressions.typecheck import Types, bind
-from eventide.expressions.typed import Source, Typed, off_the_list
-from eventide.expressions.types import kind, type_name
-from eventide.expressions.write_code import DECORATOR
-from eventide.lang.rows.expressions import read_expression
-from eventide.lang.tokens import match_brackets, tokenize
+from eventide.expressions.relate import Related, Relation, Relations, split_condition
+from eventide.expressions.residue import choose, library
+from eventide.expressions.split import EventValue
+from eventide.expressions.typecheck import Types
+from eventide.expressions.typed import Source, Typed
+from eventide.expressions.write_code import DECORATOR, Encoded, TestWriter
+from eventide.lang.rows.expressions import parse_expression, refuse_calls
 from eventide.lang.tree import Scalar
-from eventide.runtime.encode import Encoding, place
+from eventide.runtime.encode import Encoding
 
 _ARGUMENTS = "row, node, bindings, carried, cols"
+_STORE = Store(("carried[1]", "carried[2]", "carried[3]"))
 _REFUSED = {
     "PREV": "look at earlier events by the names of their steps: a.price",
     "NEXT": "a condition is decided when its event comes",
     "RUNNING": "leave it out: conditions and aggregates look at the events so far",
     "FINAL": "a condition is decided when its event comes",
-    "CLASSIFIER": "steps have names: write their conditions where they stand",
+    "CLASSIFIER": "steps have names: write the condition of a step in that step",
     "MATCH_NUMBER": "matches of a builder pattern have no numbers",
 }
 
@@ -79,9 +77,7 @@ class Names:
 
     def parse(self, text: str, what: str, example: str | None = None) -> Scalar:
         """An expression, as it is written."""
-        tokens = tokenize(text)
-        match_brackets(text, tokens)
-        return read_expression(text, tokens[:-1], tokens[-1], what, {*self.labels, *self.quoted}, example)
+        return parse_expression(text, what, {*self.labels, *self.quoted}, example)
 
     def resolve(self, scalar: Scalar, schema: pa.Schema, text: str) -> Resolved:
         return resolve(scalar, self.labels, self.quoted, schema, text, defines=self.own_number)
@@ -111,248 +107,99 @@ class Names:
                 )
 
 
-def refuse_rows(tree: exp.Expression, text: str, scalar: Scalar, *, final: bool = False) -> None:
+def refuse_rows(text: str, scalar: Scalar, *, final: bool = False) -> None:
     """An error about what only MATCH_RECOGNIZE knows; `final`: FINAL and RUNNING say something here."""
-    source = Source(text, scalar.span)
-    for node in tree.walk():
-        name = node.name.upper() if isinstance(node, exp.Anonymous) else ""
-        if name in _REFUSED and not (final and name in ("RUNNING", "FINAL")):
-            raise source.error(f"{name} cannot stand in a pattern of the builder", source.span_of(node), _REFUSED[name])
-        if isinstance(node, exp.Query):
-            message = "a subquery cannot stand in a pattern of the builder"
-            raise source.error(message, source.span_of(node), "join the other table before")
+    refused = {name: hint for name, hint in _REFUSED.items() if not (final and name in ("RUNNING", "FINAL"))}
+    refuse_calls(scalar, text, refused, "in a pattern of the builder")
 
 
-@dataclass(frozen=True)
-class Test:
-    """A conjunct of condition `number` that looks at earlier events; step `own` has taken the one that is tested."""
-
-    number: int
-    resolved: Resolved
-    source: Source
-    own: int | None = None
-
-    @cached_property
-    def merged(self) -> Resolved:
-        """The conjunct with every part that the tested event decides as one leaf."""
-        return merge_current(self.resolved)
-
-
-def split_condition(number: int, text: str, names: Names, schema: pa.Schema) -> tuple[list[EventValue], list[Test]]:
+def split_step(number: int, text: str, names: Names, schema: pa.Schema) -> tuple[list[EventValue], list[Relation]]:
     """What the event alone decides, and the rest.
 
     >>> schema = pa.schema([("price", pa.float64())])
-    >>> alone, others = split_condition(0, "price > 1 AND price < a.price", Names(("a",)), schema)
+    >>> alone, others = split_step(0, "price > 1 AND price < a.price", Names(("a",)), schema)
     >>> [value.spark for value in alone], len(others)
     (['`price` > 1'], 1)
     """
     whole = names.parse(text, "the condition", "begin('a', 'price > 1')")
-    refuse_rows(whole.tree, text, whole)
+    refuse_rows(text, whole)
     names.check(whole, schema, text)
     source = Source(text, whole.span)
-    alone: list[EventValue] = []
-    others: list[Test] = []
-    for tree in conjuncts(whole.tree):
-        resolved = names.resolve(Scalar(tree, whole.text, whole.span), schema, text)
-        if not is_local(resolved):
-            others.append(Test(number, resolved, source, names.own_number))
-            continue
-        value = event_value(plain_tree(resolved), schema, source)
-        _check_boolean(value.dtype, source, value.typed)
-        alone.append(value)
-    return alone, others
+    alone, others = split_condition(whole, source, lambda part: names.resolve(part, schema, text), schema)
+    return alone, [Relation(number, resolved, source, names.own_number) for resolved in others]
 
 
-def _check_boolean(dtype: pa.DataType | None, source: Source, typed: Typed) -> None:
-    if dtype is not None and kind(dtype) not in ("boolean", "null"):
-        message = f"a condition must be a boolean, but this is {type_name(dtype)}"
-        raise source.error(message, typed.span, "compare it with something")
+class StepRelations(Relations):
+    """The conditions of steps; `lasts` are the steps whose last event is kept at each binding."""
 
+    when = "before the pattern runs"
 
-@dataclass(frozen=True, slots=True)
-class _Fold:
-    """An aggregate that is kept at each binding, of the value `index`; None: of events."""
+    def __init__(self, relations: Sequence[Relation], schema: pa.Schema, types: Types) -> None:
+        super().__init__(schema, types)
+        self.lasts: list[int] = []
+        for relation in relations:
+            self.relate(relation)
 
-    function: str
-    members: tuple[int, ...] | None
-    index: int | None
+    def _readable(self, leaf: Leaf, relation: Relation) -> CodeLeaf:
+        """Counted back from the event that is tested, `last(a.x, 1)` is the last one that its own step has taken."""
+        read = super()._readable(leaf, relation)
+        if not isinstance(read, ValueLeaf) or read.slot.members != (relation.own,) or read.slot.from_first:
+            return read
+        slot = read.slot
+        return replace(read, slot=replace(slot, offset=slot.offset - 1))
 
+    def slot(self, slots: list[Slot], slot: Slot) -> int:
+        if _is_last(slot) and slot.members is not None and slot.members[0] not in self.lasts:
+            self.lasts.append(slot.members[0])
+        return super().slot(slots, slot)
 
-class TestCode:
-    """The tests as source text of `holds` and `carry`, over `encodings` of the values that they read."""
-
-    __test__ = False  # pytest takes its name for that of tests
-
-    def __init__(self, tests: Sequence[Test], n_steps: int, schema: pa.Schema, types: Types) -> None:
-        self._n_steps = n_steps
-        self._schema = schema
-        self._types = types
-        self.values: list[EventValue] = []
-        self._numbers: dict[str, int] = {}  # of the values, by their text
-        self._lasts: list[int] = []  # steps whose last event is kept at each binding
-        self._folds: list[_Fold] = []
-        self._typed = [(test, *self._bind(test)) for test in tests]
-
-    def _index(self, value: EventValue) -> int:
-        number = self._numbers.setdefault(value.spark, len(self.values))
-        if number == len(self.values):
-            self.values.append(value)
-        return number
-
-    def _bind(self, test: Test) -> tuple[Typed, list[Slot]]:
-        """The test over leaves "value" of (slot, value) and "code", and its slots."""
-        source = test.source
-        resolved = test.merged
-        values: dict[int, EventValue] = {}
-        for i, leaf in enumerate(resolved.leaves):
-            if not isinstance(leaf, (ValueLeaf, FoldLeaf)):
-                hint = "count, sum, avg, min and max can stand in conditions"
-                raise source.error("a condition cannot hold this aggregate", source.span, hint)
-            if leaf.tree is not None:
-                values[i] = event_value(leaf.tree, self._schema, Source(source.text, leaf.span), self._types)
-
-        def field(column: exp.Column) -> pa.Field:
-            leaf, value = resolved.leaves[int(column.name)], values.get(int(column.name))
-            assert isinstance(leaf, (ValueLeaf, FoldLeaf))
-            dtype = leaf_type(leaf, None if value is None else value.dtype)
-            if dtype is None:
-                span = source.span_of(column)
-                hint = f"name its type: CAST({source.text[span.start : span.end]} AS DOUBLE)"
-                raise source.error("the type of this is not known before the pattern runs", span, hint)
-            return pa.field(column.name, dtype)
-
-        typed = bind(resolved.tree, field, source.text, source.span, self._types)
-        _check_boolean(typed.dtype, source, typed)
-        slots: list[Slot] = []
-        leaves = [_behind_tested(leaf, test.own) for leaf in resolved.leaves]
-        return self._leaves(typed, leaves, values, slots), slots
-
-    def _leaves(self, typed: Typed, leaves: Sequence[Leaf], values: dict[int, EventValue], slots: list[Slot]) -> Typed:
-        cast = typed.op == "cast" and typed.args[0].op == "column"
-        column = typed.args[0] if cast else typed
-        if column.op != "column":
-            args = tuple(self._leaves(arg, leaves, values, slots) for arg in typed.args)
-            return Typed(typed.op, args, typed.dtype, typed.value, typed.span)
-        leaf, value = leaves[int(column.value[0])], values.get(int(column.value[0]))
-        if cast and isinstance(leaf, ValueLeaf) and value is not None and not is_simple_cast(typed):
-            # The SQL engine casts.
-            to = exp.DataType.build(type_name(typed.dtype), dialect="spark")
-            tree = exp.Cast(this=exp.Paren(this=value.expression.copy()), to=to)
-            made = event_value(tree, self._schema, value.source)
-            return Typed("value", (), typed.dtype, (self._slot(slots, leaf.slot), self._index(made)), typed.span)
-        if cast:
-            inner = self._leaves(column, leaves, values, slots)
-            return Typed("cast", (inner,), typed.dtype, typed.value, typed.span)
-        if isinstance(leaf, ValueLeaf):
-            assert value is not None
-            return Typed("value", (), typed.dtype, (self._slot(slots, leaf.slot), self._index(value)), typed.span)
-        assert isinstance(leaf, FoldLeaf)
-        return Typed("code", (), pa.int64() if leaf.function == "COUNT" else typed.dtype, self._fold(leaf, value))
-
-    def _slot(self, slots: list[Slot], slot: Slot) -> int:
-        if _is_last(slot) and slot.members is not None and slot.members[0] not in self._lasts:
-            self._lasts.append(slot.members[0])
-        if slot not in slots:
-            slots.append(slot)
-        return slots.index(slot)
-
-    def _fold(self, leaf: FoldLeaf, value: EventValue | None) -> int:
-        if leaf.function != "COUNT" and value is not None and value.dtype is not None:
-            numbers = ("integer", "float", "double", "decimal")
-            times = ("timestamp", "date") if leaf.function in ("MIN", "MAX") else ()
-            if kind(value.dtype) not in numbers + times:
-                message = f"there is no {leaf.function.lower()} of {type_name(value.dtype)} in a condition"
-                raise value.source.error(message, leaf.span, "compare the events themselves: last(a.x), first(a.x)")
-        fold = _Fold(leaf.function, leaf.members, None if value is None else self._index(value))
-        if fold not in self._folds:
-            self._folds.append(fold)
-        return self._folds.index(fold)
-
-    # --- the source -----------------------------------------------------------------------------------------
-
-    def write(self, columns: Sequence[str]) -> tuple[str, str, tuple[Encoding, ...], tuple[int, int, int, int]]:
+    def write(
+        self, columns: Sequence[str], n_steps: int
+    ) -> tuple[str, str, tuple[Encoding, ...], tuple[int, int, int, int]]:
         """Source of `holds` and `carry`, the encodings, and how many rows each array of `carried` has.
 
         Value i is read from the block's column `columns[i]`.
         """
-        spaces = CodeSpaces([typed for _, typed, _ in self._typed])
-        encodings = tuple(encoding_of(columns[i], value, spaces, i) for i, value in enumerate(self.values))
-        places = {i: (*place(encodings, i), i) for i in range(len(self.values))}
-        folds, sizes = self._fold_places(encodings)
-        called: set[str] = {"add_int"} if self._folds else set()
+        encoded = self.encoded(columns)
         texts = []
         calls: dict[int, list[str]] = {}
-        for k, (test, typed, slots) in enumerate(self._typed):
-            writer = _BoundTestWriter(spaces, places, test.source, called)
-            placed = [(fold, folds[at]) for at, fold in enumerate(self._folds)]
-            writer.prepare(self._lasts, placed, self._n_steps, test.own)
-            texts.append(writer.bound_function(f"test_{k}", typed, slots))
-            calls.setdefault(test.number, []).append(f"test_{k}({_ARGUMENTS})")
-        lines = [f"    if condition == {c}:\n        return {' and '.join(made)}" for c, made in calls.items()]
-        holds = f"{DECORATOR}def holds(condition, {_ARGUMENTS}):\n" + "\n".join(lines) + "\n    return True\n"
-        parts = library(called)
-        # `find_bound` stands behind the generated code in the kernel's file; Numba finds it late.
-        return "\n\n".join([*parts, *texts, holds]), self._carry_source(encodings, folds), encodings, sizes
+        for k, test in enumerate(self.tests):
+            writer = _StepWriter(encoded, test, self.lasts, n_steps)
+            texts.append(writer.function(f"test_{k}", test.tree, _ARGUMENTS))
+            calls.setdefault(test.relation.number, []).append(f"test_{k}({_ARGUMENTS})")
+        holds = choose("holds", "condition", _ARGUMENTS, calls, DECORATOR)
+        n_integers, n_doubles, n_counts, _ = self.folds.sizes
+        sizes = len(self.lasts), n_integers, n_doubles, n_counts
+        # The kernel's file imports `find_bound`.
+        source = "\n\n".join([*library(encoded.called), *texts, holds])
+        return source, self._carry_source(encoded), encoded.encodings, sizes
 
-    def _fold_places(
-        self, encodings: tuple[Encoding, ...]
-    ) -> tuple[dict[int, tuple[int, int]], tuple[int, int, int, int]]:
-        """For each fold its array in `carried` and its row there."""
-        places: dict[int, tuple[int, int]] = {}
-        sizes = [0, 0]
-        for k, fold in enumerate(self._folds):
-            array = 0 if fold.index is None else place(encodings, fold.index)[0]
-            places[k] = (array + 1, sizes[array])
-            sizes[array] += 1
-        return places, (len(self._lasts), sizes[0], sizes[1], len(self._folds))
-
-    def _carry_source(self, encodings: tuple[Encoding, ...], places: dict[int, tuple[int, int]]) -> str:
+    def _carry_source(self, encoded: Encoded) -> str:
         lines = [f"{DECORATOR}def carry(node, before, row, step, carried, cols):"]
-        for i, step in enumerate(self._lasts):
+        for i, step in enumerate(self.lasts):
             known = f"(carried[0][{i}, before] if before >= 0 else -1)"
             lines.append(f"    carried[0][{i}, node] = row if step == {step} else {known}")
-        for k, fold in enumerate(self._folds):
-            array, at = places[k]
-            wanted = "True" if fold.members is None else " or ".join(f"step == {m}" for m in fold.members)
-            lines += [
-                f"    n{k} = carried[3][{k}, before] if before >= 0 else 0",
-                f"    x{k} = carried[{array}][{at}, before] if before >= 0 else carried[{array}].dtype.type(0)",
-            ]
-            if fold.index is None:
-                lines += [f"    if {wanted}:", f"        n{k} += 1"]
-            else:
-                source, source_row = place(encodings, fold.index)
-                lines += [
-                    f"    if ({wanted}) and cols[2][{fold.index}, row]:",
-                    f"        y{k} = cols[{source}][{source_row}, row]",
-                    f"        x{k} = y{k} if n{k} == 0 else ({_combined(fold.function, array, f'x{k}', f'y{k}')})",
-                    f"        n{k} += 1",
-                ]
-            lines += [f"    carried[{array}][{at}, node] = x{k}", f"    carried[3][{k}, node] = n{k}"]
+        for fold in self.folds.made:
+            made = _STORE.fold_lines(fold, encoded.read, "before", "before >= 0", "step")
+            lines += [f"    {line}" for line in [*made, *_STORE.keep_lines(fold, "node")]]
         return "\n".join([*lines, "    return"]) + "\n"
 
 
-class _BoundTestWriter(NavigatingWriter):
-    """As its base, with rows of earlier events: -1 where there is none, and everything read there is NULL."""
+class _StepWriter(TestWriter):
+    """Finds rows of earlier events by their bindings."""
 
-    def prepare(
-        self, lasts: Sequence[int], folds: Sequence[tuple[_Fold, tuple[int, int]]], n_steps: int, own: int | None
-    ) -> None:
-        self._lasts = list(lasts)
-        self._folds = folds
+    may_miss = True
+
+    def __init__(self, encoded: Encoded, test: Related, lasts: Sequence[int], n_steps: int) -> None:
+        super().__init__(encoded, test.relation.source)
+        self._slots = test.slots
+        self._lasts = lasts
         self._n_steps = n_steps
-        self._own = own
+        self._own = test.relation.own
 
-    def bound_function(self, name: str, typed: Typed, slots: Sequence[Slot]) -> str:
-        """The source of the function."""
-        cause = off_the_list(typed)
-        if cause is not None:
-            raise self._unsupported(cause)
-        for i, slot in enumerate(slots):
+    def begin(self) -> None:
+        for i, slot in enumerate(self._slots):
             self.line(f"row_{i} = {self._row(slot)}")
-        value, null = self.write(typed)
-        self.line(f"return {value} and not {null}")
-        return f"{DECORATOR}def {name}({_ARGUMENTS}):\n" + "\n".join(self.lines) + "\n"
 
     def _row(self, slot: Slot) -> str:
         if slot.is_current:
@@ -370,50 +217,18 @@ class _BoundTestWriter(NavigatingWriter):
             return f"{taken} if {taken} >= 0 else row if {is_next} else -1"
         return found.format(slot.offset)
 
-    def _code(self, typed: Typed) -> tuple[str, str]:
-        k = typed.value
-        fold, (array, at) = self._folds[k]
-        x, n = self.variables()
-        n_events = f"m{x}"
-        self.line(f"{n_events} = carried[3][{k}, node] if node >= 0 else 0")
-        if fold.function != "COUNT":
-            self.line(f"{x} = carried[{array}][{at}, node] if node >= 0 else {'0.0' if array == 2 else '0'}")
+    def _fold(self, typed: Typed) -> tuple[str, str]:
+        fold: Fold = typed.value
+        _, name = self.variables()
+        x, n_events = f"x{name}", f"m{name}"
+        self.line(f"{n_events} = {_STORE.cell(COUNTS, fold.number, 'node')} if node >= 0 else 0")
+        if fold.array != COUNTS:
+            self.line(f"{x} = {_STORE.cell(fold.array, fold.place, 'node')} if node >= 0 else {fold.zero}")
         if fold.members is not None and fold.members == (self._own,):
-            self._add_tested(fold, x, n_events, array)
-        if fold.function == "COUNT":
-            self.line(f"{x} = {n_events}")
-        self.line(f"{n} = {'False' if fold.function == 'COUNT' else f'{n_events} == 0'}")
-        return x, n
-
-    def _add_tested(self, fold: _Fold, x: str, n_events: str, array: int) -> None:
-        """Lines that fold the event that is tested, too."""
-        if fold.index is None:
-            self.line(f"{n_events} += 1")
-            return
-        source, source_row, valid_row = self.places[fold.index]
-        self.line(f"if cols[2][{valid_row}, row]:")
-        if fold.function != "COUNT":
-            self.line(f"    y{x} = cols[{source}][{source_row}, row]")
-            self.line(f"    {x} = y{x} if {n_events} == 0 else ({_combined(fold.function, array, x, f'y{x}')})")
-        self.line(f"    {n_events} += 1")
-
-
-def _combined(function: str, array: int, x: str, y: str) -> str:
-    """What an aggregate becomes with one more value."""
-    return {
-        "COUNT": "0",
-        "SUM": f"add_int({x}, {y})" if array == 1 else f"{x} + {y}",
-        "MIN": f"{y} if {y} < {x} or {x} != {x} else {x}",
-        "MAX": f"{y} if {y} > {x} or {y} != {y} else {x}",
-    }[function]
-
-
-def _behind_tested(leaf: Leaf, own: int | None) -> Leaf:
-    """Counted back from the event that is tested, `last(a.x, 1)` is the last one that its own step has taken."""
-    if not isinstance(leaf, ValueLeaf) or leaf.slot.members is None or leaf.slot.members != (own,):
-        return leaf
-    slot = leaf.slot
-    return leaf if slot.from_first else replace(leaf, slot=replace(slot, offset=slot.offset - 1))
+            # The event that is tested is one of them.
+            for line in folded(fold, self.read, n_events, x):
+                self.line(line)
+        return self.kept(typed, x, n_events)
 
 
 def _is_last(slot: Slot) -> bool:

@@ -14,8 +14,7 @@ from sqlglot.errors import SqlglotError
 from eventide.families.builder.automaton import compile_pattern, pattern_conditions
 from eventide.families.builder.program import TAKE, Edge, Program
 from eventide.families.builder.syntax import EventPattern, Link, Step, every_step
-
-MANY = 20  # events of a bounded repetition, from which on it has a million matches
+from eventide.plan.loops import MANY, loops_of
 
 
 def warnings_of(pattern: EventPattern, program: Program | None = None) -> list[str]:
@@ -54,53 +53,13 @@ def _combines(loop: Step) -> bool:
 def _ambiguous(program: Program, exclusive: set[frozenset[int]]) -> list[tuple[str, ...]]:
     """The steps of each loop in which one event may do two things."""
     found: dict[tuple[str, ...], None] = {}
-    for loop in _loops(program):
+    targets = [[edge.target for edge in edges if edge.target >= 0] for edges in program.states]
+    for loop in loops_of(dict(enumerate(targets))):
         inside = [[edge for edge in program.states[state] if edge.target in loop] for state in sorted(loop)]
         if any(_overlap(one, two, exclusive) for edges in inside for one, two in combinations(edges, 2)):
             steps = sorted({edge.step for edges in inside for edge in edges if edge.action == TAKE})
             found[tuple(program.steps[step] for step in steps)] = None
     return list(found)
-
-
-def _loops(program: Program) -> list[frozenset[int]]:
-    """The sets of states that can be reached from one another, in one step or more."""
-    index: dict[int, int] = {}
-    low: dict[int, int] = {}
-    path: list[int] = []
-    on_path: set[int] = set()
-    found: list[frozenset[int]] = []
-    for root in range(len(program.states)):
-        # Tarjan's algorithm; a stack of its own, because patterns may have many states.
-        waiting = [(root, iter(_targets(program, root)))] if root not in index else []
-        while waiting:
-            state, targets = waiting[-1]
-            if state not in index:
-                index[state] = low[state] = len(index)
-                path.append(state)
-                on_path.add(state)
-            for target in targets:
-                if target not in index:
-                    waiting.append((target, iter(_targets(program, target))))
-                    break
-                if target in on_path:
-                    low[state] = min(low[state], index[target])
-            else:
-                waiting.pop()
-                if waiting:
-                    before = waiting[-1][0]
-                    low[before] = min(low[before], low[state])
-                if low[state] == index[state]:
-                    at = path.index(state)
-                    loop = frozenset(path[at:])
-                    del path[at:]
-                    on_path -= loop
-                    if len(loop) > 1 or state in _targets(program, state):
-                        found.append(loop)
-    return found
-
-
-def _targets(program: Program, state: int) -> list[int]:
-    return [edge.target for edge in program.states[state] if edge.target >= 0]
 
 
 def _overlap(one: Edge, two: Edge, exclusive: set[frozenset[int]]) -> bool:

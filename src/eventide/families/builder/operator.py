@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.errors import InputError
-from eventide.families.builder.kernel import NEXT_ROW, STOP_ROW
+from eventide.families.builder.kernel_places import NEXT_ROW, STOP_ROW
 from eventide.families.builder.matches import Found, Rows
 from eventide.families.builder.partial import PartialMatches, keep, make_progress
 from eventide.families.builder.spec import DetectionSpec
@@ -81,7 +81,7 @@ class DetectionOperator(WatermarkOperator):
         search, walks = self._search(held.block, ordered, progress, watermark_us if is_open else spec.end_us)
         yield from self._rows(held.block, ordered, walks)
         if is_open:
-            self._partial, marks, numbers = keep(spec, ordered, search.ts_us, [walk.kept() for walk in walks])
+            self._partial, marks, numbers = keep(spec, ordered, search.events.ts_us, [walk.kept() for walk in walks])
             self._buffer.mark(held, marks, numbers)
 
     def run_beginnings(self, block: pa.Table, part: Beginnings) -> Results:
@@ -101,7 +101,7 @@ class DetectionOperator(WatermarkOperator):
     ) -> tuple[Search, list[Walk]]:
         search = Search.of(self.spec, block, ordered, progress, self._partial.arrays, end_us, self._n_threads)
         shares = share_out(ordered.offsets, self._n_threads)
-        return search, [Walk(search, ordered.offsets, *share) for share in shares]
+        return search, [Walk(search, *share) for share in shares]
 
     def _rows(self, block: pa.Table, ordered: OrderedRows, walks: list[Walk]) -> Results:
         spec = self.spec
@@ -138,10 +138,7 @@ def warm(spec: DetectionSpec) -> None:
     """Compile the spec's kernel into the cache, so that workers that share it only load it."""
     empty = pa.table({name: pa.array([], pa.int64()) for name in (TS, *spec.mask_columns)})
     nothing = OrderedRows(np.empty(0, np.int64), np.zeros(1, np.int64))
-    search = replace(
-        Search.of(
-            replace(spec, encodings=()), empty, nothing, np.empty((0, 4), np.int64), PartialMatches.none().arrays, 0, 1
-        ),
-        cols=(np.empty((0, 0), np.int64), np.empty((0, 0)), np.empty((0, 0), np.bool_)),
-    )
-    Walk(search, nothing.offsets, 0, 0).step(load_kernel(spec))
+    bare, progress = replace(spec, encodings=()), np.empty((0, 4), np.int64)
+    search = Search.of(bare, empty, nothing, progress, PartialMatches.none().arrays, 0, 1)
+    cols = np.empty((0, 0), np.int64), np.empty((0, 0)), np.empty((0, 0), np.bool_)
+    Walk(replace(search, events=search.events._replace(cols=cols)), 0, 0).step(load_kernel(spec))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eventide.families.builder.kernel import IS_OPEN, NEXT_ROW, SAVED, STOP_ROW
+from eventide.families.builder.kernel_places import IS_OPEN, NEXT_ROW, SAVED, STOP_ROW
 from eventide.families.builder.spec import DetectionSpec
 from eventide.families.builder.walk import Saved, no_room
 from eventide.runtime.block import MAX_US

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from eventide.families.builder.kernel import ACCEPTED, IGNORE, STOPPED, TAKE
+from eventide.families.builder.kernel_places import ACCEPTED, EDGE, IGNORE, STOPPED, TAKE
 from eventide.runtime.effort import MANY
 from eventide.runtime.kernels.arrays import IndexArray
 
@@ -51,7 +52,7 @@ class Program:
         """The steps, as measures call them."""
         return self.steps
 
-    def arrays(self) -> tuple[IndexArray, IndexArray, IndexArray, IndexArray, IndexArray]:
+    def arrays(self) -> tuple[IndexArray, Any, IndexArray, IndexArray, IndexArray]:
         """(first edge by state), (edges), (first literal by term), (literals), (whether pending by state)."""
         starts, edges, terms, literals = [0], [], [0], list[int]()
 
@@ -64,12 +65,12 @@ class Program:
 
         for state in self.states:
             for edge in state:
-                edges.append([edge.action, edge.target, edge.step, *add(edge.terms), *add(edge.accepts)])
+                edges.append((edge.action, edge.target, edge.step, *add(edge.terms), *add(edge.accepts)))
             starts.append(len(edges))
         pending = [int(i in self.pending) for i in range(len(self.states))]
         return (
             np.array(starts, dtype=np.int32),
-            np.array(edges, dtype=np.int32).reshape(-1, 7),
+            np.array(edges, dtype=EDGE),
             np.array(terms, dtype=np.int32),
             np.array(literals, dtype=np.int32),
             np.array(pending, dtype=np.int32),

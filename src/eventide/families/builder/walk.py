@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from eventide.errors import InputError
 from eventide.families.builder import kernel as plain_kernel
+from eventide.families.builder import kernel_bindings as forest
+from eventide.families.builder import kernel_places as places
 from eventide.families.builder.matches import Found
 from eventide.families.builder.spec import DetectionSpec
 from eventide.runtime.block import MAX_US, TS, numpy_int64
@@ -27,12 +29,12 @@ ROOM = 1 << 10  # partial matches that there is room for at first
 EVENTS_PER_BATCH = 1 << 18
 MAX_RUNS = 1 << 24
 _SKIP = {
-    "no_skip": plain_kernel.NO_SKIP,
-    "next": plain_kernel.SKIP_NEXT,
-    "past_last": plain_kernel.SKIP_PAST_LAST,
-    "to_first": plain_kernel.SKIP_TO_FIRST,
-    "to_last": plain_kernel.SKIP_TO_LAST,
-    "only_first": plain_kernel.ONLY_FIRST,
+    "no_skip": places.NO_SKIP,
+    "next": places.SKIP_NEXT,
+    "past_last": places.SKIP_PAST_LAST,
+    "to_first": places.SKIP_TO_FIRST,
+    "to_last": places.SKIP_TO_LAST,
+    "only_first": places.ONLY_FIRST,
 }
 
 
@@ -42,17 +44,13 @@ Saved = tuple[IntArray, IndexArray, IndexArray, IndexArray]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The arrays that all threads read."""
+    """What all threads read."""
 
-    ts_us: IntArray
-    masks: IntArray
-    program: tuple[IndexArray, ...]
-    tests: IndexArray
-    limits: IntArray
-    progress: IntArray
+    events: places.Events
+    program: places.Program
+    limits: places.Limits
     saved: Saved
     n_carried: tuple[int, int, int, int]
-    cols: Any
     effort: Effort
 
     @staticmethod
@@ -71,20 +69,25 @@ class Search:
         for i, name in enumerate(spec.mask_columns):
             masks[i] = rearrange(numpy_int64(block.column(name)), order, n_threads)
         ts_us = rearrange(numpy_int64(block.column(TS)), order, n_threads) if spec.is_timed else np.empty(0, np.int64)
-        with_timeouts = spec.is_timed and spec.skip != "only_first"
-        # What comes later comes an instant later at least.
-        soonest_us = min(end_us + 1, MAX_US)
-        limits = [*spec.spans_us, soonest_us, _SKIP[spec.skip], spec.skip_step, int(with_timeouts)]
+        window_us, gap_us = spec.spans_us
         return Search(
-            ts_us=ts_us,
-            masks=masks,
-            program=(*spec.program.arrays(), _alike(spec)),
-            tests=np.array(spec.tests, dtype=np.int32).reshape(-1, 2),
-            limits=np.array(limits, dtype=np.int64),
-            progress=progress,
+            events=places.Events(
+                ordered.offsets, ts_us, masks, progress, encode_columns(block, spec.encodings, order, n_threads)
+            ),
+            program=places.Program(
+                *spec.program.arrays(), _alike(spec), np.array(spec.tests, dtype=np.int32).reshape(-1, 2)
+            ),
+            limits=places.Limits(
+                window_us=window_us,
+                gap_us=gap_us,
+                # What comes later comes an instant later at least.
+                end_us=min(end_us + 1, MAX_US),
+                skip=_SKIP[spec.skip],
+                skip_step=spec.skip_step,
+                has_timeouts=spec.is_timed and spec.skip != "only_first",
+            ),
             saved=saved,
             n_carried=spec.n_carried,
-            cols=encode_columns(block, spec.encodings, order, n_threads),
             effort=Effort(spec.max_steps, ordered.offsets, may_double=spec.program.may_double),
         )
 
@@ -92,110 +95,111 @@ class Search:
 class Walk:
     """The way through partitions `start` to `stop`, with its own room to work in."""
 
-    def __init__(self, search: Search, offsets: IntArray, start: int, stop: int) -> None:
+    def __init__(self, search: Search, start: int, stop: int) -> None:
         self._search = search
-        self._offsets = offsets
         self._start, self._stop = start, stop
-        self._state = np.zeros(plain_kernel.STATE_SIZE, dtype=np.int64)
-        self._state[plain_kernel.PARTITION], self._state[plain_kernel.ROW] = start, -1
+        self._state = np.zeros(1, dtype=places.STATE)[0]
+        self._state.partition, self._state.row = start, -1
         self._pace = Pace(search.effort)
-        self._runs = np.empty((2, 3, ROOM), dtype=np.int32)
-        self._complete = np.empty((2, 2, ROOM), dtype=np.int32)
-        self._bindings = np.empty((3, 4 * ROOM), dtype=np.int32)
-        self._carried = self._make_carried(4 * ROOM)
+        self._problem = places.NO_PROBLEM
+        self._room = places.Room(
+            runs=np.empty((2, 3, ROOM), dtype=np.int32),
+            complete=np.empty((2, 2, ROOM), dtype=np.int32),
+            bindings=np.empty((3, 4 * ROOM), dtype=np.int32),
+            carried=_room_to_carry(search.n_carried, 4 * ROOM),
+            seen=np.empty(search.program.alike.size, dtype=np.int64),
+        )
         self._out = np.empty((MATCHES_PER_CALL, 3), dtype=np.int64)
-        self._kept = no_room(offsets.size - 1, ROOM if search.progress[start:stop, plain_kernel.IS_OPEN].any() else 0)
+        progress = search.events.progress
+        self._kept = no_room(progress.shape[0], ROOM if progress[start:stop, places.IS_OPEN].any() else 0)
 
     @property
     def is_done(self) -> bool:
-        return bool(self._state[plain_kernel.PARTITION] >= self._stop)
+        return bool(self._state.partition >= self._stop)
 
     def step(self, kernel: Any) -> None:
         """Advance; what was found is read by `found`, before the next step."""
-        self._run(kernel)
-        while self._n_out == 0 and self._state[plain_kernel.PROBLEM] == plain_kernel.NO_STEPS_LEFT:
-            self._run(kernel)
+        self._state.n_out = 0
+        self._problem = self._run(kernel)
+        while self._problem == places.NO_STEPS_LEFT:
+            self._problem = self._run(kernel)
 
-    def _run(self, kernel: Any) -> None:
-        search = self._search
-        self._state[plain_kernel.PROBLEM] = plain_kernel.NO_PROBLEM
-        if self._state[plain_kernel.STEPS_LEFT] <= 0 and not self.is_done:
-            at, left = self._state[[plain_kernel.PARTITION, plain_kernel.STEPS_LEFT]].tolist()
-            self._state[plain_kernel.STEPS_LEFT] = self._pace.go_on(at, left)
-        self._n_out: int = kernel.advance_matches(
-            self._offsets,
-            self._stop,
-            search.ts_us,
-            search.masks,
-            search.program,
-            search.tests,
-            search.limits,
-            search.progress,
-            search.saved,
-            self._kept,
-            self._state,
-            self._runs,
-            self._complete,
-            self._bindings,
-            self._carried,
-            search.cols,
-            self._out,
+    def _run(self, kernel: Any) -> int:
+        search, state = self._search, self._state
+        if state.steps_left <= 0 and not self.is_done:
+            state.steps_left = self._pace.go_on(int(state.partition), int(state.steps_left))
+        return int(
+            kernel.advance_matches(
+                search.events,
+                self._stop,
+                search.program,
+                search.limits,
+                search.saved,
+                self._kept,
+                state,
+                self._room,
+                self._out,
+            )
         )
 
     def found(self) -> Iterator[Found]:
         """What the last step found, a bounded number of events at a time; then there is room for the next step."""
-        out = self._out[: self._n_out]
+        out, bindings = self._out[: self._state.n_out], self._room.bindings
         counts = np.empty(out.shape[0], dtype=np.int64)
-        plain_kernel.count_events(self._bindings, out[:, 2].copy(), counts)
+        forest.count_events(bindings, out[:, 2].copy(), counts)
         start = 0
         while start < out.shape[0]:
             ends = np.cumsum(counts[start:])
             stop = start + max(1, int(np.searchsorted(ends, EVENTS_PER_BATCH, side="right")))
             ends = ends[: stop - start]
             positions, steps = np.empty(ends[-1], dtype=np.int64), np.empty(ends[-1], dtype=np.int32)
-            plain_kernel.unwind(self._bindings, out[start:stop, 2].copy(), ends, positions, steps)
+            forest.unwind(bindings, out[start:stop, 2].copy(), ends, positions, steps)
             yield Found(out[start:stop, 0].copy(), out[start:stop, 1].copy(), ends, positions, steps)
             start = stop
         self._make_room()
 
     def _make_room(self) -> None:
-        problem = int(self._state[plain_kernel.PROBLEM])
-        self._state[plain_kernel.PROBLEM] = plain_kernel.NO_PROBLEM
-        if problem == plain_kernel.OUT_FULL and self._n_out == 0:
+        room, state, problem = self._room, self._state, self._problem
+        if problem == places.OUT_FULL and not state.n_out:
             self._out = np.empty((2 * self._out.shape[0], 3), dtype=np.int64)
-        elif problem == plain_kernel.RUNS_FULL:
-            self._runs = _doubled(self._runs)
-            if self._runs.shape[2] > MAX_RUNS:
+        elif problem == places.RUNS_FULL:
+            self._room = room._replace(runs=_doubled(room.runs))
+            if self._room.runs.shape[2] > MAX_RUNS:
                 hint = "add within(...), use followed_by for followed_by_any, or leave out allow_combinations"
                 raise InputError(f"more than {MAX_RUNS:,} partial matches are open at once", hint=hint)
-        elif problem == plain_kernel.COMPLETE_FULL:
-            self._complete = _doubled(self._complete)
-        elif problem == plain_kernel.KEPT_FULL:
+        elif problem == places.COMPLETE_FULL:
+            self._room = room._replace(complete=_doubled(room.complete))
+        elif problem == places.KEPT_FULL:
             counts, runs, complete, bindings = self._kept
             self._kept = counts, _doubled(runs), _doubled(complete), _doubled(bindings)
-        elif problem == plain_kernel.BINDINGS_FULL:
-            n_before = int(self._state[plain_kernel.N_BINDINGS])
-            plain_kernel.compact_bindings(self._state, self._runs, self._complete, self._bindings, self._carried)
-            n_kept = int(self._state[plain_kernel.N_BINDINGS])
+        elif problem == places.BINDINGS_FULL:
+            n_before = int(state.n_bindings)
+            forest.compact_bindings(state, room)
+            n_kept = int(state.n_bindings)
             # Where nothing was freed, one event alone needs more.
-            if 2 * n_kept > self._bindings.shape[1] or n_kept == n_before:
-                self._bindings = _doubled(self._bindings)
-                self._carried = tuple(_doubled(array) for array in self._carried)
+            if 2 * n_kept > room.bindings.shape[1] or n_kept == n_before:
+                carried = tuple(_doubled(array) for array in room.carried)
+                self._room = room._replace(bindings=_doubled(room.bindings), carried=carried)
 
     def kept(self) -> Saved:
         """What the walk's partitions keep: how many of each, by partition, and what, with rows of the order."""
-        counts, runs, complete, bindings = self._kept
-        used = self._state[plain_kernel.N_KEPT_RUNS : plain_kernel.N_KEPT_BINDINGS + 1]
-        return counts[self._start : self._stop], runs[:, : used[0]], complete[:, : used[1]], bindings[:, : used[2]]
-
-    def _make_carried(self, size: int) -> tuple[Any, ...]:
-        n_lasts, n_integers, n_doubles, n_counts = self._search.n_carried
+        (counts, runs, complete, bindings), state = self._kept, self._state
         return (
-            np.empty((n_lasts, size), np.int32),
-            np.empty((n_integers, size), np.int64),
-            np.empty((n_doubles, size)),
-            np.empty((n_counts, size), np.int64),
+            counts[self._start : self._stop],
+            runs[:, : state.n_kept_runs],
+            complete[:, : state.n_kept_complete],
+            bindings[:, : state.n_kept_bindings],
         )
+
+
+def _room_to_carry(n_carried: tuple[int, int, int, int], size: int) -> tuple[Any, ...]:
+    n_lasts, n_integers, n_doubles, n_counts = n_carried
+    return (
+        np.empty((n_lasts, size), np.int32),
+        np.empty((n_integers, size), np.int64),
+        np.empty((n_doubles, size)),
+        np.empty((n_counts, size), np.int64),
+    )
 
 
 def no_room(n: int, size: int) -> Saved:

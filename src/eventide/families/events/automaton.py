@@ -305,7 +305,7 @@ def _has_conjunction(pattern: Pattern) -> bool:
 
 
 def _depth(pattern: Pattern) -> int:
-    """How deep NOT stands inside NOT."""
+    """How deep NOT is inside NOT."""
     match pattern:
         case Step():
             return 0

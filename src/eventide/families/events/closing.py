@@ -7,21 +7,21 @@ source of its function over the entries of a match.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.expressions.code_spaces import CodeSpaces
+from eventide.expressions.folds import DOUBLES, INTEGERS, Fold, Folds, folded
 from eventide.expressions.split import EventValue
-from eventide.expressions.typecheck import bind, columns_of
+from eventide.expressions.typecheck import Types, bind, columns_of
 from eventide.expressions.typed import Source, Typed
 from eventide.expressions.types import is_number, kind, type_name
-from eventide.expressions.write_code import DECORATOR, Place, TestWriter
-from eventide.lang.nodes import copied
+from eventide.expressions.write_code import Encoded, TestWriter
+from eventide.lang.nodes import every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import Scalar, Span
-from eventide.plan.bound import Bound
+from eventide.plan.logical import Match
 from eventide.plan.places import error_at
 from eventide.runtime.aggregate_types import average_type, sum_type
 
@@ -32,6 +32,7 @@ _FUNCTIONS: dict[type[exp.AggFunc], str] = {
     exp.Min: "min",
     exp.Max: "max",
 }
+_KEPT = {"avg": "SUM"}  # what an aggregate is made of besides its count
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +78,13 @@ def is_closing(conjunct: Scalar) -> bool:
     return conjunct.tree.find(exp.AggFunc) is not None
 
 
-def bind_closing(conjunct: Scalar, plan: Bound, at_most_one: frozenset[str], values: list[EventValue]) -> ClosingTest:
+def bind_closing(conjunct: Scalar, plan: Match, at_most_one: frozenset[str], values: list[EventValue]) -> ClosingTest:
     """The test of a conjunct; values that it needs per event are added to `values`."""
     return _Binder(conjunct, plan, at_most_one, values).bind()
 
 
 class _Binder:
-    def __init__(self, conjunct: Scalar, plan: Bound, at_most_one: frozenset[str], values: list[EventValue]) -> None:
+    def __init__(self, conjunct: Scalar, plan: Match, at_most_one: frozenset[str], values: list[EventValue]) -> None:
         self._conjunct = conjunct
         self._plan = plan
         self._at_most_one = at_most_one
@@ -93,27 +94,14 @@ class _Binder:
         self._slots: list[str] = []
 
     def bind(self) -> ClosingTest:
-        leaves: dict[str, Typed] = {}
-
-        def cut(node: exp.Expr) -> exp.Expr | None:
+        types, tree, source = Types(), self._conjunct.tree, self._source
+        for node in every_node(tree, lambda node: isinstance(node, exp.AggFunc | exp.Column)):
             if isinstance(node, exp.AggFunc):
-                return self._leaf(node, leaves, self._aggregate(node))
-            if isinstance(node, exp.Column):
-                return self._leaf(node, leaves, self._single(node))
-            return None
-
-        tree = copied(self._conjunct.tree, cut)
-        assert isinstance(tree, exp.Expression)
-        text, span = self._plan.query.text, self._conjunct.span
-        typed = bind(tree, lambda column: pa.field(column.name, leaves[column.name].dtype), text, span)
-        return ClosingTest(_placed(typed, leaves), tuple(self._aggregates), tuple(self._slots), self._source)
-
-    def _leaf(self, node: exp.Expr, leaves: dict[str, Typed], leaf: Typed) -> exp.Column:
-        name = f"leaf {len(leaves)}"
-        leaves[name] = leaf
-        column = exp.Column(this=exp.Identifier(this=name, quoted=True))
-        column.meta.update(start=leaf.span.start, end=leaf.span.end - 1)
-        return column
+                types.keep(node, self._aggregate(node))
+            elif isinstance(node, exp.Column):
+                types.keep(node, self._single(node))
+        typed = bind(tree, columns_of(self._plan.schema), source.text, source.span, types)
+        return ClosingTest(typed, tuple(self._aggregates), tuple(self._slots), source)
 
     def _aggregate(self, node: exp.AggFunc) -> Typed:
         span = span_of(node, self._conjunct.span)
@@ -121,9 +109,9 @@ class _Binder:
         if function is None or node.expressions or isinstance(node.this, exp.Distinct | exp.Star):
             hint = "COUNT(symbol), and COUNT, SUM, MIN, MAX and AVG of one value are"
             if isinstance(node, exp.First | exp.Last):
-                hint += "; FIRST and LAST stand in RETURN"
+                hint += "; FIRST and LAST belong in RETURN"
             shown = " ".join(self._plan.query.text[span.start : span.end].split())
-            raise self._error(span, f"{shown} is no aggregate over the events of a symbol", hint)
+            raise self._error(span, f"{shown} is not an aggregate over the events of a symbol", hint)
         made = self._made(node, function, span)
         self._aggregates.append(made)
         return Typed("aggregate", (), made.dtype, len(self._aggregates) - 1, span)
@@ -182,97 +170,57 @@ class _Binder:
         return error_at(self._plan.query, span, message, hint)
 
 
-def _placed(typed: Typed, leaves: Mapping[str, Typed]) -> Typed:
-    if typed.op == "column":
-        return leaves[typed.value[0]]
-    args = tuple(_placed(arg, leaves) for arg in typed.args)
-    return Typed(typed.op, args, typed.dtype, typed.value, typed.span)
-
-
 class ClosingWriter(TestWriter):
     """Writes the function of one closing test: `closing_k(symbols, rows, base, n, cols)`."""
 
-    def __init__(
-        self,
-        spaces: CodeSpaces,
-        places: Mapping[int, Place],
-        test: ClosingTest,
-        called: set[str],
-        numbers: Mapping[str, int],
-    ) -> None:
-        super().__init__(spaces, places, test.source, called)
+    may_miss = True  # a single event may be absent
+
+    def __init__(self, encoded: Encoded, test: ClosingTest, numbers: Mapping[str, int]) -> None:
+        super().__init__(encoded, test.source)
         self._test = test
         self._numbers = numbers
+        folds = Folds()
+        self._folds = [
+            folds.add(Fold(_KEPT.get(one.function, one.function.upper()), (numbers[one.symbol],), one.value), one.dtype)
+            for one in test.aggregates
+        ]
 
     def closing(self, name: str) -> str:
         """The source of the function."""
-        for k, aggregate in enumerate(self._test.aggregates):
-            zero = "0.0" if _is_double(aggregate) else "0"
-            self.line(f"a{k}, c{k} = {zero}, 0")
+        return self.function(name, self._test.tree, "symbols, rows, base, n, cols")
+
+    def begin(self) -> None:
+        made = list(dict.fromkeys(self._folds))
+        for fold in made:
+            self.line(f"c{fold.number}, a{fold.number} = 0, {fold.zero}")
         for slot in range(len(self._test.slots)):
             self.line(f"row_{slot} = -1")
         self.line("for i in range(base, n):")
         self.depth += 1
+        self.line("row = rows[i]")
         for slot, symbol in enumerate(self._test.slots):
             self.line(f"if symbols[i] == {self._numbers[symbol]}:")
-            self.line(f"    row_{slot} = rows[i]")
-        for k, aggregate in enumerate(self._test.aggregates):
-            self._accumulate(k, aggregate)
-        self.depth -= 1
-        for k, aggregate in enumerate(self._test.aggregates):
-            if aggregate.function == "avg":
-                self._average(k, aggregate)
-            if aggregate.function == "count":
-                self.line(f"a{k} = c{k}")
-        value, null = self.write(self._test.tree)
-        self.line(f"return {value} and not {null}")
-        return f"{DECORATOR}def {name}(symbols, rows, base, n, cols):\n" + "\n".join(self.lines) + "\n"
-
-    def _average(self, k: int, aggregate: Aggregate) -> None:
-        self.line(f"if c{k} > 0:")
-        if _is_double(aggregate):
-            self.line(f"    a{k} = a{k} / c{k}")
-            return
-        # Four more places, rounded half up; quotient and rest apart, so that only a large result leaves 64 bits.
-        whole = self.call("mul_int", f"abs(a{k}) // c{k}", "10000")
-        self.line(f"    d{k} = {whole} + (abs(a{k}) % c{k} * 20000 + c{k}) // (2 * c{k})")
-        self.line(f"    a{k} = -d{k} if a{k} < 0 else d{k}")
-
-    def _accumulate(self, k: int, aggregate: Aggregate) -> None:
-        self.line(f"if symbols[i] == {self._numbers[aggregate.symbol]}:")
-        self.depth += 1
-        if aggregate.value is None:
-            self.line(f"c{k} += 1")
-        else:
-            array, row, valid_row = self.places[aggregate.value]
-            self.line(f"if cols[2][{valid_row}, rows[i]]:")
-            self.depth += 1
-            value = f"cols[{array}][{row}, rows[i]]"
-            match aggregate.function:
-                case "sum" | "avg" if _is_double(aggregate):
-                    self.line(f"a{k} += {value}")
-                case "sum" | "avg":
-                    self.line(f"a{k} = {self.call('add_int', f'a{k}', value)}")
-                case "min" | "max":
-                    op = "lt" if aggregate.function == "min" else "gt"
-                    self.line(f"if c{k} == 0 or {self._compare(op, value, f'a{k}', aggregate.dtype)}:")
-                    self.line(f"    a{k} = {value}")
-            self.line(f"c{k} += 1")
-            self.depth -= 1
+            self.line(f"    row_{slot} = row")
+        for fold in made:
+            (number,) = fold.members or ()
+            self.line(f"if symbols[i] == {number}:")
+            for line in folded(fold, self.read, f"c{fold.number}", f"a{fold.number}"):
+                self.line(f"    {line}")
+            if fold.function == "SUM" and fold.array == INTEGERS:
+                self.called.add("add_int")
         self.depth -= 1
 
     def _aggregate(self, typed: Typed) -> tuple[str, str]:
-        k = typed.value
-        if typed.dtype == pa.bool_():
-            return f"(a{k} != 0)", f"c{k} == 0"
-        return f"a{k}", "False" if self._test.aggregates[k].function == "count" else f"c{k} == 0"
-
-    def _value(self, typed: Typed) -> tuple[str, str]:
-        """The one event may be absent."""
-        x, n = super()._value(typed)
-        self.line(f"{n} = {n} or row_{typed.value[0]} < 0")
+        aggregate, fold = self._test.aggregates[typed.value], self._folds[typed.value]
+        total, count = f"a{fold.number}", f"c{fold.number}"
+        if aggregate.function != "avg":
+            return self.kept(replace(typed, value=fold), total, count)
+        if fold.array == DOUBLES:
+            return self.guarded(typed, f"{count} == 0", f"{total} / {count}")
+        # Four more places, rounded half up; quotient and rest apart, so that only a large result leaves 64 bits.
+        whole = self.call("mul_int", f"abs({total}) // {count}", "10000")
+        text = f"{whole} + (abs({total}) % {count} * 20000 + {count}) // (2 * {count})"
+        x, n = self.guarded(typed, f"{count} == 0", text)
+        self.line(f"if {total} < 0:")
+        self.line(f"    {x} = -{x}")
         return x, n
-
-
-def _is_double(aggregate: Aggregate) -> bool:
-    return aggregate.function != "count" and kind(aggregate.dtype) in ("float", "double")

@@ -1,128 +1,75 @@
-"""`explain` of event patterns and trends: the logical plan, the program, the operator and distribution, and why."""
+"""What `explain` says about event patterns: the program, the operator, and whether there may be too many matches."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-
-import pyarrow as pa
-from sqlglot import exp
+from typing import Any
 
 from eventide.expressions.split import split
-from eventide.expressions.types import type_name
+from eventide.families.events.automaton import TooLargeError, compile_pattern
+from eventide.families.events.family import EventSpec
+from eventide.families.events.growth import growth_lines
+from eventide.families.events.lower import split_conjuncts, too_large
 from eventide.families.events.lower_sequence import place_tests, sequence_steps
-from eventide.families.events.pattern_lines import operator_lines, pattern_lines, program_lines
-from eventide.families.events.prepare import check_shape, lower, not_there_yet
+from eventide.families.events.offers import is_alone
+from eventide.families.events.prepare import bind_events, check_shape, not_there_yet
+from eventide.families.events.program import PatternProgram
 from eventide.families.events.sequence import SequenceSpec
-from eventide.families.time_slices import overlap_us
-from eventide.families.trends.explain import trend_distribution, trend_lines, trend_operator_lines
-from eventide.families.trends.lower import split_adjacent
-from eventide.families.trends.spec import TrendSpec
-from eventide.lang import write
+from eventide.families.events.spec import PatternSpec
+from eventide.families.registry import family_of
 from eventide.lang.durations import write_length
-from eventide.lang.tree import EventQuery, Length, Span, Strategy
+from eventide.lang.tree import EventQuery, Length, Strategy
 from eventide.plan.assumed import assumed_schema
-from eventide.plan.bind import bind
-from eventide.plan.bound import Bound
-from eventide.plan.explain import NO_COLUMNS, distributed, section
+from eventide.plan.ending import at_the_end
+from eventide.plan.explain import STREAM, Explanation, Sections, per_event, readable, written
+from eventide.plan.logical import Match
 from eventide.plan.options import Options
-from eventide.plan.physical import Physical
+from eventide.plan.physical import Physical, Planned
 from eventide.plan.rules import rewrite
+from eventide.runtime.effort import steps_text
 from eventide.runtime.limit import limit_text
 
-_MEANING = {
-    Strategy.ANY: "every event that fits extends a match",
-    Strategy.NEXT: "only the earliest event that fits extends a match",
-    Strategy.CONTIGUOUS: "the next event of the partition must fit",
-}
+
+class EventsExplanation(Explanation):
+    """A SEQ has a walk of its own, every other pattern has an automaton."""
+
+    def outline(self, tree: EventQuery, options: Options) -> Sections:
+        """The automata, and whether there may be too many matches, whatever the columns are."""
+        plan = rewrite(bind_events(tree, options, assumed_schema(tree, options)))
+        missing = not_there_yet(plan)
+        if missing is not None:
+            return {"Operator": [f"none: {missing.message}"]}
+        check_shape(plan)
+        try:
+            program = compile_pattern(plan.pattern, plan.strategy.name.lower())
+        except TooLargeError as error:
+            raise too_large(plan, error) from None
+        return {"Program": program.dump(), "Operator": [] if plan.aggregates else _growth(plan, program)}
+
+    def sections(self, planned: Planned, physical: Physical, learned: Any) -> Sections:
+        plan, spec = planned.node, physical.spec
+        assert isinstance(plan, Match)
+        if isinstance(spec, SequenceSpec):
+            walk = "backwards from each last event" if spec.strategy == "any" else "forward from each first event"
+            program, how = _sequence_program(plan), f"sequence matcher, {spec.n_steps} steps, walking {walk}"
+        else:
+            assert isinstance(spec, PatternSpec)
+            program = [*spec.program.dump(), *_program_tests(plan)]
+            how = f"pattern matcher, {len(spec.program.positions)} positions, walking forward from each first event"
+        return {"Program": program, "Operator": [how, *_operator_lines(plan, spec, physical)]}
+
+    def shared_out(self, spec: EventSpec, engine: str, keys: str) -> str | None:
+        if keys or engine == STREAM or not getattr(family_of(spec).slicing(spec), "on_threads", False):
+            return None
+        where = {"local": "threads", "spark": "tasks"}[engine]
+        return f"no partition column; many events are cut by time for {where}, with a window's overlap"
+
+    def kept_on_stream(self, spec: EventSpec) -> list[str]:
+        kept = spec.window_us if isinstance(spec, SequenceSpec) else spec.kept_us
+        assert kept is not None
+        return [f"keeps the relevant events of the last {write_length(Length(kept))}"]
 
 
-def explain(
-    query: EventQuery,
-    options: Options,
-    schema: pa.Schema | None,
-    *,
-    engine: str,
-    n_rows: int | None = None,
-    choose: Callable[[Physical], str | None] | None = None,
-) -> str:
-    """The text; without a schema, the query as understood and whether it can run.
-
-    `choose` is the engine's word on how these events are shared out.
-    """
-    sections = [section("Query", write(query).splitlines())]
-    plan = rewrite(bind(query, options, assumed_schema(query, options) if schema is None else schema))
-    if schema is not None:
-        sections.append(section("Logical plan", _logical(plan)))
-    missing = not_there_yet(plan)
-    if missing is not None:
-        sections.append(section("Operator", [f"none: {missing[0]} cannot run yet in this version"]))
-        return "\n".join(sections)
-    check_shape(plan)
-    if schema is None:
-        program, growth = pattern_lines(plan)
-        sections.append(section("Program", program))
-        sections += [section("Operator", growth)] if growth else []
-        sections.append(section("Plan", [NO_COLUMNS]))
-        return "\n".join(sections)
-    physical = lower(plan, "local" if engine == "local" else "spark")
-    if isinstance(physical.spec, TrendSpec):
-        tests = [_text(plan, test.source.span) for test in split_adjacent(plan).tests]
-        sections.append(section("Program", trend_lines(physical.spec, tests)))
-        sections.append(section("Operator", trend_operator_lines(plan, physical)))
-        chosen = None if choose is None else choose(physical)
-        distribution = trend_distribution(physical.spec, engine, n_rows, chosen)
-        sections.append(distributed(distribution, physical, engine))
-        return "\n".join(sections)
-    is_sequence = isinstance(physical.spec, SequenceSpec)
-    sections.append(section("Program", (_program if is_sequence else program_lines)(plan)))
-    sections.append(section("Operator", (_operator if is_sequence else operator_lines)(plan, physical)))
-    chosen = None if choose is None else choose(physical)
-    sections.append(distributed(_distribution(plan, physical, engine, n_rows, chosen), physical, engine))
-    return "\n".join(sections)
-
-
-def _logical(plan: Bound) -> list[str]:
-    unit = f", integers in {plan.time_type.unit}" if plan.time_type.unit else ""
-    ties = "tied events do not follow one another"
-    if plan.options.ties == "sequence":
-        ties = f"tied events follow in the order of {plan.sequence or 'the columns that are read'}"
-    lines = [
-        f"time        {plan.ts} ({type_name(plan.time_type.arrow)}{unit}); {ties}",
-        f"partition   {', '.join(plan.partition) or 'none: all events together'}",
-        f"strategy    {plan.strategy.value}: {_MEANING[plan.strategy]}",
-    ]
-    window = plan.query.window
-    if window is None:
-        lines.append("window      none")
-    else:
-        slide = f", sliding by {write_length(window.slide)}" if window.slide else ""
-        lines.append(f"window      {write_length(window.length)}{slide}")
-    for symbol in plan.symbols.values():
-        marks = "".join(f", {word}" for word, on in (("absent", symbol.negated), ("repeated", symbol.repeated)) if on)
-        condition = _readable(plan.conditions[symbol.type].tree)
-        lines.append(f"symbol      {symbol.name}: {condition}{marks}")
-    for conjunct in plan.conjuncts:
-        lines.append(f"where       {_text(plan, conjunct.span)}")
-    for item in plan.items:
-        lines.append(f"return      {item.name} = {_readable(item.tree)}")
-    return lines
-
-
-def _readable(tree: exp.Expr) -> str:
-    """The text of a bound tree, quotes only where a name needs them."""
-    if isinstance(tree, exp.Struct):
-        return "its events, each with all columns"
-    copy = tree.copy()
-    for name in copy.find_all(exp.Identifier):
-        name.set("quoted", _PLAIN.fullmatch(name.name) is None)
-    return copy.sql("spark")
-
-
-_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-
-
-def _program(plan: Bound) -> list[str]:
+def _sequence_program(plan: Match) -> list[str]:
     """What is tested when: one line per step in the order in which they are bound, its tests below it."""
     steps = sequence_steps(plan.pattern)
     assert steps is not None
@@ -131,62 +78,76 @@ def _program(plan: Bound) -> list[str]:
     lines: list[str] = []
     backward = plan.strategy is Strategy.ANY
     for k, step in list(enumerate(steps))[::-1] if backward else enumerate(steps):
-        alone = [_readable(plan.conditions[step.type].tree)]
-        alone += [_text(plan, local.value.source.span) for local in parts.locals if local.symbol == step.symbol]
+        alone = [readable(plan.conditions[step.type].tree)]
+        alone += [written(plan, local.value.source.span) for local in parts.locals if local.symbol == step.symbol]
         lines.append(f"{k}  bind {step.symbol}  where {' AND '.join(alone)}")
         for test in placed:
             if (min if backward else max)(test.steps) == k:
-                lines.append(f"       test {_text(plan, test.test.tree.span)}")
+                lines.append(f"       test {written(plan, test.test.tree.span)}")
     lines.append(f"{len(steps)}  match")
     return lines
 
 
-def _text(plan: Bound, span: Span) -> str:
-    return " ".join(plan.query.text[span.start : span.end].split())
-
-
-def _operator(plan: Bound, physical: Physical) -> list[str]:
-    spec = physical.spec
-    assert isinstance(spec, SequenceSpec)
-    walk = "backwards from each last event" if spec.strategy == "any" else "forward from each first event"
-    lines = [
-        f"sequence matcher, {spec.n_steps} steps, walking {walk}",
-        f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine",
+def _program_tests(plan: Match) -> list[str]:
+    """When each conjunct that relates events is tested."""
+    parts, _, closing = split_conjuncts(plan)
+    tested = [
+        ("adjacent" if any(slot.is_next for slot in test.slots) else "bound", test.source.span) for test in parts.tests
     ]
-    n_tests = "none" if spec.holds_source is None else "compiled for this query"
-    lines.append(f"between     tests that relate events: {n_tests}")
-    if spec.window_us is None:
-        lines.append("memory      all relevant events: without WITHIN nothing can be forgotten")
-    else:
-        lines.append(
-            f"memory      on a stream the relevant events of the last {write_length(Length(spec.window_us))}, "
-            "on bounded input all relevant ones"
-        )
-    if spec.strategy == "any" and spec.n_steps > 1:
-        bound = "WITHIN bounds it" if spec.window_us is not None else "add WITHIN to bound it"
-        lines.append(f"results     up to the product of the steps' events in one window; {bound}")
-        lines.append(f"limit       {limit_text(spec.max_matches)}")
+    tested += [("closed", test.source.span) for test in closing]
+    return [f"test when {when}: {written(plan, span)}" for when, span in tested]
+
+
+def _operator_lines(plan: Match, spec: EventSpec, physical: Physical) -> list[str]:
+    """What it keeps, and what it may cost."""
+    source = spec.holds_source if isinstance(spec, SequenceSpec) else spec.tests_source
+    lines = [
+        per_event(physical),
+        f"between     tests that relate events: {'none' if source is None else 'compiled for this query'}",
+        "memory      on bounded input all relevant events",
+    ]
+    lines += _sequence_cost(spec) if isinstance(spec, SequenceSpec) else _pattern_cost(plan, spec)
     if not physical.intake.keep_all:
         lines.append("filter      events that no step wants are left out before anything else")
     return lines
 
 
-def _distribution(plan: Bound, physical: Physical, engine: str, n_rows: int | None, chosen: str | None) -> str:
-    seen = "" if n_rows is None else f" ({n_rows:,} events)"
-    if engine == "spark stream" and plan.query.window is None:
-        return "spark stream: refused, because nothing can be forgotten: add WITHIN 1 hour, or state_ttl='1 hour'"
-    if chosen is not None:
-        return f"{engine}{seen}: {chosen}"
-    if not plan.partition and engine != "spark stream" and overlap_us(physical.spec) is not None:
-        where = {"local": "threads", "spark": "tasks"}[engine]
-        return f"{engine}{seen}: no partition column; many events are cut by time for {where}, with a window's overlap"
-    if not plan.partition:
-        where = {"local": "one thread", "spark": "one task"}.get(engine, "one bucket")
-        return f"{engine}{seen}: {where}, because there is no partition column"
-    keys = ", ".join(plan.partition)
-    if engine == "local":
-        return f"local{seen}: partitions by {keys} are shared out over all cores"
-    if engine == "spark stream":
-        return f"spark stream: hash of {keys} to buckets, one operator with its own state per bucket"
-    few = "; few events in files: one task, no exchange"
-    return f"spark{seen}: hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket{few}"
+def _sequence_cost(spec: SequenceSpec) -> list[str]:
+    if spec.strategy != "any" or spec.n_steps == 1:
+        return []
+    bound = "WITHIN bounds it" if spec.window_us is not None else "add WITHIN to bound it"
+    return [
+        f"results     up to the product of the steps' events in one window; {bound}",
+        f"limit       {limit_text(spec.max_matches)}",
+    ]
+
+
+def _pattern_cost(plan: Match, spec: PatternSpec) -> list[str]:
+    lines, program = [], spec.program
+    if program.waits:
+        lines.append(f"decided     {_decided(spec)}")
+        if spec.window_us is not None:
+            lines.append(f"at the end  {at_the_end(plan.options.close_at_end)}")
+    if program.conjunctions and not is_alone(program):
+        lines.append("and         the pairs of matches of the sides that one window holds are held in memory")
+    return lines + _growth(plan, program)
+
+
+def _decided(spec: PatternSpec) -> str:
+    if spec.window_us is None:
+        return "where NOT is last, only at the end of the input: without WITHIN it looks that far"
+    return "where NOT is last, at the end of the window: detected_at is that end"
+
+
+def _growth(plan: Match, program: PatternProgram) -> list[str]:
+    lines = growth_lines(
+        program,
+        plan.pattern,
+        within=plan.query.window is not None,
+        tied=plan.options.ties == "strict",
+        types={symbol.name: symbol.type for symbol in plan.symbols.values()},
+        defined={definition.name.text for definition in plan.query.define},
+    )
+    options = plan.options
+    limits = limit_text(options.max_matches_per_partition), steps_text(options.max_steps_per_partition)
+    return [*lines, *(f"limit       {text}" for text in limits)] if lines else []

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 
-from eventide.families.events.lengths import most_events
 from eventide.families.events.program import Branch, PatternProgram
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step
-
-MANY = 20  # events of a bounded repetition, from which on it has a million matches
+from eventide.plan.lengths import most_events
+from eventide.plan.loops import MANY, loops_of
 
 
 def growth_lines(
@@ -68,15 +67,8 @@ def _walked(program: PatternProgram) -> list[int]:
 
 def _loops(program: PatternProgram, branch: Branch) -> list[frozenset[int]]:
     """The sets of positions that can be reached from one another, in one step or more."""
-    behind = {
-        number: program.reached(Branch(program.positions[number].edges, branch.strategy))
-        for number in program.reached(branch)
-    }
-    found: dict[frozenset[int], None] = {}
-    for number, reached in behind.items():
-        if number in reached:
-            found[frozenset(other for other in reached if number in behind[other])] = None
-    return list(found)
+    edges = {number: program.positions[number].edges for number in program.reached(branch)}
+    return loops_of({number: [edge.target for edge in each] for number, each in edges.items()})
 
 
 def _choices(

@@ -28,6 +28,7 @@ from eventide.families.events.kernel_places import (
     ENTRY,
     EXISTS,
     FAN_OUT,
+    FIRST_SIZE,
     FOUND,
     FRAME,
     FULL,
@@ -35,6 +36,7 @@ from eventide.families.events.kernel_places import (
     GAP_TOP,
     HI,
     IS_ASKING,
+    KEEP,
     LAST,
     LAST_START,
     LEVEL,
@@ -64,6 +66,8 @@ from eventide.families.events.kernel_places import (
     OUT_GAPS,
     OUT_SCOPE,
     OUT_WAITED,
+    PARTIAL,
+    PARTITION,
     PATH,
     PATH_HI,
     PATH_LO,
@@ -86,6 +90,7 @@ from eventide.families.events.kernel_places import (
     N,
 )
 from eventide.runtime.kernels.arrays import IntArray
+from eventide.runtime.kernels.order import first_from
 from eventide.runtime.kernels.pattern_types import ADJACENT_HOLDS, BOUND_HOLDS, CLOSES, MATCH_SCOPES, SEARCH
 
 
@@ -168,18 +173,6 @@ def decided_us(job: IntArray, first_us: int, last_us: int, waits: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def first_at_least(values: IntArray, value: int, lo: int, hi: int) -> int:
-    """The first index from `lo` to `hi` whose value is not less; the values ascend."""
-    while lo < hi:
-        middle = (lo + hi) // 2
-        if values[middle] < value:
-            lo = middle + 1
-        else:
-            hi = middle
-    return lo
-
-
-@njit(cache=True, nogil=True)
 def lowest_bit(bits: int) -> int:
     """The number of the lowest bit that is set."""
     number = 0
@@ -220,6 +213,8 @@ def needs_room(job: IntArray, frame: IntArray, depth: int, stacks: Any, out: Any
         return FULL
     if job[MODE] == WAYS and job[N_OUT_GAPS] + n_ways * n_open > out[2].shape[1]:
         return FULL
+    if job[KEEP] and job[N_OUT_GAPS] + frame[PATH_HI] - frame[PATH_LO] > out[2].shape[1]:
+        return FULL
     return DONE
 
 
@@ -256,7 +251,7 @@ def gap_begin(job: IntArray, lo: int, last_us: int, ts_us: IntArray) -> int:
         return lo
     if job[REACH] >= NEVER:
         return job[SCOPE_LO]  # type: ignore[no-any-return]
-    return first_at_least(ts_us, last_us - job[REACH] + 1, job[SCOPE_LO], job[SCOPE_HI])  # type: ignore[no-any-return]
+    return first_from(ts_us, job[SCOPE_LO], job[SCOPE_HI], last_us - job[REACH] + 1)  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)
@@ -266,7 +261,7 @@ def gap_end(job: IntArray, hi: int, first_us: int, ts_us: IntArray) -> int:
         return hi
     if job[REACH] >= NEVER:
         return job[SCOPE_HI]  # type: ignore[no-any-return]
-    return first_at_least(ts_us, first_us + job[REACH], job[SCOPE_LO], job[SCOPE_HI])  # type: ignore[no-any-return]
+    return first_from(ts_us, job[SCOPE_LO], job[SCOPE_HI], first_us + job[REACH])  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)
@@ -318,6 +313,19 @@ def write_head(out: IntArray, i: int, entries: int, scope: int, decided: int, wa
     out[i, OUT_WAITED], out[i, OUT_GAPS] = waited, gaps
 
 
+@njit(cache=True, nogil=True)
+def write_kept(job: IntArray, frame: IntArray, stacks: Any, out: Any) -> None:
+    """Write the match that a frame is, with the positions of its paths in place of gaps, and begin anew."""
+    i, at, place = job[N_OUT], job[N_OUT_ENTRIES], job[N_OUT_GAPS]
+    for path in range(frame[PATH_LO], frame[PATH_HI]):
+        write_gap(out[2], place, stacks[2][0, path], 0, 0)
+        place += 1
+    at = write_entries(stacks[1][0], stacks[1][1], 0, frame[N], at, out[1])
+    write_head(out[0], i, at, job[SCOPE], 0, job[FIRST_SIZE], place)
+    job[N_OUT], job[N_OUT_ENTRIES], job[N_OUT_GAPS] = i + 1, at, place
+    job[FRAME] = job[FIRST_SIZE] = 0
+
+
 @njit(SEARCH, cache=True, nogil=True)
 def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, tests: Any, cols: Any, out: Any) -> int:
     """Walk one branch over the rows from job[LO] to job[HI]; DONE, FOUND, or why the walk paused.
@@ -355,7 +363,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
     strategy = strategies[job[BRANCH]]
     left, is_again = job[STEPS_LEFT], job[IS_ASKING] != 0
     depth = job[DEPTH]
-    if depth < floor:
+    if depth < 0:
         if floor >= frames.shape[0] or job[PATH] >= paths.shape[1]:
             return SPACE
         depth = floor
@@ -364,7 +372,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
         paths[1, job[PATH]] = paths[2, job[PATH]] = job[OPEN]
         frame = frames[depth]
         open_frame(frame, job[LO], job[LAST_START], hi, base, job[PATH], job[PATH] + 1, job[OPEN], -1)
-        frame[OFFER] = first_at_least(offer_first, job[LO], job[OFFER_LO], job[OFFER_HI])
+        frame[OFFER] = first_from(offer_first, job[OFFER_LO], job[OFFER_HI], job[LO])
         frame[WANT], frame[WANT_OFFER] = want[start], want_offer[start]
     while depth >= floor:
         frame = frames[depth]
@@ -408,7 +416,7 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
             first_row = last_row = row
         limit = frame[LIMIT_ROW]
         if n == base and reach < NEVER:
-            limit = first_at_least(ts_us, ts_us[first_row] + reach, first_row, hi)
+            limit = first_from(ts_us, first_row, hi, ts_us[first_row] + reach)
         # --- what relates it to the events before ---
         holds = last_row < limit
         i = n - 1
@@ -516,6 +524,8 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
                 for i in range(end_neg_lo[ending], end_neg_lo[ending + 1]):
                     write_gap(gaps, g, negations[i], follows[last_row], -1)
                     g += 1
+                if mode == MATCHES and job[KEEP] == PARTIAL:
+                    g = gap_top
                 if mode == WAYS:
                     for i in range(gap_top, g):
                         write_gap(out[2], n_out_gaps, gaps[0, i], gaps[1, i], gaps[2, i])
@@ -556,7 +566,12 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
                     return FOUND
                 if holds:
                     best, waited = decided, waits
-        if best <= job[UP_TO] and best > job[NEWER_THAN]:
+        if mode == MATCHES and job[KEEP] and best <= job[UP_TO]:
+            # From here on only what continues this one is looked at, and kept instead.
+            if not job[FIRST_SIZE]:
+                job[FIRST_SIZE] = m
+            floor = job[FRAME] = depth + 1
+        elif best <= job[UP_TO] and best > job[NEWER_THAN]:
             n_out_entries = write_entries(symbols, rows, base, m, n_out_entries, out[1])
             write_head(out[0], n_out, n_out_entries, job[SCOPE], best, waited, n_out_gaps)
             n_out += 1
@@ -587,9 +602,12 @@ def search(job: IntArray, program: Any, events: Any, offers: Any, stacks: Any, t
             deeper[WANT_OFFER] |= want_offer[paths[0, path]]
         deeper[OFFER] = job[OFFER_HI]
         if deeper[WANT_OFFER]:
-            deeper[OFFER] = first_at_least(offer_first, after, job[OFFER_LO], job[OFFER_HI])
+            deeper[OFFER] = first_from(offer_first, job[OFFER_LO], job[OFFER_HI], after)
         depth += 1
     job[STEPS_LEFT] = left
+    if mode == MATCHES and job[FIRST_SIZE]:
+        write_kept(job, frames[floor], stacks, out)
+        return FOUND
     return DONE
 
 
@@ -606,20 +624,26 @@ def match_scopes(
     cols: Any,
     out: Any,
 ) -> int:
-    """Walk the scopes from job[SCOPE] to job[STOP], each branch in each; DONE, or why the walk paused."""
+    """Walk the scopes from job[SCOPE] to job[STOP], each branch in each; DONE, or why the walk paused.
+
+    Where one match is enough, the other scopes of its partition are passed over.
+    """
     stop = job[STOP]
     while job[SCOPE] < stop:
         scope = scopes[job[SCOPE]]
-        while job[BRANCH_IDX] < branches.size:
+        status: int = DONE
+        while status == DONE and job[BRANCH_IDX] < branches.size:
             job[BRANCH] = branches[job[BRANCH_IDX]]
             job[SCOPE_LO], job[LO], job[LAST_START] = scope[0], scope[START_LO], scope[START_HI]
             job[HI] = job[SCOPE_HI] = scope[1]
             job[OFFER_LO], job[OFFER_HI], job[WINDOW_END] = scope[2], scope[3], scope[4]
-            status: int = search(job, program, events, offers, stacks, tests, cols, out)
-            if status != DONE:
+            status = search(job, program, events, offers, stacks, tests, cols, out)
+            if status not in (DONE, FOUND):
                 return status
             job[DEPTH] = -1
             job[BRANCH_IDX] += 1
         job[BRANCH_IDX] = 0
         job[SCOPE] += 1
+        while status == FOUND and job[SCOPE] < stop and scopes[job[SCOPE], PARTITION] == scope[PARTITION]:
+            job[SCOPE] += 1
     return DONE

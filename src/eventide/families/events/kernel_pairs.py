@@ -13,7 +13,7 @@ from typing import Any
 from numba import types
 
 from eventide.compilation.njit import njit
-from eventide.families.events.kernel import first_at_least, write_gap
+from eventide.families.events.kernel import write_gap
 from eventide.families.events.kernel_places import (
     DONE,
     FULL,
@@ -35,6 +35,7 @@ from eventide.families.events.kernel_places import (
     START_LO,
 )
 from eventide.runtime.kernels.arrays import IntArray
+from eventide.runtime.kernels.order import first_from
 from eventide.runtime.kernels.pattern_types import COLS, INT, INTS, OUT, TABLE, TESTS
 
 WAYS = types.UniTuple(INTS, 10)
@@ -63,7 +64,7 @@ def begin_scope(state: IntArray, following: IntArray, side_lo: IntArray, first: 
     scope, n_scopes = state[PAIR_SCOPE], scopes.shape[0]
     for k in range(following.size):
         at = k * (n_scopes + 1) + scope
-        following[k] = first_at_least(first, scopes[scope, START_LO], side_lo[at], side_lo[at + 1])
+        following[k] = first_from(first, side_lo[at], side_lo[at + 1], scopes[scope, START_LO])
 
 
 @njit(cache=True, nogil=True)
@@ -71,7 +72,7 @@ def window_end(row: int, reach: int, ts_us: IntArray, hi: int) -> int:
     """The row at which the window that begins with a row ends."""
     if reach >= NEVER:
         return hi
-    return first_at_least(ts_us, ts_us[row] + reach, row, hi)  # type: ignore[no-any-return]
+    return first_from(ts_us, row, hi, ts_us[row] + reach)  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)
@@ -229,7 +230,7 @@ def count_pairs(state: IntArray, ways: Any, scopes: IntArray, ts_us: IntArray, o
                 if k != leader:
                     end = side_lo[k * (n_scopes + 1) + scope + 1]
                     # A rough number is enough: it must only not overflow.
-                    count = min(count * (first_at_least(first, limit, following[k], end) - following[k]), 1 << 31)
+                    count = min(count * (first_from(first, following[k], end, limit) - following[k]), 1 << 31)
             out[0, n], out[1, n], out[2, n] = scope, row, count
             n += 1
     state[N_PAIRS] = n

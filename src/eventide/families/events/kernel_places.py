@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-# What a call ends with: all done, `out` full, a stack full, a match of a negation found, (of the search for partial
-# matches) too many steps, no steps left.
-DONE, FULL, SPACE, FOUND, LIMIT, PAUSED = 0, 1, 2, 3, 4, 5
+# What a call ends with: all done, `out` full, a stack full, a match found where one is enough, no steps left.
+DONE, FULL, SPACE, FOUND, PAUSED = 0, 1, 2, 3, 4
 # What a walk is for: to write matches, to write all ways of a side of AND, to tell whether a branch matches, or whether
 # a negation does.
 MATCHES, WAYS, EXISTS, GAP = 0, 1, 2, 3
@@ -19,7 +18,12 @@ N_OUT, N_OUT_ENTRIES, N_OUT_GAPS, STOP, STEPS_LEFT = 27, 28, 29, 30, 31
 # For negations: how many walks are around this one; whether the walk that the candidate has started is paused; how many
 # of the candidate's walks have ended; a bit for each of these, set if it found a match.
 LEVEL, IS_ASKING, N_ANSWERS, ANSWERS = 32, 33, 34, 35
-JOB_SIZE = 36
+# What is kept of the matches: all, or of each partition the first and what continues it. Gaps that are open at the end
+# of a partial match say nothing about it. And how many entries the first one has, once it is found.
+KEEP, FIRST_SIZE = 36, 37
+ALL, FIRST, PARTIAL = 0, 1, 2
+NO_SYMBOL = -1  # of an entry that only tells that the search of its partition was stopped
+JOB_SIZE = 38
 MAX_ANSWERS = 62  # how many are remembered for one candidate; walks beyond never pause
 
 # Places in a frame.

@@ -11,28 +11,25 @@ from eventide.errors import QueryError
 from eventide.expressions.split import EventValue, Split, Test, split
 from eventide.families.events.automaton import MAX_POSITIONS, Links, TooLargeError, compile_pattern, symbols_in
 from eventide.families.events.closing import ClosingTest, bind_closing, is_closing
-from eventide.families.events.lengths import most_events
+from eventide.families.events.lower_sequence import APART, of_events, told_apart
 from eventide.families.events.program import PatternProgram
 from eventide.families.events.spec import PatternSpec, Returned
 from eventide.families.events.tests import write_pattern_tests
 from eventide.lang.nodes import every_node
-from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step, Strategy
-from eventide.plan.bound import Bound, Item
-from eventide.plan.columns import MAX_STEPS, Columns, check_ties, mask_column, read_columns
-from eventide.plan.meaning import meaning
+from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step
+from eventide.plan.columns import MAX_STEPS, Columns, check_ties, columns_of_plan, conditions_of, of_plan
+from eventide.plan.lengths import most_events
+from eventide.plan.logical import Item, Match
 from eventide.plan.one_match import ENDS, MATCH_END, MATCH_START, is_array
-from eventide.plan.physical import Intake, Physical, SqlColumn
+from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.places import error_at
-from eventide.plan.references import is_orderable
+from eventide.plan.references import never_adjacent, sides_of, walk_steps
 from eventide.plan.results import added_columns, added_fields, project_columns, project_item, renamed
-from eventide.plan.symbols import walk_steps
-from eventide.plan.windows import check_windows, slide_of, time_unit_us
-from eventide.runtime.block import SEQUENCE, TS
-
-STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
+from eventide.plan.windows import check_windows, time_unit_us
+from eventide.runtime.block import TS
 
 
-def lower_pattern(plan: Bound, engine: str) -> Physical:
+def lower_pattern(plan: Match, engine: str) -> Physical:
     """The executable form; `engine` "local" needs every expression on the allow-list."""
     check_windows(plan)
     check_ties(plan)
@@ -43,60 +40,24 @@ def lower_pattern(plan: Bound, engine: str) -> Physical:
     parts, values, closing = split_conjuncts(plan)
     program = make_program(plan, parts, closing)
     _check_adjacent(plan, parts.tests, program)
-    columns = Columns(plan, engine)
-    columns.add_values(values)
-    needs_identity, by_sequence = plan.options.match_id, plan.options.ties == "sequence"
-    if needs_identity or by_sequence:
-        for name in read_columns(plan):
-            if is_orderable(plan.schema.field(name).type):
-                columns.block_column(name)
-    # These, and not what RETURN adds below, tell events with equal times apart.
-    told = [name for name in read_columns(plan) if name in columns.returned]
+    columns = columns_of_plan(plan, engine)
+    value_names = [columns.add_value(value) for value in values]
+    told = told_apart(plan, columns)
     returned, project, output = _results(plan, program, columns)
     numbers = {symbol: i for i, symbol in enumerate(program.symbols)}
-    tests_source, encodings = write_pattern_tests(parts.tests, closing, values, columns.value_names, numbers)
-    layout = columns.layout()
-    sequence = [SEQUENCE] if layout.has_sequence else []
-    tie_columns = [*sequence, *(columns.returned[name] for name in told)]
-    # By name: an id must not depend on the order of the columns.
-    identity = [*layout.partition, TS, *sequence, *(columns.returned[name] for name in sorted(told))]
+    tests_source, encodings = write_pattern_tests(parts.tests, closing, values, value_names, numbers)
     spec = PatternSpec(
-        query=meaning(plan),
-        layout=layout,
         program=program,
-        window_us=query.window.length.amount if query.window else None,
-        time_type=plan.time_type,
         unit_us=time_unit_us(plan.time_type),
         returned=returned,
-        slide=slide_of(plan),
-        tie_columns=tuple(tie_columns) if by_sequence else None,
         encodings=encodings,
         tests_source=tests_source,
-        identity=tuple(identity) if needs_identity else None,
         min_length=query.min_length or 1,
-        max_matches=plan.options.max_matches_per_partition,
-        max_steps=plan.options.max_steps_per_partition,
+        **of_events(plan, columns, told),
     )
-    intake = Intake(
-        layout=layout,
-        time_type=plan.time_type,
-        ts_column=plan.ts,
-        drop_bad_events=plan.options.on_bad_event == "drop",
-        keep_all=plan.strategy is Strategy.CONTIGUOUS,
-        names=columns.names(),
-    )
-    return Physical(
-        text=query.text,
-        intake=intake,
-        select=columns.select(mask_column(plan, steps, parts, columns)),
-        spec=spec,
-        project=project,
-        reads=read_columns(plan),
-        align_to_first=plan.options.origin == "first",
-        allowed_lateness_us=plan.options.allowed_lateness,
-        output_schema=output,
-        needs_end=program.waits and query.window is not None and not plan.options.close_at_end,
-    )
+    masks = columns.masks(conditions_of(plan, steps, parts))
+    needs_end = program.waits and query.window is not None and not plan.options.close_at_end
+    return columns.physical(spec, masks, project, output, needs_end=needs_end, **of_plan(plan))
 
 
 def distinct_steps(pattern: Pattern) -> list[Step]:
@@ -107,7 +68,7 @@ def distinct_steps(pattern: Pattern) -> list[Step]:
     return list(steps.values())
 
 
-def split_conjuncts(plan: Bound) -> tuple[Split, list[EventValue], list[ClosingTest]]:
+def split_conjuncts(plan: Match) -> tuple[Split, list[EventValue], list[ClosingTest]]:
     """The conjuncts without aggregates, split; the values of all; and those with aggregates."""
     plain = [conjunct for conjunct in plan.conjuncts if not is_closing(conjunct)]
     parts = split(plain, list(plan.symbols), plan.schema, plan.query.text, plan.types)
@@ -118,7 +79,7 @@ def split_conjuncts(plan: Bound) -> tuple[Split, list[EventValue], list[ClosingT
     return parts, values, closing
 
 
-def make_program(plan: Bound, parts: Split, closing: list[ClosingTest]) -> PatternProgram:
+def make_program(plan: Match, parts: Split, closing: list[ClosingTest]) -> PatternProgram:
     """The program, with what the conjuncts mean for it."""
     related = [
         frozenset(slot.symbol for slot in test.slots)
@@ -127,24 +88,24 @@ def make_program(plan: Bound, parts: Split, closing: list[ClosingTest]) -> Patte
     ]
     links = Links(tuple(related), tuple(test.symbols for test in closing))
     try:
-        return compile_pattern(plan.pattern, STRATEGY[plan.strategy], links)
+        return compile_pattern(plan.pattern, plan.strategy.name.lower(), links)
     except TooLargeError as error:
         raise too_large(plan, error) from None
 
 
-def too_large(plan: Bound, error: TooLargeError) -> QueryError:
+def too_large(plan: Match, error: TooLargeError) -> QueryError:
     """The error about a pattern with too many steps."""
     message = f"the pattern has more than {MAX_POSITIONS:,} steps when its bounds are written out"
     return error_at(plan.query, error.span, message, "use smaller bounds, or + or *")
 
 
-def _binds_one(plan: Bound, symbol: str) -> bool:
+def _binds_one(plan: Match, symbol: str) -> bool:
     if plan.symbols[symbol].negated:
         return not plan.symbols[symbol].repeated
     return most_events(plan.pattern, symbol) == 1
 
 
-def _check_closing(plan: Bound, closing: list[ClosingTest]) -> None:
+def _check_closing(plan: Match, closing: list[ClosingTest]) -> None:
     """An aggregate is about one match, of the pattern or of something negated, and about one round of an AND."""
     wholes = [plan.pattern, *_negated(plan.pattern)]
     repeated = set(_in_repeated_and(plan.pattern))
@@ -152,10 +113,10 @@ def _check_closing(plan: Bound, closing: list[ClosingTest]) -> None:
         span = test.source.span
         if not any(test.symbols <= set(symbols_in(whole)) for whole in wholes):
             message = "an aggregate cannot relate events to absent ones"
-            raise error_at(plan.query, span, message, "aggregate symbols that stand together in PATTERN")
+            raise error_at(plan.query, span, message, "aggregate symbols that are together in PATTERN")
         if test.symbols & repeated:
             name = sorted(test.symbols & repeated)[0]
-            message = f"'{name}' stands in an AND that repeats, where an aggregate of it has no meaning"
+            message = f"'{name}' is in an AND that repeats, where an aggregate of it has no meaning"
             raise error_at(plan.query, span, message, "aggregate a symbol outside the AND, or do not repeat it")
 
 
@@ -185,7 +146,7 @@ def _in_repeated_and(pattern: Pattern, repeated: bool = False) -> list[str]:
             return [symbol for part in pattern.parts for symbol in _in_repeated_and(part, repeated)]
 
 
-def _check_adjacent(plan: Bound, tests: tuple[Test, ...], program: PatternProgram) -> None:
+def _check_adjacent(plan: Match, tests: tuple[Test, ...], program: PatternProgram) -> None:
     """Every NEXT relates symbols that can stand side by side."""
     names = _names(program)
     pairs = {
@@ -196,16 +157,8 @@ def _check_adjacent(plan: Bound, tests: tuple[Test, ...], program: PatternProgra
         for right in names[edge.target]
     }
     for test in tests:
-        if not any(slot.is_next for slot in test.slots):
-            continue
-        (left,) = (slot.symbol for slot in test.slots if not slot.is_next)
-        (right,) = (slot.symbol for slot in test.slots if slot.is_next)
-        if (left, right) not in pairs:
-            hint = "leave out NEXT to relate events that do not stand side by side"
-            if (right, left) in pairs:
-                hint = f"'{right}' comes first: write {right}.column and NEXT({left}).column"
-            message = f"'{left}' is never directly followed by '{right}' in this pattern"
-            raise error_at(plan.query, test.source.span, message, hint)
+        if any(slot.is_next for slot in test.slots) and sides_of(test) not in pairs:
+            raise never_adjacent(plan, test, pairs, APART)
 
 
 def _names(program: PatternProgram) -> list[set[str]]:
@@ -235,13 +188,12 @@ def _names(program: PatternProgram) -> list[set[str]]:
 
 
 def _results(
-    plan: Bound, program: PatternProgram, columns: Columns
+    plan: Match, program: PatternProgram, columns: Columns
 ) -> tuple[tuple[Returned, ...], tuple[SqlColumn, ...], pa.Schema]:
     """What the operator returns, how the user's columns are made of it, and the operator's schema."""
     results = _Results(plan, program, columns)
     made = [(item, results.renamed(item)) for item in plan.items]
-    fields = [pa.field(f"p{i}", plan.schema.field(name).type) for i, name in enumerate(plan.partition)]
-    schema = pa.schema([*fields, *results.returned.values(), *added_fields(plan)])
+    schema = pa.schema([*plan.input.partition_fields(), *results.returned.values(), *added_fields(plan)])
     project = [results.column(item, each, schema) for item, each in made]
     return tuple(results.returned), (*project, *added_columns(plan)), schema
 
@@ -249,7 +201,7 @@ def _results(
 class _Results:
     """Result columns over what the operator returns, each thing that they read once."""
 
-    def __init__(self, plan: Bound, program: PatternProgram, columns: Columns) -> None:
+    def __init__(self, plan: Match, program: PatternProgram, columns: Columns) -> None:
         self._plan = plan
         self._program = program
         self._columns = columns
@@ -276,7 +228,7 @@ class _Results:
         return bool(column.table) and is_array(self._plan.query, column.table)
 
     def _source(self, name: str) -> str:
-        return TS if name == self._plan.ts else self._columns.block_column(name)
+        return TS if name == self._plan.ts else self._columns.of_column(name)
 
     def _name(self, node: exp.Column, end: str = "") -> str:
         plan = self._plan

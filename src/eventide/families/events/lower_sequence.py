@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -12,17 +13,17 @@ from eventide.expressions.residue import compile_tests
 from eventide.expressions.split import Split, Test, split
 from eventide.families.events.sequence import Returned, SequenceSpec
 from eventide.lang.tree import Pattern, Seq, Step, Strategy
-from eventide.plan.bound import Bound
-from eventide.plan.columns import MAX_STEPS, Columns, check_ties, mask_column, read_columns
-from eventide.plan.meaning import meaning
-from eventide.plan.physical import Intake, Physical, SqlColumn
+from eventide.plan.columns import MAX_STEPS, Columns, check_ties, columns_of_plan, conditions_of, of_plan, read_columns
+from eventide.plan.facts import meaning
+from eventide.plan.logical import Match
+from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.places import error_at
-from eventide.plan.references import is_orderable
+from eventide.plan.references import never_adjacent, sides_of
 from eventide.plan.results import added_columns, added_fields, project_columns
 from eventide.plan.windows import check_windows, slide_of
 from eventide.runtime.block import SEQUENCE, TS
 
-_STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
+APART = "leave out NEXT to relate events that are not side by side"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def sequence_steps(pattern: Pattern) -> tuple[Step, ...] | None:
     return None
 
 
-def place_tests(plan: Bound, steps: tuple[Step, ...], parts: Split) -> tuple[Placed, ...]:
+def place_tests(plan: Match, steps: tuple[Step, ...], parts: Split) -> tuple[Placed, ...]:
     """Each test with its steps; an adjacent-event test stands once for every adjacent pair it concerns."""
     at = {step.symbol: i for i, step in enumerate(steps)}
     placed: list[Placed] = []
@@ -56,118 +57,92 @@ def place_tests(plan: Bound, steps: tuple[Step, ...], parts: Split) -> tuple[Pla
     return tuple(placed)
 
 
-def _adjacent_pairs(test: Test, steps: tuple[Step, ...], plan: Bound) -> list[int]:
+def _adjacent_pairs(test: Test, steps: tuple[Step, ...], plan: Match) -> list[int]:
     """The steps that are directly followed by one that the test relates them to."""
-    (left,) = (slot.symbol for slot in test.slots if not slot.is_next)
-    (right,) = (slot.symbol for slot in test.slots if slot.is_next)
+    left, right = sides_of(test)
     names = [step.symbol for step in steps]
     follows = list(pairwise(names))
     pairs = [i for i, pair in enumerate(follows) if pair == (left, right)]
     if not pairs:
-        hint = "leave out NEXT to relate events that do not stand side by side"
-        if left == right:
-            hint = f"'{left}' stands once: name the event after it, NEXT(symbol)"
-        elif (right, left) in follows:
-            hint = f"'{right}' comes first: write {right}.column and NEXT({left}).column"
-        message = f"'{left}' is never directly followed by '{right}' in this pattern"
-        raise error_at(plan.query, test.source.span, message, hint)
+        once = f"'{left}' occurs once: name the event after it, NEXT(symbol)"
+        raise never_adjacent(plan, test, set(follows), once if left == right else APART)
     return pairs
 
 
-def lower_sequence(plan: Bound, steps: tuple[Step, ...], engine: str) -> Physical:
+def lower_sequence(plan: Match, steps: tuple[Step, ...], engine: str) -> Physical:
     """The executable form; `engine` "local" needs every expression on the allow-list."""
-    _check(plan, steps)
-    query = plan.query
-    parts = split(plan.conjuncts, list(plan.symbols), plan.schema, query.text, plan.types)
+    if len(steps) > MAX_STEPS:
+        raise error_at(plan.query, steps[MAX_STEPS].span, f"a SEQ has at most {MAX_STEPS} steps")
+    check_windows(plan)
+    check_ties(plan)
+    parts = split(plan.conjuncts, list(plan.symbols), plan.schema, plan.query.text, plan.types)
     placed = place_tests(plan, steps, parts)
-    columns = Columns(plan, engine)
-    columns.add_values(parts.values)
-    needs_identity, by_sequence = plan.options.match_id, plan.options.ties == "sequence"
-    if needs_identity or by_sequence:
-        for name in read_columns(plan):
-            if is_orderable(plan.schema.field(name).type):
-                columns.block_column(name)
-    # These, and not what RETURN adds below, tell events with equal times apart.
-    told = [name for name in read_columns(plan) if name in columns.returned]
+    columns = columns_of_plan(plan, engine)
+    value_names = [columns.add_value(value) for value in parts.values]
+    told = told_apart(plan, columns)
     returned, project, output = _results(plan, steps, columns)
     holds_source, encodings = compile_tests(
         [(place.test, place.steps) for place in placed],
         parts.values,
-        columns.value_names,
+        value_names,
         len(steps),
         backward=plan.strategy is Strategy.ANY,
     )
-    layout = columns.layout()
-    sequence = [SEQUENCE] if layout.has_sequence else []
-    tie_columns = [*sequence, *(columns.returned[name] for name in told)]
-    # By name: an id must not depend on the order of the columns.
-    identity = [*layout.partition, TS, *sequence, *(columns.returned[name] for name in sorted(told))]
-    window = query.window
     spec = SequenceSpec(
-        query=meaning(plan),
-        layout=layout,
         n_steps=len(steps),
-        strategy=_STRATEGY[plan.strategy],
-        window_us=window.length.amount if window else None,
-        time_type=plan.time_type,
+        strategy=plan.strategy.name.lower(),
         returned=returned,
-        slide=slide_of(plan),
-        tie_columns=tuple(tie_columns) if by_sequence else None,
         encodings=encodings,
         holds_source=holds_source,
-        identity=tuple(identity) if needs_identity else None,
-        max_matches=plan.options.max_matches_per_partition,
-        max_steps=plan.options.max_steps_per_partition,
+        **of_events(plan, columns, told),
     )
-    intake = Intake(
-        layout=layout,
-        time_type=plan.time_type,
-        ts_column=plan.ts,
-        drop_bad_events=plan.options.on_bad_event == "drop",
-        keep_all=plan.strategy is Strategy.CONTIGUOUS,
-        names=columns.names(),
-    )
-    select = columns.select(mask_column(plan, steps, parts, columns))
-    return Physical(
-        text=query.text,
-        intake=intake,
-        select=select,
-        spec=spec,
-        project=project,
-        reads=read_columns(plan),
-        align_to_first=plan.options.origin == "first",
-        allowed_lateness_us=plan.options.allowed_lateness,
-        output_schema=output,
-    )
+    masks = columns.masks(conditions_of(plan, steps, parts))
+    return columns.physical(spec, masks, project, output, **of_plan(plan))
 
 
-def _check(plan: Bound, steps: tuple[Step, ...]) -> None:
-    query = plan.query
-    if len(steps) > MAX_STEPS:
-        raise error_at(query, steps[MAX_STEPS].span, f"a SEQ has at most {MAX_STEPS} steps")
-    check_windows(plan)
-    check_ties(plan)
+def told_apart(plan: Match, columns: Columns) -> list[str]:
+    """The columns that tell events with equal times apart: what is read, and not what RETURN adds later."""
+    reads = read_columns(plan)
+    if plan.options.match_id or plan.options.ties == "sequence":
+        return columns.hold(reads)
+    return [name for name in reads if name in columns.returned]
+
+
+def of_events(plan: Match, columns: Columns, told: list[str]) -> dict[str, Any]:
+    """The fields that the specs of event patterns have in common."""
+    layout, window, options = columns.layout(), plan.query.window, plan.options
+    sequence = [SEQUENCE] if layout.has_sequence else []
+    ties = (*sequence, *(columns.returned[name] for name in told))
+    # By name: an id must not depend on the order of the columns.
+    identity = (*layout.partition, TS, *sequence, *(columns.returned[name] for name in sorted(told)))
+    return {
+        "query": meaning(plan),
+        "layout": layout,
+        "window_us": window.length.amount if window else None,
+        "time_type": plan.time_type,
+        "slide": slide_of(plan),
+        "tie_columns": ties if options.ties == "sequence" else None,
+        "identity": identity if options.match_id else None,
+        "max_matches": options.max_matches_per_partition,
+        "max_steps": options.max_steps_per_partition,
+    }
 
 
 def _results(
-    plan: Bound, steps: tuple[Step, ...], columns: Columns
+    plan: Match, steps: tuple[Step, ...], columns: Columns
 ) -> tuple[tuple[Returned, ...], tuple[SqlColumn, ...], pa.Schema]:
     """What the operator returns, how the user's columns are made of it, and the operator's schema."""
     at = {step.symbol: i for i, step in enumerate(steps)}
-    fields = [pa.field(f"p{i}", plan.schema.field(name).type) for i, name in enumerate(plan.partition)]
     returned: dict[Returned, pa.Field] = {}
 
     def output_name(node: exp.Column) -> str:
-        if not node.table:
+        if not node.table or node.name in plan.partition:
             return f"p{plan.partition.index(node.name)}"
-        step = at[node.table]
-        if node.name in plan.partition:
-            return f"p{plan.partition.index(node.name)}"
-        source = TS if node.name == plan.ts else columns.block_column(node.name)
-        item = Returned(step, source)
+        source = TS if node.name == plan.ts else columns.of_column(node.name)
+        item = Returned(at[node.table], source)
         returned.setdefault(item, pa.field(item.name, plan.schema.field(node.name).type))
         return item.name
 
     project = [project_columns(item, output_name, plan, columns) for item in plan.items]
-    schema = pa.schema([*fields, *returned.values(), *added_fields(plan)])
+    schema = pa.schema([*plan.input.partition_fields(), *returned.values(), *added_fields(plan)])
     return tuple(returned), (*project, *added_columns(plan)), schema

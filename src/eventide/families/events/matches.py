@@ -8,7 +8,7 @@ import pyarrow as pa
 from eventide.families.events.kernel_places import NEVER
 from eventide.families.events.spec import PatternSpec
 from eventide.families.events.walk import Found
-from eventide.runtime.block import TS
+from eventide.runtime.block import TS, numpy_int64
 from eventide.runtime.identity import match_ids
 from eventide.runtime.kernels.arrays import HashArray, IntArray
 from eventide.runtime.kernels.bindings import hash_bindings
@@ -52,6 +52,31 @@ def make_rows(
         columns["match_id"] = match_ids(own.reshape(-1), both, spec.query, begins_us)
     columns["detected_at"] = spec.time_type.restore(_detected_us(spec, ordered, found))
     return pa.RecordBatch.from_pydict(columns)
+
+
+BOUND = pa.schema(
+    [
+        ("symbols", pa.list_(pa.int64())),  # by number; one below 0 alone tells that the search was stopped
+        ("rows", pa.list_(pa.int64())),
+        ("positions", pa.list_(pa.int64())),  # of the program, at which the match may stand
+        ("first_size", pa.int64()),  # how many events the first match has that this one continues
+    ]
+)
+
+
+def bound_rows(numbers: pa.ChunkedArray, ordered: Ordered, found: Found) -> pa.RecordBatch:
+    """Which events, by their numbers, are bound to which symbols in some matches: rows of `BOUND`."""
+    columns = [
+        _lists(found.ends, found.symbols),
+        _lists(found.ends, numpy_int64(numbers)[ordered.order[found.rows]]),
+        _lists(found.gap_ends, found.gaps[0]),
+        pa.array(found.waited),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=BOUND)
+
+
+def _lists(ends: IntArray, values: IntArray) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.array(np.concatenate([[0], ends]), pa.int32()), pa.array(values))
 
 
 def _detected_us(spec: PatternSpec, ordered: Ordered, found: Found) -> IntArray:

@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 
 from eventide.errors import InputError
 from eventide.families.events.kernel_completions import ANYWHERE, AT_NEW, NOWHERE, index_completions
-from eventide.families.events.kernel_places import MATCHES, PARTITION, SCOPE_SIZE
-from eventide.families.events.matches import make_rows
+from eventide.families.events.kernel_places import ALL, FIRST, MATCHES, PARTIAL, PARTITION, SCOPE_SIZE
+from eventide.families.events.matches import bound_rows, make_rows
 from eventide.families.events.offers import TooManyWaysError, no_offers
 from eventide.families.events.program import PatternProgram
 from eventide.families.events.scopes import make_scopes, share_scopes
-from eventide.families.events.search import ROWS_PER_PIECE, Some, find_matches
+from eventide.families.events.search import ROWS_PER_PIECE, Some, find_first, find_matches
 from eventide.families.events.sequence import HINT
 from eventide.families.events.spec import PatternSpec
 from eventide.families.events.walk import Setting, Walk
@@ -98,7 +98,10 @@ class PatternOperator(WatermarkOperator):
         hashes = None if self.spec.identity is None else hash_rows(block, self.spec.identity)
         try:
             for scopes, found in self._found(setting, Tally(self.spec.max_matches, ordered.offsets)):
-                yield make_rows(self.spec, block, ordered, hashes, scopes, found)
+                if self.spec.first is not None:
+                    yield bound_rows(block.column(self.spec.first.row), ordered, found)
+                else:
+                    yield make_rows(self.spec, block, ordered, hashes, scopes, found)
         except TooManyMatchesError as error:
             raise self._too_many(block, ordered, error) from None
         except TooManyStepsError as error:
@@ -128,12 +131,18 @@ class PatternOperator(WatermarkOperator):
             min_length=spec.min_length,
             max_ways=_most_ways(spec.max_matches, ordered.ts_us.size),
             effort=Effort(spec.max_steps, ordered.offsets, may_double=spec.program.may_double),
+            keep=ALL if spec.first is None else PARTIAL if spec.first.partial else FIRST,
         )
 
     def _found(self, setting: Setting, tally: Tally) -> Iterator[Some]:
         """Matches, a bounded number at a time; each thread has a share of the partitions."""
         shares = share_scopes(setting.scopes, self._n_threads)
-        searches = [find_matches(replace(setting, scopes=scopes), tally) for scopes in shares]
+        first = self.spec.first
+        if first is None:
+            searches = [find_matches(replace(setting, scopes=scopes), tally) for scopes in shares]
+        else:
+            effort = Effort(first.max_steps, tally.offsets, may_double=True, most_at_once=first.max_steps)
+            searches = [find_first(replace(setting, scopes=scopes), effort) for scopes in shares]
         while searches:
             found = share_among_threads(_next, searches)
             for some in found:

@@ -1,4 +1,4 @@
-"""From a parsed query and a schema to what an engine runs: bind, rewrite, lower."""
+"""Event patterns from a parsed query to what an engine runs: which operator a bound plan gets."""
 
 from __future__ import annotations
 
@@ -6,32 +6,44 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from eventide.expressions.known_functions import for_engine
-from eventide.families.events.lengths import most_events
+from eventide.errors import QueryError
 from eventide.families.events.lower_sequence import lower_sequence, sequence_steps
-from eventide.lang.deadline import check_deadline
-from eventide.lang.tree import EventQuery, Span
+from eventide.families.registry import family_named
+from eventide.lang.tree import EventQuery
 from eventide.plan.bind import bind
-from eventide.plan.bound import Bound
 from eventide.plan.facts import with_options
+from eventide.plan.lengths import most_events
+from eventide.plan.logical import Match, Trends
 from eventide.plan.options import Options
 from eventide.plan.physical import NamedType, Physical
-from eventide.plan.places import clause_span, error_at, option_error, within_the_stack
-from eventide.plan.rules import rewrite
+from eventide.plan.places import clause_span, error_at, option_error
 
 
-def prepare(query: EventQuery, options: Options, schema: pa.Schema, *, engine: str = "local") -> Physical:
-    """The executable form of a query over events of a schema."""
-    with within_the_stack(query.text), for_engine(engine):
-        _check_options(query, options)
-        plan = rewrite(bind(query, options, schema))
-        check_deadline()
-        made = replace(lower(plan, engine), types=named_types(plan))
-    check_deadline()
-    return with_options(made, options, schema)
+def bind_events(query: EventQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Match:
+    """The logical plan."""
+    if options.possible:
+        message = "possible is for situation queries, and this pattern has no relation such as 'before'"
+        raise option_error(query, "possible", message, "leave out possible")
+    return bind(query, options, schema, on_stream=on_stream)
 
 
-def named_types(plan: Bound) -> tuple[NamedType, ...]:
+def lower(plan: Match, engine: str) -> Physical:
+    """The operator for a plan."""
+    check_shape(plan)
+    if isinstance(plan, Trends):
+        made = family_named("trends").lower(plan, engine)
+    else:
+        steps = sequence_steps(plan.pattern)
+        if steps is None or plan.query.whole_events:
+            from eventide.families.events.lower import lower_pattern
+
+            made = lower_pattern(plan, engine)
+        else:
+            made = lower_sequence(plan, steps, engine)
+    return with_options(replace(made, types=named_types(plan)), plan.options, plan.schema)
+
+
+def named_types(plan: Match) -> tuple[NamedType, ...]:
     """The types without a definition: each is what the type column of an event must say."""
     defined = {definition.name.text for definition in plan.query.define}
     found: dict[str, NamedType] = {}
@@ -44,33 +56,7 @@ def named_types(plan: Bound) -> tuple[NamedType, ...]:
     return tuple(found.values())
 
 
-def _check_options(query: EventQuery, options: Options) -> None:
-    if options.possible:
-        message = "possible is for situation queries, and this pattern has no relation such as 'before'"
-        raise option_error(query, "possible", message, "leave out possible")
-
-
-def lower(plan: Bound, engine: str) -> Physical:
-    """The operator for a plan; what has none yet is an error that says so."""
-    missing = not_there_yet(plan)
-    if missing is not None:
-        what, span = missing
-        hint = "patterns with WHERE, WITHIN, SEMANTICS and columns in RETURN run"
-        raise error_at(plan.query, span, f"{what} cannot run yet in this version", hint)
-    check_shape(plan)
-    if plan.aggregates:
-        from eventide.families.trends.lower import lower_trends
-
-        return lower_trends(plan, engine)
-    steps = sequence_steps(plan.pattern)
-    if steps is None or plan.query.whole_events:
-        from eventide.families.events.lower import lower_pattern
-
-        return lower_pattern(plan, engine)
-    return lower_sequence(plan, steps, engine)
-
-
-def check_shape(plan: Bound) -> None:
+def check_shape(plan: Match) -> None:
     """Whether the clauses and options can go with the pattern, whatever the events are."""
     query = plan.query
     longest = most_events(plan.pattern)
@@ -84,11 +70,14 @@ def check_shape(plan: Bound) -> None:
         raise option_error(query, "origin", message, "add WITHIN ... SLIDE ..., or leave out origin")
 
 
-def not_there_yet(plan: Bound) -> tuple[str, Span] | None:
-    """The first part of a query that has no operator yet, with its place."""
+def not_there_yet(plan: Match) -> QueryError | None:
+    """The error about the first part of a query that has no operator yet."""
     query = plan.query
     if query.complete_trends:
-        return "RETURN COMPLETE TRENDS", clause_span(query, "RETURN")
-    if query.window is not None and query.window.length.in_events and not plan.aggregates:
-        return "a window that counts events", query.window.span
-    return None
+        what, span = "RETURN COMPLETE TRENDS", clause_span(query, "RETURN")
+    elif query.window is not None and query.window.length.in_events and not isinstance(plan, Trends):
+        what, span = "a window that counts events", query.window.span
+    else:
+        return None
+    hint = "patterns with WHERE, WITHIN, SEMANTICS and columns in RETURN run"
+    return error_at(query, span, f"{what} cannot run yet in this version", hint)

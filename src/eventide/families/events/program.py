@@ -82,7 +82,7 @@ class PatternProgram:
     negations: tuple[Negation, ...] = ()
     conjunctions: tuple[Conjunction, ...] = ()  # inner ones first
     may_repeat: bool = False  # whether one binding may be found in several ways
-    n_nested: int = 0  # how deep NOT stands inside NOT
+    n_nested: int = 0  # how deep NOT is inside NOT
 
     @property
     def n_windows(self) -> int:

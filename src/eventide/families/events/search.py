@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from eventide.families.events.distinct import distinct, parts_of
-from eventide.families.events.kernel_places import MATCHES, PARTITION
+from eventide.families.events.kernel_places import MATCHES, NO_SYMBOL, PARTITION
 from eventide.families.events.offers import in_pieces, is_alone, with_offers
 from eventide.families.events.scopes import cut_scopes, needed_starts
 from eventide.families.events.walk import MATCHES_PER_BATCH, Found, Setting, Walk
 from eventide.runtime.block import MIN_US
+from eventide.runtime.effort import Effort
 from eventide.runtime.kernels.arrays import IntArray
 from eventide.runtime.limit import Tally
 
@@ -36,6 +39,20 @@ def find_matches(setting: Setting, tally: Tally) -> Iterator[Some]:
             continue
         for found in _once(piece, tally):
             yield piece.scopes, found
+
+
+def find_first(setting: Setting, effort: Effort) -> Iterator[Some]:
+    """Of every partition the first match and what continues it; an entry of no symbol where the search was stopped."""
+    setting = with_offers(setting) if setting.program.conjunctions else setting
+    setting = replace(setting, effort=effort, stopped=[])
+    yield from ((setting.scopes, found) for found in _walk(setting))
+    if not setting.stopped:
+        return
+    scope = np.array(setting.stopped, dtype=np.int64)
+    nothing = np.zeros_like(scope)
+    ends, gaps = np.arange(scope.size) + 1, np.empty((3, 0), np.int64)
+    rows = setting.scopes[scope, 0]
+    yield setting.scopes, Found(ends, nothing + NO_SYMBOL, rows, scope, nothing, nothing, nothing, gaps)
 
 
 def _pieces(setting: Setting) -> Iterator[Setting]:

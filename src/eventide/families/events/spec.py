@@ -32,6 +32,19 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
+class First:
+    """Of each partition only the first match is asked for, or of partial matches, that and what continues it.
+
+    The rows of such a spec say which events are bound to which symbols: see `longest.py`. The search of a partition
+    stops after `max_steps`.
+    """
+
+    row: str  # the block column with the numbers of the events
+    max_steps: int
+    partial: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PatternSpec:
     """One pattern query; small and picklable."""
 
@@ -53,6 +66,7 @@ class PatternSpec:
     max_steps: int | None = None
     end_us: int = MAX_US  # how far time has come when the input ends
     facts: tuple[tuple[str, str], ...] = ()  # what else saved state depends on: see plan.facts
+    first: First | None = None
 
     @property
     def reach_us(self) -> int:

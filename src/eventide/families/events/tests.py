@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from eventide.expressions.code_spaces import CodeSpaces
-from eventide.expressions.residue import HEADER, encoding_of, library
+from eventide.expressions.residue import HEADER, choose, encode_values, library, values_read, write_test
 from eventide.expressions.split import EventValue, Test
-from eventide.expressions.write_code import TestWriter
 from eventide.families.events.closing import ClosingTest, ClosingWriter
-from eventide.runtime.encode import Encoding, place
+from eventide.runtime.encode import Encoding
 
 _TYPES = "from eventide.runtime.kernels.pattern_types import ADJACENT_HOLDS, BOUND_HOLDS, CLOSES\n\n\n"
 
@@ -27,22 +25,15 @@ def write_pattern_tests(
     """
     if not tests and not closing:
         return None, ()
-    trees = [*(test.tree for test in tests), *(test.tree for test in closing)]
-    spaces = CodeSpaces([*(test.tree for test in tests), *(test.compared for test in closing)])
-    read = {leaf.value[1] for tree in trees for leaf in tree.walk() if leaf.op == "value"}
+    read = values_read([*(test.tree for test in tests), *(test.tree for test in closing)])
     read |= {a.value for test in closing for a in test.aggregates if a.value is not None}
-    used = sorted(read)
-    encodings = tuple(encoding_of(columns[i], values[i], spaces, i) for i in used)
-    places = {value: (*place(encodings, i), i) for i, value in enumerate(used)}
-    called: set[str] = set()
-    texts = [
-        TestWriter(spaces, places, test.source, called).function(f"test_{k}", test) for k, test in enumerate(tests)
-    ]
-    for k, one in enumerate(closing):
-        texts.append(ClosingWriter(spaces, places, one, called, numbers).closing(f"closing_{k}"))
-    parts = library(called)
+    trees = [*(test.tree for test in tests), *(test.compared for test in closing)]
+    encoded = encode_values(trees, values, columns, read)
+    texts = [write_test(k, test, encoded) for k, test in enumerate(tests)]
+    texts += [ClosingWriter(encoded, test, numbers).closing(f"closing_{k}") for k, test in enumerate(closing)]
+    parts = library(encoded.called)
     texts += [_bound(tests, numbers), _adjacent(tests, numbers), _closes(len(closing))]
-    return HEADER + _TYPES + "\n\n".join([*parts, *texts]), encodings
+    return HEADER + _TYPES + "\n\n".join([*parts, *texts]), encoded.encodings
 
 
 def _bound(tests: Sequence[Test], numbers: Mapping[str, int]) -> str:
@@ -80,10 +71,9 @@ def _adjacent(tests: Sequence[Test], numbers: Mapping[str, int]) -> str:
 
 
 def _closes(n_tests: int) -> str:
-    lines = [f"{_decorator('CLOSES')}def closes(test, symbols, rows, base, n, cols):"]
-    for k in range(n_tests):
-        lines += [f"    if test == {k}:", f"        return closing_{k}(symbols, rows, base, n, cols)"]
-    return "\n".join([*lines, "    return True"]) + "\n"
+    arguments = "symbols, rows, base, n, cols"
+    calls = {k: [f"closing_{k}({arguments})"] for k in range(n_tests)}
+    return choose("closes", "test", arguments, calls, _decorator("CLOSES"))
 
 
 def _decorator(signature: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from eventide.errors import InputError
 from eventide.families.events import kernel_places as places
 from eventide.families.events.program import PatternProgram
-from eventide.runtime.effort import Effort, Pace
+from eventide.runtime.effort import Effort, Pace, TooManyStepsError
 from eventide.runtime.kernels.arrays import IntArray
 
 MATCHES_PER_BATCH = 1 << 14
@@ -53,6 +53,8 @@ class Setting:
     min_length: int
     max_ways: int  # of one side of an AND
     effort: Effort
+    keep: int = places.ALL
+    stopped: list[int] = field(default_factory=list)  # scopes whose partition had too many steps
 
 
 @contextmanager
@@ -111,8 +113,7 @@ class Walk:
         job[places.N_OUT : places.N_OUT_GAPS + 1] = 0
         while True:
             if job[places.STEPS_LEFT] <= 0 and not self.ended:
-                partition = int(setting.scopes[job[places.SCOPE], places.PARTITION])
-                job[places.STEPS_LEFT] = self._pace.go_on(partition, int(job[places.STEPS_LEFT]))
+                self._take_steps(int(setting.scopes[job[places.SCOPE], places.PARTITION]))
             status = self._run()
             if status == places.PAUSED:
                 continue
@@ -136,6 +137,24 @@ class Walk:
             gap_ends=columns[places.OUT_GAPS],
             gaps=gaps[:, :n_gaps].copy(),
         )
+
+    def _take_steps(self, partition: int) -> None:
+        """Steps for the partition in which the walk is; or on to the next one, where it has had enough of them."""
+        job, setting = self._job, self._setting
+        try:
+            job[places.STEPS_LEFT] = self._pace.go_on(partition, int(job[places.STEPS_LEFT]))
+        except TooManyStepsError:
+            if setting.keep == places.ALL:
+                raise
+            setting.stopped.append(int(job[places.SCOPE]))
+            job[[places.IS_ASKING, places.N_ANSWERS, places.ANSWERS]] = 0
+            # Below the frame of what was found, the walk ends and writes it; it begins anew below all frames.
+            job[places.DEPTH] = job[places.FRAME] - 1
+            while not job[places.FIRST_SIZE] and not self.ended:
+                if setting.scopes[job[places.SCOPE], places.PARTITION] != partition:
+                    break
+                job[places.SCOPE] += 1
+                job[places.BRANCH_IDX] = 0
 
     def _run(self) -> int:
         setting = self._setting
@@ -175,6 +194,7 @@ def _new_job(setting: Setting, mode: int) -> IntArray:
         (places.MAX_ENDS, max((len(position.endings) for position in program.positions), default=0)),
         (places.MAX_ENTRIES, _widest(entry_lo)),
         (places.MAX_GAPS, max(map(len, moves), default=0) + _widest(member_gap_lo, 0)),
+        (places.KEEP, setting.keep if mode == places.MATCHES else places.ALL),
     ):
         job[place] = value
     return job

@@ -11,8 +11,9 @@ from eventide.families.intervals.operator import IntervalOperator, order_of
 from eventide.families.intervals.settling import settles
 from eventide.families.intervals.spec import IntervalSpec
 from eventide.runtime.block import MASK, MIN_US, TS, numpy_int64
-from eventide.runtime.kernels.arrays import BoolArray, IntArray
+from eventide.runtime.kernels.arrays import BoolArray
 from eventide.runtime.partitions import encode_partitions
+from eventide.runtime.slicing import between_shared
 
 
 class IntervalCombiner:
@@ -43,7 +44,7 @@ class IntervalCombiner:
         place = np.arange(ts_us.size)
         if order.size:
             place[order] = np.arange(ts_us.size)
-        group, is_shared = _stretches(ts_us, shared)
+        group, is_shared = between_shared(ts_us, shared)
         group = group * n_codes + codes
         at = np.flatnonzero(settles(spec, numpy_int64(block.column(MASK))) & ~is_shared)
         first = np.full(int(group.max(initial=0)) + 1, ts_us.size)
@@ -53,12 +54,3 @@ class IntervalCombiner:
         # Shared times begin a stretch, so they lie before what settles it.
         inside: BoolArray = (place > first[group]) & (place <= last[group])
         return inside
-
-
-def _stretches(ts_us: IntArray, shared: Sequence[tuple[int, int]]) -> tuple[IntArray, BoolArray]:
-    """The stretch between shared times in which each event lies, and whether it lies in shared ones."""
-    stretch = np.searchsorted(np.array(sorted(first for first, _ in shared), dtype=np.int64), ts_us, side="right")
-    is_shared = np.zeros(ts_us.size, dtype=np.bool_)
-    for first, last in shared:
-        is_shared |= (ts_us >= first) & (ts_us <= last)
-    return stretch.astype(np.int64), is_shared

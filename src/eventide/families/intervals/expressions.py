@@ -13,21 +13,19 @@ import sqlglot
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.expressions.folds import SQUARES
 from eventide.expressions.navigation.aggregates import known_aggregate
 from eventide.expressions.navigation.calls import Call, read_call
 from eventide.expressions.navigation.leaves import AggregateLeaf, FoldLeaf, Leaf, Resolved, Slot, ValueLeaf
 from eventide.expressions.navigation.resolve import resolve
 from eventide.expressions.typed import Source
 from eventide.lang.nodes import copied
-from eventide.lang.rows.expressions import read_expression
-from eventide.lang.tokens import match_brackets, tokenize
+from eventide.lang.rows.expressions import refuse_calls
 from eventide.lang.tree import Scalar
-from eventide.plan.holder import column_hint
+from eventide.plan.time_column import column_hint
 
 PREV = Slot(shift=-1)
 FIRST = Slot(from_first=True)
-# The sum of squared distances from the mean, of which variances are made.
-SQUARES = "SQUARES"
 
 _REFUSED = {
     "NEXT": "an interval is derived event by event: look back, with prev(x)",
@@ -49,23 +47,13 @@ KEPT = (*_FOLDED, *_TRUTHS, *_ENDS, *_VARIANCES)
 _SHOWN = "count, count_if, sum, avg, min, max, first, last, stddev, variance, bool_and and bool_or"
 
 
-def parse_expression(text: str, what: str, example: str) -> Scalar:
-    """An expression, as it is written.
-
-    >>> parse_expression("temp >= 1.1 * prev(temp)", "the condition", "temp > 1").tree.sql("spark")
-    'temp >= 1.1 * PREV(temp)'
-    """
-    tokens = tokenize(text)
-    match_brackets(text, tokens)
-    return read_expression(text, tokens[:-1], tokens[-1], what, set(), example)
-
-
 def resolve_part(tree: exp.Expression, whole: Scalar, schema: pa.Schema, text: str) -> Resolved:
     """A part of an expression with what it reads of the interval: leaves ValueLeaf and FoldLeaf.
 
     >>> schema = pa.schema([("temp", pa.float64())])
     >>> text = "avg(temp) > prev(temp)"
-    >>> whole = parse_expression(text, "the condition", text)
+    >>> from eventide.lang.rows.expressions import parse_expression
+    >>> whole = parse_expression(text, "the condition")
     >>> [type(leaf).__name__ for leaf in resolve_part(whole.tree, whole, schema, text).leaves]
     ['FoldLeaf', 'FoldLeaf', 'ValueLeaf']
     """
@@ -79,13 +67,8 @@ def resolve_part(tree: exp.Expression, whole: Scalar, schema: pa.Schema, text: s
 def _check(tree: exp.Expression, whole: Scalar, schema: pa.Schema, text: str) -> None:
     source = Source(text, whole.span)
     columns = {name.lower() for name in schema.names}
+    refuse_calls(Scalar(tree, whole.text, whole.span), text, _REFUSED, "here")
     for node in tree.walk():
-        name = node.name.upper() if isinstance(node, exp.Anonymous) else ""
-        if name in _REFUSED:
-            raise source.error(f"{name} cannot stand here", source.span_of(node), _REFUSED[name])
-        if isinstance(node, exp.Query):
-            message, hint = "a subquery cannot stand here", "join the other table to the events before"
-            raise source.error(message, source.span_of(node), hint)
         if isinstance(node, exp.Column) and len(node.parts) > 1 and node.parts[0].name.lower() not in columns:
             first = node.parts[0].name
             raise source.error(f"unknown column '{first}'", source.span_of(node), column_hint(first, schema))

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from eventide.families.base import Choose, Family
+from eventide.families.base import Family
 from eventide.families.intervals.combine import IntervalCombiner
 from eventide.families.intervals.operator import IntervalOperator, warm
 from eventide.families.intervals.settling import why_not_settled
 from eventide.families.intervals.spec import END, RUNS, IntervalSpec
 from eventide.families.registry import register
 from eventide.runtime.computed import Compute, cannot_compute
-from eventide.runtime.protocol import Combiner, Operator
+from eventide.runtime.protocol import Operator
+from eventide.runtime.slicing import Combined, Slicing
 
 if TYPE_CHECKING:
     from eventide.families.intervals.lower import Deriving
+    from eventide.plan.explain import Explanation
+    from eventide.plan.logical import Intervals as Match
     from eventide.plan.options import Options
     from eventide.plan.physical import Physical
 
@@ -28,32 +31,23 @@ class Intervals(Family):
     name = "intervals"
     what = "a derivation of intervals"
 
-    def prepare(
-        self, tree: Deriving, options: Options, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
-    ) -> Physical:
-        """Rows of a stream say when they were decided; others, where they were asked to."""
-        from eventide.families.intervals.lower import prepare_intervals
+    def bind(self, tree: Deriving, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Match:
+        from eventide.families.intervals.lower import bind_intervals
 
-        detects = on_stream if tree.detects is None else tree.detects
-        return prepare_intervals(tree, schema, options, engine=engine, detects=detects)
+        return bind_intervals(tree, options, schema, on_stream=on_stream)
 
-    def explain(
-        self,
-        tree: Deriving,
-        options: Options,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        from eventide.families.intervals.explain import explain_intervals
+    def lower(self, node: Match, engine: str) -> Physical:
+        from eventide.families.intervals.lower import lower_intervals
 
-        made = None
-        if schema is not None:
-            made = self.prepare(tree, options, schema, engine=engine.split()[0], on_stream=engine == "spark stream")
-        return explain_intervals(self.write(tree), made, engine)
+        return lower_intervals(node, engine)
+
+    def text(self, tree: Deriving) -> str:
+        return tree.first
+
+    def explanation(self) -> Explanation:
+        from eventide.families.intervals.explain import IntervalsExplanation
+
+        return IntervalsExplanation()
 
     def write(self, tree: Deriving) -> str:
         return tree.text()
@@ -64,17 +58,12 @@ class Intervals(Family):
     def warm(self, spec: IntervalSpec) -> None:
         warm(spec)
 
-    def with_end(self, spec: IntervalSpec, end_us: int) -> IntervalSpec:
-        return replace(spec, end_us=end_us)
-
     def lag(self, spec: IntervalSpec) -> tuple[str, int | None]:
         return END, lag_us(spec)
 
-    def needs_events(self, spec: IntervalSpec) -> str | None:
-        return "partitions are worked off apart" if spec.layout.partition else why_not_settled(spec)
-
-    def combiner(self, spec: IntervalSpec) -> Combiner | None:
-        return IntervalCombiner(spec) if self.needs_events(spec) is None else None
+    def slicing(self, spec: IntervalSpec) -> Slicing | str:
+        why_not = "partitions are worked off apart" if spec.layout.partition else why_not_settled(spec)
+        return Combined(partial(IntervalCombiner, spec), "put together") if why_not is None else why_not
 
 
 def lag_us(spec: IntervalSpec) -> int | None:

@@ -5,80 +5,58 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import QueryError
+from eventide.expressions.folds import COUNTS, Fold
 from eventide.expressions.navigation.leaves import FoldLeaf, Leaf, ValueLeaf, leaf_type
-from eventide.expressions.relate import event_value
 from eventide.expressions.split import EventValue
-from eventide.expressions.typecheck import bind
 from eventide.expressions.typed import Source
-from eventide.expressions.write_sql import write_spark, write_typed
-from eventide.families.intervals.code import COUNTS, Fold, IntervalCode
-from eventide.families.intervals.expressions import PREV, parse_expression, resolve_part
+from eventide.families.intervals.code import IntervalRelations
+from eventide.families.intervals.expressions import PREV, resolve_part
 from eventide.families.intervals.spec import EXTREME, FIRST, LAST, Folded, Taken
-from eventide.lang.nodes import copied
+from eventide.lang.rows.expressions import parse_expression
 from eventide.lang.tree import Span
+from eventide.plan.columns import Columns
 from eventide.plan.physical import SqlColumn
-from eventide.plan.row_columns import RowColumns
+from eventide.plan.row_outputs import Readings
 
 
-class Values:
+class Values(Readings):
     """The operator's output columns that the values read, each once, and the values over them."""
 
-    def __init__(self, columns: RowColumns, code: IntervalCode) -> None:
-        self._columns = columns
+    def __init__(self, columns: Columns, code: IntervalRelations) -> None:
+        super().__init__(columns)
         self._code = code
         self.taken: dict[Taken, pa.DataType] = {}
         self.folded: dict[Folded, pa.DataType] = {}
 
     def fields(self) -> list[pa.Field]:
-        """The operator's columns."""
         return [pa.field(item.name, dtype) for group in (self.taken, self.folded) for item, dtype in group.items()]
 
     def add(self, name: str, text: str) -> SqlColumn:
         """The column of a value."""
-        scalar = parse_expression(text, "the value", 'value="avg(temp)"')
+        scalar = parse_expression(text, "the value", usage='value="avg(temp)"')
         source = Source(text, scalar.span)
         resolved = resolve_part(scalar.tree, scalar, self._columns.schema, text)
-        names = [self._leaf(leaf, source) for leaf in resolved.leaves]
-
-        def rename(node: exp.Expr) -> exp.Expr | None:
-            if not isinstance(node, exp.Column):
-                return None
-            column = exp.Column(this=exp.to_identifier(names[int(node.name)], quoted=True))
-            column.meta.update(node.meta)
-            return column
-
-        tree = copied(resolved.tree, rename)
-        fields = {field.name: field for field in self.fields()}
-        typed = bind(tree, lambda column: fields[column.name], text, scalar.span)
-        if isinstance(tree, exp.Column):
-            return SqlColumn(name, f"`{tree.name}`", f'"{tree.name}"', dtype=fields[tree.name].type)
-        if typed.dtype == pa.null():
+        tree = self.over(resolved, source)
+        made = self.column(name, tree, source)
+        if made.dtype == pa.null() and not isinstance(tree, exp.Column):
             raise source.error("this value is always NULL, and has no type", scalar.span, "CAST(NULL AS STRING)")
-        duckdb: str | None = None
-        try:
-            duckdb = write_typed(typed, source)
-        except QueryError:
-            if self._columns.engine == "local":
-                raise
-        return SqlColumn(name, write_spark(tree), duckdb, dtype=typed.dtype)
+        return made
 
     def take_first(self, column: str) -> str:
         """The column of the first event's value of a column of the user's."""
         tree = exp.Column(this=exp.to_identifier(column, quoted=True))
-        value = event_value(tree, self._columns.schema, Source(column, Span(0, len(column))))
-        return self._take(value, FIRST)
+        span = Span(0, len(column))
+        return self._take(self._value(tree, span, Source(column, span)), FIRST)
 
-    def _leaf(self, leaf: Leaf, source: Source) -> str:
-        """The column of a leaf."""
+    def _add(self, leaf: Leaf, source: Source) -> str:
         if isinstance(leaf, ValueLeaf):
             if leaf.slot == PREV:
                 hint = "a value looks at the interval as a whole: first(x), last(x), or an aggregate"
-                raise source.error("PREV cannot stand in a value", leaf.span, hint)
-            value = event_value(leaf.tree, self._columns.schema, Source(source.text, leaf.span))
+                raise source.error("PREV is not allowed in a value", leaf.span, hint)
+            value = self._value(leaf.tree, leaf.span, source)
             return self._take(value, FIRST if leaf.slot.from_first else LAST)
         assert isinstance(leaf, FoldLeaf)
-        fold = self._code.fold(leaf, source, in_condition=False)
+        fold = self._code.fold_value(leaf, source)
         if fold.extreme >= 0:
             assert fold.value is not None
             return self._take(self._code.values[fold.value], EXTREME, fold.extreme)
@@ -101,17 +79,10 @@ class Values:
         value = None if fold.value is None else self._code.values[fold.value].dtype
         dtype = leaf_type(leaf, value)
         assert dtype is not None
-        count = -1 if fold.array == COUNTS else fold.number
+        count, at = (-1, fold.number) if fold.array == COUNTS else (fold.number, fold.place)
         for known in self.folded:
-            if (known.array, known.place) == (fold.array, fold.place):
+            if (known.array, known.place) == (fold.array, at):
                 return known.name
-        made = Folded(f"f{len(self.folded)}", fold.array, fold.place, dtype, count)
+        made = Folded(f"f{len(self.folded)}", fold.array, at, dtype, count)
         self.folded[made] = dtype
         return made.name
-
-    def _type(self, value: EventValue) -> pa.DataType | None:
-        """The type in which the value comes out: a plain column keeps its own."""
-        if isinstance(value.expression, exp.Column):
-            dtype = self._columns.schema.field(value.expression.name).type
-            return dtype.value_type if pa.types.is_dictionary(dtype) else dtype
-        return value.dtype

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from eventide.families.rows.kernel_places import NEXT_ROW
 from eventide.families.rows.progress import Progress
 from eventide.families.rows.spec import RowsSpec
 from eventide.families.rows.walk import Search, Walk, load_kernel, times_in_order
-from eventide.runtime.borders import NextRows, Reach
+from eventide.runtime.borders import Borders, NextRows, Reach
 from eventide.runtime.effort import TooManyStepsError
 from eventide.runtime.kernels.arrays import IntArray
 from eventide.runtime.marked import Held
@@ -38,11 +39,12 @@ def why_whole(spec: RowsSpec) -> str | None:
     return None
 
 
-def reach_of(spec: RowsSpec) -> Reach | None:
-    """What a match may look at; None where the rows are not cut."""
-    if spec.window_us is None or why_whole(spec) is not None:
-        return None
-    return Reach(spec.window_us, spec.n_kept, spec.ahead)
+def slicing_of(spec: RowsSpec) -> Borders | str:
+    """Parts by where matches begin; or why the rows are not cut."""
+    why = why_whole(spec)
+    if why is not None or spec.window_us is None:
+        return str(why)
+    return Borders(Reach(spec.window_us, spec.n_kept, spec.ahead), partial(next_rows, spec))
 
 
 def next_rows(spec: RowsSpec, block: pa.Table, frontier_us: int) -> NextRows | None:
@@ -55,7 +57,7 @@ def next_rows(spec: RowsSpec, block: pa.Table, frontier_us: int) -> NextRows | N
         return NextRows(ts_us, goes_on, n)
     progress = Progress.of(Held(block, ()), ordered, np.ones(1, dtype=np.bool_))
     search = Search.of(replace(spec, skip="next"), block, ordered, ts_us, progress.table, frontier_us, 1)
-    walk, kernel, n_taken = Walk(search, ordered.offsets, 0, 1), load_kernel(spec), 0
+    walk, kernel, n_taken = Walk(search, 0, 1), load_kernel(spec), 0
     while not walk.is_done and n_taken <= MOST_TAKEN * n:
         try:
             found = walk.step(kernel)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from eventide.families.base import NO_SITUATIONS, Choose, Family
+from eventide.families.base import NO_SITUATIONS, Family
 from eventide.families.registry import register
-from eventide.families.rows.attempts import next_rows, reach_of
+from eventide.families.rows.attempts import slicing_of
 from eventide.families.rows.operator import RowsOperator, warm
 from eventide.families.rows.spec import RowsSpec
-from eventide.runtime.borders import NextRows, Reach
 from eventide.runtime.computed import Compute, cannot_compute
-from eventide.runtime.limit import tighter
 from eventide.runtime.protocol import Operator
+from eventide.runtime.slicing import Slicing
 
 if TYPE_CHECKING:
+    from eventide.families.rows.beginnings import RowBeginnings
     from eventide.lang.rows.tree import RowQuery
+    from eventide.plan.explain import Explanation
+    from eventide.plan.logical import Recognize
     from eventide.plan.options import Options
     from eventide.plan.physical import Physical
 
@@ -30,35 +31,33 @@ class Rows(Family):
     what = "a row pattern"
     refusals = NO_SITUATIONS
 
-    def prepare(
-        self, tree: RowQuery, options: Options, schema: pa.Schema, *, engine: str = "local", on_stream: bool = False
-    ) -> Physical:
-        from eventide.families.rows.lower import prepare_rows
+    def bind(self, tree: RowQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Recognize:
+        from eventide.families.rows.bind import bind_rows
 
-        return prepare_rows(tree, schema, engine=engine, options=options, on_stream=on_stream)
+        return bind_rows(tree, options, schema, on_stream=on_stream)
 
-    def explain(
-        self,
-        tree: RowQuery,
-        options: Options,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        from eventide.families.rows.explain import explain_rows
+    def lower(self, node: Recognize, engine: str) -> Physical:
+        from eventide.families.rows.lower import lower_rows
 
-        on_stream = engine == "spark stream"
-        # What a stream would miss is part of the text, not an error.
-        made = None if schema is None else self.prepare(tree, options, schema, engine=engine.split()[0])
-        return explain_rows(tree, made, on_stream=on_stream)
+        return lower_rows(node, engine)
+
+    def text(self, tree: RowQuery) -> str:
+        return tree.text
+
+    def explanation(self) -> Explanation:
+        from eventide.families.rows.explain import RowsExplanation
+
+        return RowsExplanation()
 
     def write(self, tree: RowQuery) -> str:
         from eventide.lang.rows.write import write_clause
 
         return write_clause(tree)
+
+    def beginnings(self, tree: RowQuery, options: Options, schema: pa.Schema) -> RowBeginnings:
+        from eventide.families.rows.beginnings import RowBeginnings
+
+        return RowBeginnings(tree, options, schema)
 
     def operator(self, spec: RowsSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         return RowsOperator(spec, n_threads, compute)
@@ -66,14 +65,8 @@ class Rows(Family):
     def warm(self, spec: RowsSpec) -> None:
         warm(spec)
 
-    def with_steps(self, spec: RowsSpec, max_steps: int) -> RowsSpec:
-        return replace(spec, max_steps=tighter(spec.max_steps, max_steps))
-
-    def reach(self, spec: RowsSpec) -> Reach | None:
-        return reach_of(spec)
-
-    def next_rows(self, spec: RowsSpec, block: pa.Table, until_us: int) -> NextRows | None:
-        return next_rows(spec, block, until_us)
+    def slicing(self, spec: RowsSpec) -> Slicing | str:
+        return slicing_of(spec)
 
 
 register(Rows())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,18 @@ from eventide.runtime.computed import Compute
 from eventide.runtime.kernels.arrays import IndexArray, IntArray
 from eventide.runtime.measures import Found, Measures
 from eventide.runtime.row_order import OrderedRows
+
+
+def as_python(kernel: Callable[..., int]) -> Callable[..., int]:
+    """A kernel as plain Python, with the functions of its module that the kernel calls."""
+    function = getattr(kernel, "py_func", kernel)
+    names = dict(function.__globals__)
+    for name, value in function.__globals__.items():
+        inner = getattr(value, "py_func", None)
+        if inner is not None and inner.__module__ == function.__module__:
+            names[name] = FunctionType(inner.__code__, names)
+    made: Callable[..., int] = names[function.__name__]
+    return made
 
 
 def interpreted_test(

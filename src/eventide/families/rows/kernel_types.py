@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from numba import types
+from numba import from_dtype, types
 
+from eventide.families.rows.kernel_places import STATE, Limits, Out, Program, Room, Rows
 from eventide.runtime.kernels.pattern_types import COLS, INDEX, INT, INTS, TABLE
 
 PLACES = types.Array(types.int32, 2, "C")
@@ -14,10 +15,13 @@ FOLD = INT(INT, INT, INT, INTS, FOLDS, COLS)
 TESTS = types.Tuple([types.FunctionType(signature) for signature in (HOLDS, FOLD)])
 
 MATCH_ROWS = INT(
-    *(INTS, INT, INTS, TABLE),  # partitions, where to stop, times, masks
-    *(PLACES, INDEX, INDEX, INDEX, INDEX, INDEX),  # the program and what belongs to its points and labels
-    *(INTS, TABLE, INTS),  # limits, progress, state
-    *(INDEX, PLACES, PLACES, INTS),  # room to work in
-    *(FOLDS, TESTS, COLS),
-    *(TABLE, INDEX),  # out
+    types.NamedTuple((INTS, INTS, TABLE, TABLE), Rows),
+    INT,
+    types.NamedTuple((PLACES, *[INDEX] * 5), Program),
+    types.NamedTuple((INT, INT, types.boolean, types.boolean, INT, INT, INT), Limits),
+    from_dtype(STATE),
+    types.NamedTuple((*[INDEX] * 7, INTS, INDEX, INDEX, INTS, INTS, FOLDS), Room),
+    TESTS,
+    COLS,
+    types.NamedTuple((TABLE, INDEX), Out),
 )

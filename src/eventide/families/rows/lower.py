@@ -8,7 +8,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError
-from eventide.expressions.known_functions import for_engine
 from eventide.expressions.navigation.leaves import (
     FoldLeaf,
     LabelLeaf,
@@ -19,35 +18,34 @@ from eventide.expressions.navigation.leaves import (
     columns_read,
 )
 from eventide.expressions.navigation.resolve import resolve
-from eventide.expressions.relate import Code, Condition, ConditionCode, conjuncts, event_value, is_local, plain_tree
+from eventide.expressions.relate import Relation, Relations, split_condition
 from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import Types
 from eventide.expressions.typed import Source
-from eventide.expressions.types import MONTHS, column_type, kind, type_name
-from eventide.expressions.write_sql import FROM_RESULT, write_spark, write_typed
+from eventide.expressions.types import column_type
+from eventide.expressions.write_sql import write_typed
+from eventide.families.registry import family_named
+from eventide.families.rows.bind import stream_refusal
 from eventide.families.rows.compile import compile_pattern
+from eventide.families.rows.conditions import Code, is_near, write_conditions
 from eventide.families.rows.program import LABEL, Program
 from eventide.families.rows.spec import Interpreted, RowsSpec
 from eventide.families.rows.streams import check_stream, reach, reads_number
 from eventide.lang.durations import write_length
-from eventide.lang.rows import parse_clause
 from eventide.lang.rows.tree import LabelDefinition, Measure, RowQuery, Rows, SkipTo
 from eventide.lang.rows.write import write_clause
-from eventide.lang.tree import Length, Name, Scalar, Span
+from eventide.lang.tree import Length, Scalar, Span
+from eventide.plan.columns import Columns
 from eventide.plan.facts import read_columns, with_facts
-from eventide.plan.holder import column_hint
+from eventide.plan.logical import Recognize
 from eventide.plan.options import Options
-from eventide.plan.physical import Intake, Physical, SqlColumn
-from eventide.plan.places import within_the_stack
-from eventide.plan.references import is_orderable
-from eventide.plan.row_columns import RowColumns, plain
+from eventide.plan.physical import Physical, SqlColumn, column_as
 from eventide.plan.row_outputs import OF_ONE_ROW, Outputs
-from eventide.plan.time_column import time_hint, time_type_of
-from eventide.runtime.block import SEQUENCE, TS
+from eventide.plan.scope import is_orderable
+from eventide.runtime.block import SEQUENCE
 from eventide.runtime.computed import Computed
 from eventide.runtime.measured import RowOrder
 from eventide.runtime.measures import MATCH_ID, NUMBER
-from eventide.runtime.times import TimeType
 
 _ROWS = {
     Rows.ONE: "one",
@@ -56,8 +54,12 @@ _ROWS = {
     Rows.ALL_WITH_UNMATCHED: "all with unmatched",
 }
 _SKIP = {SkipTo.PAST_LAST_ROW: "past last", SkipTo.NEXT_ROW: "next", SkipTo.FIRST: "first", SkipTo.LAST: "last"}
-_NO_TIME = TimeType(pa.int64(), "us")
-_NO_OPTIONS = Options()
+
+
+def lower_rows(node: Recognize, engine: str) -> Physical:
+    """The executable form of a bound clause."""
+    made = _Lowering(node, engine).physical()
+    return with_facts(made, read_columns(made, node.input.schema), {"ts_unit": node.input.options.ts_unit})
 
 
 def prepare_rows(
@@ -65,29 +67,27 @@ def prepare_rows(
     schema: pa.Schema,
     *,
     engine: str = "local",
-    options: Options = _NO_OPTIONS,
+    options: Options = Options(),  # noqa: B008
     on_stream: bool = False,
 ) -> Physical:
     """The executable form of a clause over rows of a schema."""
-    with within_the_stack(query.text), for_engine(engine):
-        made = _Lowering(_with_column(query, options), schema, engine, options, on_stream).physical()
-    return with_facts(made, read_columns(made, schema), {"ts_unit": options.ts_unit})
+    return family_named("rows").prepare(query, options, schema, engine=engine, on_stream=on_stream)
 
 
 class _Lowering:
-    def __init__(self, query: RowQuery, schema: pa.Schema, engine: str, options: Options, on_stream: bool) -> None:
-        self.query = query
-        self.schema = schema
+    def __init__(self, node: Recognize, engine: str) -> None:
+        self.query: RowQuery = node.tree
+        self.scan = node.input
+        self.schema = node.input.schema
         self.types = Types()
-        self.options = options
-        self.on_stream = on_stream
+        self.options: Options = node.input.options
         self.leaves: list[Leaf] = []  # all that conditions and measures read
-        self.program: Program = compile_pattern(query.pattern, query.text)
+        self.program: Program = compile_pattern(self.query.pattern, self.query.text)
         self.labels = self.program.labels
         self.unions = self._unions()
-        self.partition = tuple(dict.fromkeys(self._orderable(name, "PARTITION BY") for name in query.partition_by))
-        self.columns = RowColumns(self.partition, schema, engine)
-        self.outputs = Outputs(self.columns, query.text)
+        self.partition = node.input.partition
+        self.columns = Columns(node.input, engine)
+        self.outputs = Outputs(self.columns)
 
     def error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
         return QueryError(message, self.query.text, span.start, span.end, hint=hint)
@@ -101,24 +101,6 @@ class _Lowering:
             for subset in self.query.subset
         }
 
-    def _find(self, name: Name) -> str:
-        found: list[str] = [column for column in self.schema.names if column.lower() == name.text.lower()]
-        if not found:
-            hint = column_hint(name.text, self.schema)
-            raise self.error(f"unknown column '{name.text}'", name.span, hint)
-        if len(found) > 1:
-            hint = "names match in any case, as in Spark: rename one before MATCH_RECOGNIZE"
-            raise self.error(f"column '{name.text}' is ambiguous: {', '.join(found)}", name.span, hint)
-        return found[0]
-
-    def _orderable(self, name: Name, clause: str) -> str:
-        column = self._find(name)
-        dtype = self.schema.field(column).type
-        if not is_orderable(dtype):
-            hint = "compute a column with an order before MATCH_RECOGNIZE: a field, payload.ts, or an item, tags[0]"
-            raise self.error(f"{clause} cannot take '{column}': it is {type_name(dtype)}", name.span, hint)
-        return column
-
     def _resolve(self, scalar: Scalar, defines: int | None = None) -> Resolved:
         resolved = resolve(scalar, self.labels, self.unions, self.schema, self.query.text, defines=defines)
         self.leaves += resolved.leaves
@@ -126,45 +108,37 @@ class _Lowering:
 
     # --- DEFINE ---------------------------------------------------------------------------------------------
 
-    def _split(self, definition: LabelDefinition) -> tuple[list[EventValue], list[Condition]]:
-        label = self.labels.index(definition.label.text)
-        alone: list[EventValue] = []
-        others: list[Condition] = []
-        whole = definition.condition
+    def _split(self, definition: LabelDefinition) -> tuple[list[EventValue], list[Relation]]:
+        label, whole = self.labels.index(definition.label.text), definition.condition
         source = Source(self.query.text, whole.span)
-        for tree in conjuncts(whole.tree):
-            resolved = self._resolve(Scalar(tree, whole.text, whole.span), label)
-            if not is_local(resolved):
-                others.append(Condition(label, resolved, source))
-                continue
-            value = event_value(plain_tree(resolved), self.schema, source)
-            if value.dtype is not None and kind(value.dtype) not in ("boolean", "null"):
-                message = f"a condition must be a boolean, but this is {type_name(value.dtype)}"
-                raise source.error(message, value.typed.span, "compare it with something")
-            alone.append(value)
-        return alone, others
+        alone, others = split_condition(whole, source, lambda part: self._resolve(part, label), self.schema)
+        return alone, [Relation(label, resolved, source) for resolved in others]
 
-    def _sort_out(self, conditions: list[Condition]) -> tuple[list[Condition], list[Interpreted]]:
+    def _relations(self, conditions: list[Relation]) -> Relations:
+        relations = Relations(self.schema, self.types)
+        for condition in conditions:
+            relations.relate(condition)
+        return relations
+
+    def _sort_out(self, conditions: list[Relation]) -> tuple[list[Relation], list[Interpreted]]:
         """Conditions that the matcher's code can hold, and those that DuckDB must evaluate, row by row."""
         compiled, interpreted = [], []
         for condition in conditions:
             try:
-                alone = ConditionCode([condition], len(self.labels), self.schema, self.types)
-                alone.write([""] * len(alone.values))
+                alone = self._relations([condition])
+                write_conditions(alone, [""] * len(alone.values), len(self.labels))
                 compiled.append(condition)
             except QueryError:
                 interpreted.append(self._interpret(condition))
         return compiled, interpreted
 
-    def _interpret(self, condition: Condition) -> Interpreted:
-        outputs = Outputs(self.columns, self.query.text)
-        tree = outputs.over(condition.resolved)
-        typed = outputs.bind(tree, condition.source.span)
-        if typed.dtype is not None and kind(typed.dtype) not in ("boolean", "null"):
-            message = f"a condition must be a boolean, but this is {type_name(typed.dtype)}"
-            raise condition.source.error(message, typed.span, "compare it with something")
+    def _interpret(self, condition: Relation) -> Interpreted:
+        outputs = Outputs(self.columns)
+        tree = outputs.over(condition.resolved, condition.source)
+        typed = outputs.bind(tree, condition.source)
+        condition.source.need_boolean(typed)
         return Interpreted(
-            condition.label,
+            condition.number,
             tuple(outputs.picked),
             tuple(outputs.folded),
             tuple(outputs.listed),
@@ -181,7 +155,7 @@ class _Lowering:
             raise self.error(message, query.pattern.span, "leave out one of them")
         local: list[list[EventValue]] = []
         bits = [-1] * len(self.labels)
-        conditions: list[Condition] = []
+        conditions: list[Relation] = []
         for definition in query.define:
             alone, others = self._split(definition)
             conditions += others
@@ -189,35 +163,36 @@ class _Lowering:
                 bits[self.labels.index(definition.label.text)] = len(local)
                 local.append(alone)
         compiled, interpreted = self._sort_out(conditions)
-        code = ConditionCode(compiled, len(self.labels), self.schema, self.types)
-        value_columns = [self.columns.of_value(value) for value in code.values]
+        relations = self._relations(compiled)
+        value_columns = [self.columns.of_value(value) for value in relations.values]
         order = self._order()
-        time_type, ts = self._time(on_stream=self.on_stream)
-        measures = [self.outputs.over(self._resolve(measure.value)) for measure in query.measures]
+        measures = [
+            self.outputs.over(self._resolve(measure.value), self._source(measure)) for measure in query.measures
+        ]
         shown = self._shown()
         ties = self._tie_columns()
         hashed = self._hashed() if self.options.match_id else None
         if hashed is not None and query.order_by:
             # Asked last, so that the request changes no match.
             ties = tuple(dict.fromkeys([*ties, *hashed[len(self.partition) :]]))
-        written = code.write(value_columns) if compiled else Code()
+        written = write_conditions(relations, value_columns, len(self.labels)) if compiled else Code()
         masks = self.columns.masks(local)
         # 62 bits to a mask.
         spread = tuple(bit if bit < 0 else bit // 62 * 64 + bit % 62 for bit in bits)
-        tested = [code.has_folds] * len(self.labels)
+        tested = [bool(relations.folds.made)] * len(self.labels)
         on_path, on_start = [False] * len(self.labels), False
         for condition in conditions:
-            tested[condition.label] |= not condition.is_near or condition not in compiled
+            tested[condition.number] |= not is_near(condition) or condition not in compiled
             path, start = _dependence(condition.resolved.leaves)
-            on_path[condition.label] |= path
+            on_path[condition.number] |= path
             on_start |= start
-        unordered = bool(order) and order[0].column == SEQUENCE
-        layout = replace(self.columns.layout(len(masks)), has_sequence=unordered)
+        if order and order[0].column == SEQUENCE:
+            self.columns.sequence = SqlColumn(SEQUENCE, "monotonically_increasing_id()", None)
         skip = query.skip
         back, ahead = reach(self.leaves)
         spec = RowsSpec(
             query=_meaning(query, self.options),
-            layout=layout,
+            layout=self.columns.layout(len(masks)),
             program=self.program,
             order=order,
             tie_columns=ties,
@@ -227,7 +202,7 @@ class _Lowering:
             tested=tuple(tested),
             depends_on_path=tuple(on_path),
             depends_on_start=on_start,
-            time_type=time_type,
+            time_type=self.scan.time_type,
             window_us=query.within.amount if query.within is not None else None,
             rows=_ROWS[query.rows],
             skip=_SKIP[skip.to],
@@ -249,23 +224,18 @@ class _Lowering:
             hashed=hashed,
             max_steps=self.options.max_steps_per_partition,
         )
-        if self.on_stream:
+        if self.scan.is_stream:
             check_stream(query, spec)
-        # Without a length of time NULL is a key like any other.
-        drop = bool(ts[0]) and self.options.on_bad_event == "drop"
-        intake = Intake(layout, time_type, ts[0], drop, True, self.columns.names())
-        return Physical(
+        return self.columns.physical(
+            spec,
+            masks,
+            self._project(measures),
+            self._output_schema(shown),
             text=query.text,
-            intake=intake,
-            select=self.columns.select(ts[1], masks, by_arrival=unordered),
-            spec=spec,
-            project=self._project(measures),
             takes_codes=True,
             reads=self._reads(),
-            output_schema=self._output_schema(shown),
             computed=tuple(self.outputs.computed.values()),
-            allowed_lateness_us=self.options.allowed_lateness,
-            stream_refusal=self._stream_refusal(),
+            stream_refusal=stream_refusal(query, self.options, self.schema),
         )
 
     def _members(self, name: str) -> tuple[int, ...]:
@@ -275,50 +245,9 @@ class _Lowering:
         if not self.query.order_by and self.columns.engine == "spark":
             # A DataFrame has no order but that in which it is read.
             return (RowOrder(SEQUENCE, False, True),)
-        keys = []
-        for item in self.query.order_by:
-            column = self._orderable(item.column, "ORDER BY")
-            first = item.nulls_first if item.nulls_first is not None else not item.descending
-            keys.append(RowOrder(self.columns.of_column(column), item.descending, first))
-        return tuple(keys)
-
-    def _stream_refusal(self) -> str | None:
-        """Why a stream could not order its rows."""
-        try:
-            self._time(on_stream=True)
-        except QueryError as error:
-            return f"{error.message.removeprefix('a stream: ')}; {error.hint}"
-        return None
-
-    def _time(self, *, on_stream: bool) -> tuple[TimeType, tuple[str, SqlColumn]]:
-        """The time, which is the first ORDER BY column, where something asks for it."""
-        query, within = self.query, self.query.within
-        if within is not None and within.in_events:
-            hint = "bound the number of rows in PATTERN, B{1,100}, or in DEFINE, count(*) <= 100"
-            raise self.error("WITHIN of MATCH_RECOGNIZE is a length of time", within.span, hint)
-        if within is not None:
-            what, place = "WITHIN", within.span
-        elif self.options.state_ttl is not None:
-            what, place = "state_ttl", query.pattern.span
-        elif on_stream:
-            what, place = "a stream", query.pattern.span
-        else:
-            return _NO_TIME, ("", SqlColumn(TS, "0L", "CAST(0 AS BIGINT)", addends=()))
-        if not query.order_by or query.order_by[0].descending:
-            raise self.error(f"{what} needs ORDER BY a time, ascending", place, "write ORDER BY ts")
-        name = query.order_by[0].column
-        column = self._find(name)
-        dtype = self.schema.field(column).type
-        is_integer = pa.types.is_integer(dtype)
-        unit = self.options.ts_unit if is_integer else None
-        if is_integer and unit is None:
-            message = f"{what}: '{column}' holds integers, and nothing says their unit"
-            raise self.error(message, name.span, "give ts_unit='s', 'ms' or 'us'")
-        if not (is_integer or pa.types.is_timestamp(dtype) or pa.types.is_date(dtype) or pa.types.is_null(dtype)):
-            message = f"{what} measures '{column}', the first column of ORDER BY, which is {type_name(dtype)}"
-            possible = "order by a timestamp, a date, or an integer with ts_unit"
-            raise self.error(message, name.span, time_hint(column, self.schema, possible))
-        return time_type_of(column, self.schema, unit), (column, plain(TS, column))
+        return tuple(
+            RowOrder(self.columns.of_column(key.column), key.descending, key.nulls_first) for key in self.scan.order
+        )
 
     def _tie_columns(self) -> tuple[str, ...]:
         """Columns that the clause reads, in schema order: they tell rows with equal keys apart."""
@@ -340,60 +269,46 @@ class _Lowering:
         return [(self.columns.of_column(name), name) for name in self.schema.names if name not in self.partition]
 
     def _reads(self) -> tuple[str, ...]:
-        names = {*self.partition, *self.columns.returned, *columns_read(self.leaves)}
-        return tuple(name for name in self.schema.names if name in names)
+        return self.columns.scope.in_order({*self.partition, *self.columns.returned, *columns_read(self.leaves)})
 
     # --- the result -----------------------------------------------------------------------------------------
 
     def _output_schema(self, shown: list[tuple[str, str]]) -> pa.Schema:
-        fields = [pa.field(f"p{i}", self._plain_type(name)) for i, name in enumerate(self.partition)]
-        fields += [pa.field(block, self._plain_type(name)) for block, name in shown]
+        own = [pa.field(block, self.schema.field(name).type) for block, name in shown]
         ids = [pa.field(MATCH_ID, pa.string())] if self.options.match_id else []
-        return pa.schema([*fields, *self.outputs.fields(), *ids])
-
-    def _plain_type(self, name: str) -> pa.DataType:
-        return self.schema.field(name).type
+        return pa.schema([*self.columns.scope.partition_fields(), *own, *self.outputs.returned(), *ids])
 
     def _project(self, measures: list[exp.Expression]) -> tuple[SqlColumn, ...]:
         """PARTITION BY columns, then measures; for ALL ROWS the ORDER BY columns before them and the others after."""
         own = [(name, f"p{i}") for i, name in enumerate(self.partition)]
         after: list[tuple[str, str]] = []
         if self.query.rows is not Rows.ONE:
-            ordered = dict.fromkeys(self._find(item.column) for item in self.query.order_by)
+            ordered = dict.fromkeys(key.column for key in self.scan.order)
             own += [(name, self.columns.of_column(name)) for name in ordered if name not in self.partition]
             done = {name for name, _ in own}
             after = [(name, self.columns.of_column(name)) for name in self.schema.names if name not in done]
-        made = [SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for name, block in own]
+        made = [column_as(name, block, origin=name) for name, block in own]
         made += [self._item(measure, tree) for measure, tree in zip(self.query.measures, measures, strict=True)]
-        made += [SqlColumn(name, f"`{block}`", f'"{block}"', origin=name) for name, block in after]
+        made += [column_as(name, block, origin=name) for name, block in after]
         if self.options.match_id:
-            made.append(SqlColumn(MATCH_ID, f"`{MATCH_ID}`", f'"{MATCH_ID}"'))
+            made.append(column_as(MATCH_ID, MATCH_ID))
         self._check_names(made)
         return tuple(made)
 
+    def _source(self, measure: Measure) -> Source:
+        return Source(self.query.text, measure.value.span)
+
     def _item(self, measure: Measure, tree: exp.Expression) -> SqlColumn:
-        name, span = measure.alias.text, measure.value.span
-        typed = self.outputs.bind(tree, span)
-        dtype = typed.dtype
-        if isinstance(tree, exp.Column) and typed.value[1] != MONTHS:
-            dtype = typed.value[1]
-        spark: str = f"`{tree.name}`" if isinstance(tree, exp.Column) else write_spark(tree)
-        duckdb: str | None = f'"{tree.name}"'
-        if not isinstance(tree, exp.Column):
-            try:
-                duckdb = write_typed(typed, Source(self.query.text, span), FROM_RESULT)
-            except QueryError:
-                if self.columns.engine == "local":
-                    raise
-                duckdb = None
+        made = self.outputs.column(measure.alias.text, tree, self._source(measure))
         if self.query.rows is Rows.ALL_WITH_UNMATCHED:
             # All measures of a row that is in no match are NULL, also a constant.
-            spark = f"CASE WHEN `{NUMBER}` IS NOT NULL THEN {spark} END"
-            duckdb = duckdb and f'CASE WHEN "{NUMBER}" IS NOT NULL THEN {duckdb} END'
-        if dtype == pa.null() and measure.value.tree.find(exp.Column) is None:
+            spark = f"CASE WHEN `{NUMBER}` IS NOT NULL THEN {made.spark} END"
+            duckdb = made.duckdb and f'CASE WHEN "{NUMBER}" IS NOT NULL THEN {made.duckdb} END'
+            made = replace(made, spark=spark, duckdb=duckdb)
+        if made.dtype == pa.null() and measure.value.tree.find(exp.Column) is None:
             hint = "name its type: CAST(NULL AS STRING)"
-            raise self.error(f"the measure '{name}' is always NULL, and has no type", span, hint)
-        return SqlColumn(name, spark, duckdb, dtype=dtype)
+            raise self.error(f"the measure '{made.name}' is always NULL, and has no type", measure.value.span, hint)
+        return made
 
     def _check_names(self, items: list[SqlColumn]) -> None:
         seen: set[str] = set()
@@ -407,13 +322,6 @@ class _Lowering:
                 hint = "leave out match_id=True, or rename the column before: (SELECT match_id AS earlier, ... FROM t)"
                 raise self.error(f"the table has a column '{MATCH_ID}' already", self.query.pattern.span, hint)
             seen.add(key)
-
-
-def _with_column(query: RowQuery, options: Options) -> RowQuery:
-    """The clause with a column: where it names none, each match still is a row, and can be counted."""
-    if query.measures or query.partition_by or query.rows is not Rows.ONE or options.match_id:
-        return query
-    return replace(query, measures=parse_clause("MEASURES MATCH_NUMBER() AS match_number PATTERN (A)").measures)
 
 
 def _meaning(query: RowQuery, options: Options) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from eventide.errors import InputError
 from eventide.families.rows import kernel_places as places
-from eventide.families.rows.interpret import interpreted_test
+from eventide.families.rows.interpret import as_python, interpreted_test
 from eventide.families.rows.progress import Progress, split_sessions
 from eventide.families.rows.spec import RowsSpec
 from eventide.families.rows.walk import ROWS_PER_BATCH, Kernel, Search, Walk, load_kernel, times_in_order
@@ -136,9 +136,8 @@ class RowsOperator(WatermarkOperator):
         if self.spec.interpreted:
             # Functions of Python's: so the matcher runs as plain Python, too.
             holds = interpreted_test(kernel.tests[0], self.spec, block, ordered, self._compute)
-            match_rows = getattr(kernel.match_rows, "py_func", kernel.match_rows)
-            kernel = replace(kernel, match_rows=match_rows, tests=(holds, kernel.tests[1]))
-        walks = [Walk(search, ordered.offsets, *share) for share in share_out(ordered.offsets, self._n_threads)]
+            kernel = replace(kernel, match_rows=as_python(kernel.match_rows), tests=(holds, kernel.tests[1]))
+        walks = [Walk(search, *share) for share in share_out(ordered.offsets, self._n_threads)]
         while walks:
             try:
                 stepped = share_among_threads(lambda walk: self._step(walk, kernel), walks)
@@ -177,4 +176,4 @@ def warm(spec: RowsSpec) -> None:
         Search.of(replace(spec, encodings=()), empty, nothing, np.empty(0, np.int64), np.empty((0, 4), np.int64), 0, 1),
         cols=(np.empty((0, 0), np.int64), np.empty((0, 0)), np.empty((0, 0), np.bool_)),
     )
-    Walk(search, nothing.offsets, 0, 0).step(load_kernel(spec))
+    Walk(search, 0, 0).step(load_kernel(spec))

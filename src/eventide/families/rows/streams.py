@@ -32,52 +32,46 @@ def _counts_in(leaf: Leaf) -> bool:
     return any(column.name == "number" for argument in arguments for column in argument.find_all(exp.Column))
 
 
+def problems(spec: RowsSpec) -> list[tuple[str, str]]:
+    """What no stream could answer, and what would make it possible."""
+    found = []
+    if not spec.is_timed and spec.program.is_endless:
+        message = "without WITHIN a match may become longer for ever, so every row stays"
+        hint = (
+            "add WITHIN behind the pattern, such as WITHIN INTERVAL '1' HOUR, or bound what repeats, B{1,100}; "
+            "or give state_ttl='1 day': then a gap that long ends a partition, and no match is longer"
+        )
+        found.append((message, hint))
+    if spec.ttl_us is None and any(op == END for op, _, _ in spec.program.instructions):
+        hint = "leave out $, or give state_ttl='1 day': then a gap that long ends a partition"
+        found.append(("$ waits for the end of a partition, and a stream has none", hint))
+    return found
+
+
 def check_stream(query: RowQuery, spec: RowsSpec) -> None:
-    """Refuse what no stream could answer, with what would make it possible."""
+    """An error about the first of the problems."""
     place = query.pattern.span
-    if not spec.is_timed and spec.program.is_endless:
-        raise QueryError(
-            "a stream cannot run this: without WITHIN a match may become longer for ever, so every row stays",
-            query.text,
-            place.start,
-            place.end,
-            hint="add WITHIN behind the pattern, such as WITHIN INTERVAL '1' HOUR, or bound what repeats, "
-            "B{1,100}; or give state_ttl='1 day': then a gap that long ends a partition, and no match is longer",
-        )
-    if spec.ttl_us is None and any(op == END for op, _, _ in spec.program.instructions):
-        raise QueryError(
-            "a stream cannot run this: $ waits for the end of a partition, and a stream has none",
-            query.text,
-            place.start,
-            place.end,
-            hint="leave out $, or give state_ttl='1 day': then a gap that long ends a partition",
-        )
+    for message, hint in problems(spec):
+        raise QueryError(f"a stream cannot run this: {message}", query.text, place.start, place.end, hint=hint)
 
 
-def memory_lines(spec: RowsSpec, refusal: str | None = None) -> list[str]:
-    """What a stream keeps, in words, or all that keeps it from running; `refusal`: what it misses besides the spec."""
-    problems = [refusal] if refusal else []
-    if spec.ttl_us is None and any(op == END for op, _, _ in spec.program.instructions):
-        problems.append("$ waits for the end of a partition; state_ttl would end it")
-    if not spec.is_timed and spec.program.is_endless:
-        problems.append("nothing bounds how long a match may be")
-    if problems:
-        return [f"a stream cannot run it: {problem}" for problem in problems]
+def kept_lines(spec: RowsSpec) -> list[str]:
+    """What a stream keeps, in words."""
     lines = []
     if spec.is_timed:
-        lines.append(f"rows of the last {write_length(Length(spec.span_us))} at which a match may have begun")
+        lines.append(f"keeps rows of the last {write_length(Length(spec.span_us))} at which a match may have begun")
     else:
-        lines.append("rows at which a match may have begun: at most as many per partition as a match has rows")
+        lines.append("keeps rows at which a match may have begun: at most as many per partition as a match has rows")
     if spec.n_kept:
         rows = "the last row" if spec.n_kept == 1 else f"the last {spec.n_kept} rows"
         causes = {
             "PREV reads them": spec.back > 0,
-            "MATCH_NUMBER() goes on counting": spec.shows_number,
+            "MATCH_NUMBER() keeps counting": spec.shows_number,
             "^ must know whether the partition has begun": any(op == START for op, _, _ in spec.program.instructions),
         }
         cause = ", ".join(text for text, is_so in causes.items() if is_so)
         until = "for ever; state_ttl bounds it" if spec.ttl_us is None else "until state_ttl ends the partition"
-        lines.append(f"{rows} of every partition, {until}: {cause}")
+        lines.append(f"keeps {rows} of every partition, {until}: {cause}")
     if spec.ahead:
         lines.append(f"a match waits for {spec.ahead} more rows of its partition, which NEXT reads")
     return lines

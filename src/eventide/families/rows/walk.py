@@ -15,7 +15,7 @@ from eventide.runtime.block import TS, numpy_int64
 from eventide.runtime.effort import Effort, Pace
 from eventide.runtime.encode import encode_columns
 from eventide.runtime.generated import load_module, load_specialized
-from eventide.runtime.kernels.arrays import IndexArray, IntArray
+from eventide.runtime.kernels.arrays import IntArray
 from eventide.runtime.measures import Found
 from eventide.runtime.rearrange import rearrange, rearrange_integers
 from eventide.runtime.row_order import OrderedRows
@@ -23,23 +23,17 @@ from eventide.runtime.row_order import OrderedRows
 MATCHES_PER_BATCH = 1 << 16
 ROWS_PER_BATCH = 1 << 20
 ROOM = 1 << 10  # choices that there is room for at first
+_GROWING = ("labels", "before", "codes", "stack_pc", "stack_row", "stack_trail", "trail")
 _SKIP = {"past last": places.SKIP_PAST_LAST, "next": places.SKIP_NEXT}
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The arrays that all threads read."""
+    """What all threads read."""
 
-    ts_us: IntArray
-    masks: IntArray
-    program: IndexArray
-    joins: IndexArray
-    bits: IndexArray
-    near_bits: IndexArray
-    tested: IndexArray
-    skip_members: IndexArray
-    limits: IntArray
-    progress: IntArray
+    rows: places.Rows
+    program: places.Program
+    limits: places.Limits
     n_registers: int
     n_folds: tuple[int, int, int]
     n_mask_columns: int
@@ -62,30 +56,27 @@ class Search:
         masks = np.empty((n_columns + -(-n_near // 64), order.size), dtype=np.int64)
         for i, name in enumerate(spec.mask_columns):
             rearrange_integers(block.column(name), order, masks[i], n_threads)
-        n_labels = len(spec.program.labels)
-        skip_members = np.zeros(max(n_labels, 1), dtype=np.int32)
+        skip_members = np.zeros(max(len(spec.program.labels), 1), dtype=np.int32)
         skip_members[list(spec.skip_members)] = 1
-        per_attempt = spec.is_timed or spec.depends_on_start
-        limits = [
-            spec.span_us,
-            _SKIP.get(spec.skip, places.SKIP_TO),
-            int(spec.skip == "last"),
-            places.MEMO_PER_ATTEMPT if per_attempt else places.MEMO_PER_PARTITION,
-            spec.ahead,
-            frontier_us,
-            _first_bits(spec),
-        ]
         return Search(
-            ts_us=ts_us,
-            masks=masks,
-            program=spec.program.arrays(),
-            joins=spec.program.joins(spec.depends_on_path),
-            bits=np.array(spec.bits, dtype=np.int32),
-            near_bits=np.array([-1 if i < 0 else 64 * n_columns + i for i in spec.nears], dtype=np.int32),
-            tested=np.array(spec.tested, dtype=np.int32),
-            skip_members=skip_members,
-            limits=np.array(limits, dtype=np.int64),
-            progress=progress,
+            rows=places.Rows(ordered.offsets, ts_us, masks, progress),
+            program=places.Program(
+                code=spec.program.arrays(),
+                joins=spec.program.joins(spec.depends_on_path),
+                bits=np.array(spec.bits, dtype=np.int32),
+                near_bits=np.array([-1 if i < 0 else 64 * n_columns + i for i in spec.nears], dtype=np.int32),
+                tested=np.array(spec.tested, dtype=np.int32),
+                skip_members=skip_members,
+            ),
+            limits=places.Limits(
+                window_us=spec.span_us,
+                skip=_SKIP.get(spec.skip, places.SKIP_TO),
+                skips_to_last=spec.skip == "last",
+                forgets=spec.is_timed or spec.depends_on_start,
+                ahead=spec.ahead,
+                frontier_us=frontier_us,
+                first_bits=_first_bits(spec),
+            ),
             n_registers=spec.program.n_registers,
             n_folds=spec.n_folds,
             n_mask_columns=n_columns,
@@ -111,97 +102,91 @@ def times_in_order(spec: RowsSpec, block: pa.Table, order: IntArray, n_threads: 
 class Walk:
     """One thread's way through partitions `start` to `stop`, with its own room to work in."""
 
-    def __init__(self, search: Search, offsets: IntArray, start: int, stop: int) -> None:
+    def __init__(self, search: Search, start: int, stop: int) -> None:
         self._search = search
-        self._offsets = offsets
         self._start, self._stop = start, stop
         self._is_marked = False
-        self._state = np.zeros(places.REGISTERS + search.n_registers, dtype=np.int64)
-        self._state[[places.PARTITION, places.ROW, places.NUMBER]] = start, -1, 1
+        self._state = np.zeros(1, dtype=places.STATE)[0]
+        self._state.partition, self._state.row, self._state.number = start, -1, 1
         self._pace = Pace(search.effort)
+        self.problem = places.DONE  # what the user must hear of
+        offsets, program = search.rows.offsets, search.program
         largest = int(np.diff(offsets[start : stop + 1]).max(initial=0))
-        n_numbers = int(np.where(search.joins >= 0, search.joins + search.program[:, 3] + 1, 0).max(initial=0))
-        self._tried = np.zeros(n_numbers * (largest + 1), dtype=np.int32)
-        self._path, self._stack = (np.empty((3, ROOM), dtype=np.int32) for _ in range(2))
-        self._trail = np.empty(ROOM, dtype=np.int64)
-        self._out = np.empty((MATCHES_PER_BATCH, 4), dtype=np.int64)
-        self._out_path = np.empty(min(ROWS_PER_BATCH, 4 * int(offsets[stop] - offsets[start]) + 1), dtype=np.int32)
+        n_numbers = int(np.where(program.joins >= 0, program.joins + program.code[:, 3] + 1, 0).max(initial=0))
         n_integers, n_doubles, n_counts = search.n_folds
         depth = largest if n_counts else 0
-        self._folds = (
-            np.empty((n_integers, depth), np.int64),
-            np.empty((n_doubles, depth)),
-            np.empty((n_counts, depth), np.int64),
+        self._room = places.Room(
+            tried=np.zeros(n_numbers * (largest + 1), dtype=np.int32),
+            labels=np.empty(ROOM, dtype=np.int32),
+            before=np.empty(ROOM, dtype=np.int32),
+            codes=np.empty(ROOM, dtype=np.int32),
+            stack_pc=np.empty(ROOM, dtype=np.int32),
+            stack_row=np.empty(ROOM, dtype=np.int32),
+            stack_trail=np.empty(ROOM, dtype=np.int32),
+            trail=np.empty(ROOM, dtype=np.int64),
+            first=np.full(program.bits.size, -1, dtype=np.int32),
+            last=np.full(program.bits.size, -1, dtype=np.int32),
+            registers=np.zeros(search.n_registers, dtype=np.int64),
+            span=np.zeros(4, dtype=np.int64),
+            folds=(
+                np.empty((n_integers, depth), np.int64),
+                np.empty((n_doubles, depth)),
+                np.empty((n_counts, depth), np.int64),
+            ),
+        )
+        self._out = places.Out(
+            np.empty((MATCHES_PER_BATCH, 4), dtype=np.int64),
+            np.empty(min(ROWS_PER_BATCH, 4 * int(offsets[stop] - offsets[start]) + 1), dtype=np.int32),
         )
 
     @property
     def is_done(self) -> bool:
-        return bool(self._state[places.PARTITION] >= self._stop)
-
-    @property
-    def problem(self) -> int:
-        """What the user must hear of."""
-        return int(self._state[places.PROBLEM])
+        return bool(self._state.partition >= self._stop)
 
     def step(self, kernel: Kernel) -> Found | None:
         """The next matches; None when there are no more."""
-        search = self._search
+        search, state = self._search, self._state
         if not self._is_marked:
             self._is_marked = True
-            kernel.mark_near(
-                self._offsets, self._start, self._stop, search.n_near, search.n_mask_columns, search.masks, search.cols
-            )
-        n = self._run(kernel)
-        while self._make_room() and n == 0:
-            n = self._run(kernel)
-        if n == 0:
+            offsets, masks = search.rows.offsets, search.rows.masks
+            kernel.mark_near(offsets, self._start, self._stop, search.n_near, search.n_mask_columns, masks, search.cols)
+        state.n_out = state.n_path = 0
+        ended = self._run(kernel)
+        while self._may_go_on(ended):
+            ended = self._run(kernel)
+        self.problem = ended if ended in (places.NO_SKIP_ROW, places.SKIP_TO_FIRST_ROW) else places.DONE
+        if not state.n_out:
             return None
-        used = self._out_path[: self._out[n - 1, 3]]
-        labels, excluded = search.program[:, 1][used], search.program[:, 2][used] != 0
-        return Found.of(self._out[:n], self._offsets, labels, excluded)
+        code, used = search.program.code, self._out.path[: state.n_path]
+        return Found.of(self._out.matches[: state.n_out], search.rows.offsets, code[:, 1][used], code[:, 2][used] != 0)
 
     def _run(self, kernel: Kernel) -> int:
-        search = self._search
-        if self._state[places.STEPS_LEFT] <= 0 and not self.is_done:
-            at, left = self._state[[places.PARTITION, places.STEPS_LEFT]].tolist()
-            self._state[places.STEPS_LEFT] = self._pace.go_on(at, left)
-        n: int = kernel.match_rows(
-            self._offsets,
-            self._stop,
-            search.ts_us,
-            search.masks,
-            search.program,
-            search.joins,
-            search.bits,
-            search.near_bits,
-            search.tested,
-            search.skip_members,
-            search.limits,
-            search.progress,
-            self._state,
-            self._tried,
-            self._path,
-            self._stack,
-            self._trail,
-            self._folds,
-            kernel.tests,
-            search.cols,
-            self._out,
-            self._out_path,
+        search, state = self._search, self._state
+        if state.steps_left <= 0 and not self.is_done:
+            state.steps_left = self._pace.go_on(int(state.partition), int(state.steps_left))
+        return int(
+            kernel.match_rows(
+                search.rows,
+                self._stop,
+                search.program,
+                search.limits,
+                state,
+                self._room,
+                kernel.tests,
+                search.cols,
+                self._out,
+            )
         )
-        return n
 
-    def _make_room(self) -> bool:
-        """Whether the search was paused for lack of room, which it now has, or of steps."""
-        if self.problem == places.OUTPUT_FULL:
-            self._out_path = np.empty(4 * self._out_path.size, dtype=np.int32)
-        elif self.problem == places.WORK_FULL:
+    def _may_go_on(self, ended: int) -> bool:
+        """Whether a search that paused can go on at once, with more steps or more room."""
+        if ended == places.OUTPUT_FULL and not self._state.n_out:
+            self._out = self._out._replace(path=np.empty(4 * self._out.path.size, dtype=np.int32))
+        elif ended == places.WORK_FULL:
             # What the paused attempt has there stays.
-            self._path, self._stack = (np.tile(array, 4) for array in (self._path, self._stack))
-            self._trail = np.tile(self._trail, 4)
-        elif self.problem != places.NO_STEPS_LEFT:
-            return False
-        self._state[places.PROBLEM] = places.NO_PROBLEM
+            self._room = self._room._replace(**{name: np.tile(getattr(self._room, name), 4) for name in _GROWING})
+        else:
+            return ended == places.NO_STEPS_LEFT
         return True
 
 

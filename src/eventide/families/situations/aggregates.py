@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.expressions.split import EventValue
-from eventide.expressions.typecheck import bind, columns_of
-from eventide.expressions.typed import Source
 from eventide.expressions.types import canonical, is_number, type_name
 from eventide.families.situations.functions import arguments_of, function_of, kept_form
 from eventide.families.situations.measures import BITS, BY, output_type
@@ -18,12 +15,10 @@ from eventide.families.situations.refusals import call_span
 from eventide.families.situations.spec import Measure
 from eventide.lang.situations import END
 from eventide.lang.tree import Span
-from eventide.plan.bound import Bound, Item
-from eventide.plan.columns import Columns
-from eventide.plan.physical import SqlColumn
+from eventide.plan import aggregates
+from eventide.plan.logical import Item
 from eventide.plan.places import error_at
-from eventide.plan.references import is_orderable
-from eventide.plan.results import project_item, renamed
+from eventide.plan.scope import is_orderable
 
 _PICKS = ("FIRST", "LAST", "FIRST_PRESENT", "LAST_PRESENT", "MIN", "MAX", *BY)  # some event's value
 _DIGITS = 18  # of a decimal that 64 bits hold
@@ -39,16 +34,11 @@ def bound_of(node: exp.Expr) -> tuple[str, str] | None:
 
 
 @dataclass(slots=True)
-class Aggregates:
-    """The measures of a query, each once, the values that they read, and the ends that are returned."""
+class Aggregates(aggregates.Aggregates[Measure]):
+    """The measures of a query, and the ends that are returned."""
 
-    plan: Bound
-    columns: Columns
-    numbers: dict[str, int]  # of the situations
-    measures: dict[Measure, int] = field(default_factory=dict)
     starts: dict[int, None] = field(default_factory=dict)
     ends: dict[int, None] = field(default_factory=dict)
-    _made: dict[str, Measure] = field(default_factory=dict)
 
     def add(self, item: Item) -> None:
         """Register what a RETURN column reads."""
@@ -57,44 +47,26 @@ class Aggregates:
             if ends is not None:
                 (self.starts if ends[0] == "start" else self.ends).setdefault(self.numbers[ends[1]])
             elif function_of(node) is not None:
-                self._measure(node, item)
+                self.measure(node, item)
 
-    def project(self, item: Item, schema: pa.Schema) -> SqlColumn:
-        """The RETURN column over the operator's columns."""
-        partition = self.plan.partition
+    def output_type(self, measure: Measure) -> pa.DataType:
+        return output_type(measure)
 
-        def replaced(node: exp.Expr) -> exp.Expr:
-            ends = bound_of(node)
-            if ends is not None:
-                name = f"{'s' if ends[0] == 'start' else 'e'}{self.numbers[ends[1]]}"
-                return exp.Column(this=exp.Identifier(this=name, quoted=True))
-            if function_of(node) is not None:
-                name = f"a{self.measures[self._measure(node, item)]}"
-                return exp.Column(this=exp.Identifier(this=name, quoted=True))
-            return renamed(node, lambda column: f"p{partition.index(column.name)}")
-
-        tree = item.tree.transform(replaced)
-        if not isinstance(tree, exp.Column):
-            return project_item(item, tree, schema, self.plan, self.columns)
-        origin = None
-        ends = bound_of(item.tree)
+    def over(self, node: exp.Expr, item: Item) -> exp.Expr | None:
+        ends = bound_of(node)
         if ends is not None:
-            origin = self.plan.ts
-        elif function_of(item.tree) in _PICKS and isinstance(arguments_of(item.tree)[0], exp.Column):
-            origin = arguments_of(item.tree)[0].name
-        elif isinstance(item.tree, exp.Column):
-            origin = item.tree.name
-        return SqlColumn(item.name, f"`{tree.name}`", f'"{tree.name}"', origin)
+            return aggregates.output_column(f"{'s' if ends[0] == 'start' else 'e'}{self.numbers[ends[1]]}")
+        if function_of(node) is None:
+            return None
+        return aggregates.output_column(f"a{self.measures[self.measure(node, item)]}")
 
-    def _measure(self, node: exp.Expr, item: Item) -> Measure:
-        text = node.sql("spark")
-        if text not in self._made:
-            measure = self._make(node, item)
-            self.measures.setdefault(measure, len(self.measures))
-            self._made[text] = measure
-        return self._made[text]
+    def origin(self, tree: exp.Expr) -> str | None:
+        if bound_of(tree) is not None:
+            return self.plan.ts
+        picked = arguments_of(tree)[0] if function_of(tree) in _PICKS else None
+        return picked.name if isinstance(picked, exp.Column) else None
 
-    def _make(self, node: exp.Expr, item: Item) -> Measure:
+    def make(self, node: exp.Expr, item: Item) -> Measure:
         written = function_of(node)
         assert written is not None
         span = call_span(node, item.span, self.plan.query.text)
@@ -105,11 +77,9 @@ class Aggregates:
         function, arguments = kept_form(written, arguments)
         columns: list[str | pa.DataType | None] = []
         for argument in arguments:
-            value = self._value(argument, item)
-            self.columns.add_values([value])
-            dtype = value.dtype if not isinstance(value.expression, exp.Column) else self._given(value.expression)
+            column, dtype = self.read(argument, item)
             self._check(function, written, dtype, span)
-            columns += [self.columns.value_names.pop(), dtype]
+            columns += [column, dtype]
         measure = Measure(self.numbers[symbol], function, *columns)
         by = measure.other_dtype
         if function in BY and by is not None and not is_orderable(by):
@@ -132,17 +102,3 @@ class Aggregates:
             raise error_at(query, span, f"{word} needs a condition, but this is {type_name(dtype)}")
         if function in ("MIN", "MAX") and not is_orderable(dtype):
             raise error_at(query, span, f"{word} needs a plain value, but this is {type_name(dtype)}")
-
-    def fields(self) -> list[pa.Field]:
-        """The columns of the measures."""
-        return [pa.field(f"a{i}", output_type(measure)) for measure, i in self.measures.items()]
-
-    def _given(self, column: exp.Column) -> pa.DataType:
-        return self.plan.schema.field(column.name).type
-
-    def _value(self, tree: exp.Expr, item: Item) -> EventValue:
-        plan = self.plan
-        text, span = plan.query.text, item.span
-        assert isinstance(tree, exp.Expression)
-        typed = bind(tree, columns_of(plan.schema, text, span, plan.types), text, span, plan.types)
-        return EventValue(tree, typed, Source(text, span))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -23,14 +23,16 @@ from eventide.lang.situations import END
 from eventide.lang.tree import ReturnItem, SituationQuery, Span
 from eventide.plan.assumed import type_of
 from eventide.plan.bind import bind
-from eventide.plan.bound import Bound, Item
+from eventide.plan.bind_items import check_names
+from eventide.plan.logical import Item, Match, Situations
 from eventide.plan.options import Options
 from eventide.plan.places import error_at, option_error
-from eventide.plan.references import hold_counted_symbols, qualify, references
-from eventide.plan.symbols import find_symbol
+from eventide.plan.references import find_symbol, hold_counted_symbols, qualify, references
 
 
-def bind_situations(query: SituationQuery, options: Options, schema: pa.Schema) -> Bound:
+def bind_situations(
+    query: SituationQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False
+) -> Situations:
     """The logical plan: situations are its symbols, RETURN is about them."""
     for name, given, needless in (
         ("match_id", options.match_id, "a situation query has no match_id"),
@@ -44,13 +46,15 @@ def bind_situations(query: SituationQuery, options: Options, schema: pa.Schema) 
             raise option_error(query.events, name, needless, f"leave out {name}")
     check_conditions(query, schema)
     # Situations depend on the order of all events, tied ones too.
-    plan = bind(query.events, replace(options, ties="sequence"), schema)
+    plan = bind(query.events, replace(options, ties="sequence"), schema, on_stream=on_stream)
     items = tuple(_bind_item(item, plan) for item in query.returns) or _default_items(plan)
-    _check_names(items, query, plan)
-    return replace(plan, items=items)
+    related = [f"{each.left.text}_{each.right.text}".lower() for each in query.pattern]
+    check_names(items, plan, related if options.possible else (), named=True)
+    held = {field.name: getattr(plan, field.name) for field in fields(plan)}
+    return Situations(**{**held, "items": items}, tree=query)
 
 
-def _default_items(plan: Bound) -> tuple[Item, ...]:
+def _default_items(plan: Match) -> tuple[Item, ...]:
     """Without RETURN: the partition columns, and start and end of each situation."""
     span = plan.query.pattern.span
     made = [
@@ -63,10 +67,10 @@ def _default_items(plan: Bound) -> tuple[Item, ...]:
     return tuple(made)
 
 
-def _bind_item(item: ReturnItem, plan: Bound) -> Item:
+def _bind_item(item: ReturnItem, plan: Match) -> Item:
     query, source, symbols = plan.query, item.value, plan.symbols
     check_situations(source.tree, source.span, query, symbols, plan.schema)
-    tree = hold_counted_symbols(source.tree, source.span, query, symbols)
+    tree = hold_counted_symbols(source.tree, source.span, plan)
 
     def hold_ends(node: exp.Expr) -> exp.Expr:
         if not is_bound(node):
@@ -94,7 +98,7 @@ def _bind_item(item: ReturnItem, plan: Bound) -> Item:
         hint = "write " + " or ".join(form.format(name, column) for name in list(symbols)[:3])
         raise error_at(query, span, f"which situation's '{column}'?", hint)
 
-    made = qualify(made, source.span, query, plan.schema, symbols, unqualified)
+    made = qualify(made, source.span, plan, unqualified)
     for node in made.walk():
         _check_node(node, source.span, plan)
     name = item.alias.text if item.alias is not None else _default_name(made, source.text)
@@ -112,7 +116,7 @@ def _plain_nulls(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _check_node(node: exp.Expr, default: Span, plan: Bound) -> None:
+def _check_node(node: exp.Expr, default: Span, plan: Match) -> None:
     query, span = plan.query, span_of(node, default)
     function = function_of(node)
     if function is None:
@@ -123,7 +127,7 @@ def _check_node(node: exp.Expr, default: Span, plan: Bound) -> None:
             raise error_at(query, span, f"which event's '{node.table}.{node.name}'?", hint)
         return
     if _inside(node):
-        raise error_at(query, span, "an aggregate stands inside another one", "an aggregate is over events")
+        raise error_at(query, span, "an aggregate is inside another one", "an aggregate is over events")
     span = call_span(node, default, query.text)
     arguments = arguments_of(node)
     least, most = takes(function)
@@ -145,7 +149,7 @@ def _check_node(node: exp.Expr, default: Span, plan: Bound) -> None:
         raise error_at(query, span, "an aggregate goes over the events of one situation", hint)
     for each in arguments:
         assert isinstance(each, exp.Expression)
-        type_of(each, plan.schema, query, default, plan.types)
+        type_of(each, plan, default)
 
 
 def _inside(node: exp.Expr) -> bool:
@@ -174,17 +178,3 @@ def _default_name(tree: exp.Expr, text: str) -> str:
     if len(arguments) > 1 or isinstance(tree, exp.IgnoreNulls) or not isinstance(arguments[0], exp.Column):
         return plain
     return f"{word}_{arguments[0].table}_{arguments[0].name}"
-
-
-def _check_names(items: tuple[Item, ...], query: SituationQuery, plan: Bound) -> None:
-    seen: set[str] = set()
-    added = ["detected_at"]
-    if plan.options.possible:
-        added += [f"{each.left.text}_{each.right.text}".lower() for each in query.pattern]
-    for item in items:
-        hint = "give this one another name with AS"
-        if item.name.lower() in added:
-            raise error_at(plan.query, item.span, f"'{item.name}' is the name of a column that Eventide adds", hint)
-        if item.name.lower() in seen:
-            raise error_at(plan.query, item.span, f"'{item.name}' is the name of two columns", hint)
-        seen.add(item.name.lower())

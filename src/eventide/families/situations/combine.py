@@ -11,6 +11,7 @@ from eventide.families.situations.kernel import mark_needed
 from eventide.families.situations.operator import nothing_known
 from eventide.families.situations.runs import Input, read_input
 from eventide.families.situations.spec import SituationSpec
+from eventide.runtime.slicing import between_shared
 
 
 class SituationCombiner:
@@ -35,11 +36,8 @@ class SituationCombiner:
         return 1.0 - float(self._needed(given, ()).mean())
 
     def _needed(self, given: Input, shared: Sequence[tuple[int, int]]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        stretch = np.zeros(given.ts.size, dtype=np.int64)
-        if shared:
-            stretch = np.searchsorted(np.array(sorted(first for first, _ in shared)), given.ts, side="right")
-            for first, last in shared:
-                stretch[(given.ts >= first) & (given.ts <= last)] = -1
+        stretch, is_shared = between_shared(given.ts, shared)
+        stretch[is_shared] = -1
         out = np.ones(given.ts.size, dtype=np.bool_)
         if self._spec.has_gaps:  # an event that is left out would be a gap
             return out

@@ -2,76 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-import pyarrow as pa
-
-from eventide.expressions.types import type_name
 from eventide.families.situations.bind import bind_situations
-from eventide.families.situations.lower import lower_situations
 from eventide.families.situations.program import Estimates, Program, cost, whole_groups
 from eventide.families.situations.spec import SituationSpec
-from eventide.lang import write
-from eventide.lang.durations import write_length
 from eventide.lang.relations import inverse, names_of
 from eventide.lang.tree import SituationQuery
-from eventide.lang.write import write_constraint, write_duration
 from eventide.plan.assumed import assumed_schema
-from eventide.plan.bound import Bound
-from eventide.plan.explain import NO_COLUMNS, distributed, section
+from eventide.plan.explain import Explanation, Sections
+from eventide.plan.logical import Situations
 from eventide.plan.options import Options
-from eventide.plan.physical import Physical
+from eventide.plan.physical import Physical, Planned
 
 
-def explain_situations(
-    query: SituationQuery,
-    options: Options,
-    schema: pa.Schema | None,
-    *,
-    engine: str,
-    n_rows: int | None = None,
-    observed: Program | None = None,
-    choose: Callable[[Physical], str | None] | None = None,
-) -> str:
-    """The text; without a schema, the query as understood. `observed` is what a run has learned."""
-    sections = [section("Query", write(query).splitlines())]
-    if schema is None:
-        assumed = assumed_schema(replace(query.events, returns=query.returns), options)
-        bind_situations(query, options, assumed)
-        sections.append(section("Plan", [NO_COLUMNS]))
-        return "\n".join(sections)
-    plan = bind_situations(query, options, schema)
-    physical = lower_situations(query, plan, "local" if engine == "local" else "spark")
-    spec = physical.spec
-    assert isinstance(spec, SituationSpec)
-    sections.append(section("Logical plan", logical_lines(query, plan)))
-    program = decision_lines(query, spec) + order_lines(
-        Program.of(spec), "order of evaluation, before anything is seen:"
-    )
-    if observed is not None:
-        program += order_lines(observed, f"as the last run left it ({observed.n_plans} plans):")
-    sections.append(section("Program", program))
-    sections.append(section("Operator", operator_lines(spec)))
-    chosen = None if choose is None else choose(physical)
-    sections.append(distributed(distribution_line(spec, plan, engine, n_rows, chosen), physical, engine))
-    return "\n".join(sections)
+class SituationsExplanation(Explanation):
+    """Situations are derived first, then matched."""
 
+    def outline(self, tree: SituationQuery, options: Options) -> Sections:
+        bind_situations(tree, options, assumed_schema(replace(tree.events, returns=tree.returns), options))
+        return {}
 
-def logical_lines(query: SituationQuery, plan: Bound) -> list[str]:
-    """The query as bound."""
-    unit = f", integers in {plan.time_type.unit}" if plan.time_type.unit else ""
-    order = f"the order of {plan.sequence}" if plan.sequence else "the order of the columns that are read"
-    lines = [
-        f"time        {plan.ts} ({type_name(plan.time_type.arrow)}{unit}); tied events in {order}",
-        f"partition   {', '.join(plan.partition) or 'none: all events together'}",
-    ]
-    for each in query.define:
-        lasts = write_duration(each).lower()
-        gap = f", ended by a gap of more than {write_length(each.max_gap)}" if each.max_gap else ""
-        lines.append(f"situation   {each.name.text}: {each.condition.text}{gap}" + (f", for {lasts}" if lasts else ""))
-    lines += [f"relation    {write_constraint(each)}" for each in query.pattern]
-    return lines
+    def sections(self, planned: Planned, physical: Physical, learned: Program | None) -> Sections:
+        """When matches are certain, and in which order partners are looked for, also as the last run has learned."""
+        node, spec = planned.node, physical.spec
+        assert isinstance(node, Situations)
+        assert isinstance(spec, SituationSpec)
+        program = decision_lines(node.tree, spec)
+        program += order_lines(Program.of(spec), "order of evaluation, before anything is seen:")
+        if learned is not None:
+            program += order_lines(learned, f"as the last run left it ({learned.n_plans} plans):")
+        return {"Program": program, "Operator": operator_lines(spec)}
+
+    def shared_out(self, spec: SituationSpec, engine: str, keys: str) -> str | None:
+        if not keys:
+            return {
+                "local": "one pass derives, stretches of time are matched on all cores",
+                "spark": "tasks derive slices of time, then match stretches of it; few events: one task",
+            }.get(engine)
+        if engine != "spark":
+            return None
+        few = "tasks derive slices of time first, and match a hot key by time"
+        return f"hash of {keys} to buckets, one operator per bucket; with a hot key, or few events that matter, {few}"
+
+    def kept_on_stream(self, spec: SituationSpec) -> list[str]:
+        return ["keeps the situations that began within the window, and no events of them"]
 
 
 def decision_lines(query: SituationQuery, spec: SituationSpec) -> list[str]:
@@ -134,26 +109,3 @@ def operator_lines(spec: SituationSpec) -> list[str]:
         f"situation matcher, {len(spec.symbols)} situations, {len(spec.related)} relations",
         f"memory      {kept}, each with {n} aggregate{'' if n == 1 else 's'}; no events of situations",
     ]
-
-
-def distribution_line(
-    spec: SituationSpec, plan: Bound, engine: str, n_rows: int | None, chosen: str | None = None
-) -> str:
-    """Where the work is done; `chosen` is the engine's word on how these events are shared out."""
-    seen = "" if n_rows is None else f" ({n_rows:,} events)"
-    if engine == "spark" and chosen is not None:
-        return f"spark{seen}: {chosen}"
-    if engine == "spark stream" and spec.within_us is None:
-        return "spark stream: refused, because no situation can be forgotten: add WITHIN 1 hour"
-    if not plan.partition:
-        if engine == "local":
-            return f"local{seen}: one pass derives, stretches of time are matched on all cores"
-        if engine == "spark":
-            return f"spark{seen}: tasks derive slices of time, then match stretches of it; few events: one task"
-        return "spark stream: one bucket, because there is no partition column"
-    keys = ", ".join(plan.partition)
-    if engine == "local":
-        return f"local{seen}: partitions by {keys} are shared out over all cores"
-    few = "; with a hot key, or few events that matter, tasks derive slices of time first, and match a hot key by time"
-    sliced = few if engine == "spark" else ""
-    return f"{engine}{seen}: hash of {keys} to buckets, one operator per bucket{sliced}"

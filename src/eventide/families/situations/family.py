@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
-from eventide.families.base import Choose, Family, refuse_unbounded
+from eventide.families.base import Family, refuse_unbounded
 from eventide.families.registry import register
-from eventide.families.situations.combine import SituationCombiner
 from eventide.families.situations.operator import SituationOperator
 from eventide.families.situations.program import Program
 from eventide.families.situations.spec import SituationSpec
-from eventide.families.situations.stretches import Stretch, count_stretches, stretches
+from eventide.families.situations.stretches import Stretches
 from eventide.families.situations.warm import warm
 from eventide.runtime.computed import Compute, cannot_compute
-from eventide.runtime.protocol import Combiner, Operator
+from eventide.runtime.protocol import Operator
+from eventide.runtime.slicing import Slicing
 
 if TYPE_CHECKING:
     from eventide.lang.tree import SituationQuery
+    from eventide.plan.explain import Explanation
+    from eventide.plan.logical import Situations as Match
     from eventide.plan.options import Options
     from eventide.plan.physical import Physical
 
@@ -35,36 +36,25 @@ class Situations(Family):
             "look at the situations themselves: q.situations(events), or ev.timeline(...)",
         ),
     }
-    has_stretches = True
     is_grouped = True
 
-    def prepare(
-        self,
-        tree: SituationQuery,
-        options: Options,
-        schema: pa.Schema,
-        *,
-        engine: str = "local",
-        on_stream: bool = False,
-    ) -> Physical:
-        from eventide.families.situations.lower import prepare_situations
+    def bind(self, tree: SituationQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Match:
+        from eventide.families.situations.bind import bind_situations
 
-        return prepare_situations(tree, options, schema, engine=engine)
+        return bind_situations(tree, options, schema, on_stream=on_stream)
 
-    def explain(
-        self,
-        tree: SituationQuery,
-        options: Options,
-        schema: pa.Schema | None,
-        *,
-        engine: str,
-        n_rows: int | None = None,
-        learned: Any = None,
-        choose: Choose | None = None,
-    ) -> str:
-        from eventide.families.situations.explain import explain_situations
+    def lower(self, node: Match, engine: str) -> Physical:
+        from eventide.families.situations.lower import lower_situations
 
-        return explain_situations(tree, options, schema, engine=engine, n_rows=n_rows, observed=learned, choose=choose)
+        return lower_situations(node, engine)
+
+    def text(self, tree: SituationQuery) -> str:
+        return tree.text
+
+    def explanation(self) -> Explanation:
+        from eventide.families.situations.explain import SituationsExplanation
+
+        return SituationsExplanation()
 
     def write(self, tree: SituationQuery) -> str:
         from eventide.lang.write import write
@@ -88,17 +78,13 @@ class Situations(Family):
             raise refuse_unbounded("situation", "add a WITHIN clause, such as WITHIN 1 hour")
         return spec
 
-    def needs_events(self, spec: SituationSpec) -> None:
-        return None
+    def listed(self, spec: SituationSpec, block: pa.Table) -> pa.Table:
+        from eventide.families.situations.listing import situations_of
 
-    def combiner(self, spec: SituationSpec) -> Combiner:
-        return SituationCombiner(spec)
+        return situations_of(block, spec)
 
-    def count_stretches(self, spec: SituationSpec, n_events: int, n_slices: int, length_us: int) -> int:
-        return count_stretches(spec, n_events, n_slices, length_us)
-
-    def stretches(self, bounds: Sequence[int]) -> Sequence[Stretch]:
-        return stretches(bounds)
+    def slicing(self, spec: SituationSpec) -> Slicing:
+        return Stretches(spec)
 
     def kept_of_hot_key(self, spec: SituationSpec) -> str:
         return "it keeps situations, never their events"

@@ -4,92 +4,45 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from eventide.expressions.navigation.aggregates import known_aggregate
+from eventide.expressions.navigation.calls import read_call
 from eventide.families.situations.moments import PAIRED
 
-_NODES: dict[type[exp.Expr], str] = {
-    exp.Count: "COUNT",
-    exp.Sum: "SUM",
-    exp.Avg: "AVG",
-    exp.Min: "MIN",
-    exp.Max: "MAX",
-    exp.First: "FIRST",
-    exp.FirstValue: "FIRST",
-    exp.AnyValue: "FIRST",
-    exp.Last: "LAST",
-    exp.LastValue: "LAST",
-    exp.ArgMax: "MAX_BY",
-    exp.ArgMin: "MIN_BY",
-    exp.Stddev: "STDDEV_SAMP",
-    exp.StddevSamp: "STDDEV_SAMP",
-    exp.StddevPop: "STDDEV_POP",
-    exp.Variance: "VAR_SAMP",
-    exp.VariancePop: "VAR_POP",
-    exp.Skewness: "SKEWNESS",
-    exp.Kurtosis: "KURTOSIS",
-    exp.Corr: "CORR",
-    exp.CovarPop: "COVAR_POP",
-    exp.CovarSamp: "COVAR_SAMP",
-    exp.RegrCount: "REGR_COUNT",
-    exp.RegrAvgx: "REGR_AVGX",
-    exp.RegrAvgy: "REGR_AVGY",
-    exp.RegrSxx: "REGR_SXX",
-    exp.RegrSyy: "REGR_SYY",
-    exp.RegrSxy: "REGR_SXY",
-    exp.RegrSlope: "REGR_SLOPE",
-    exp.RegrIntercept: "REGR_INTERCEPT",
-    exp.RegrR2: "REGR_R2",
-    exp.CountIf: "COUNT_IF",
-    exp.LogicalAnd: "BOOL_AND",
-    exp.LogicalOr: "BOOL_OR",
-    exp.Any: "BOOL_OR",
-    exp.BitwiseAndAgg: "BIT_AND",
-    exp.BitwiseOrAgg: "BIT_OR",
-    exp.BitwiseXorAgg: "BIT_XOR",
-}
-_NAMES = {
-    "EVERY": "BOOL_AND",
-    "SOME": "BOOL_OR",
-    "ANY": "BOOL_OR",
-    "MEAN": "AVG",
-    "STD": "STDDEV_SAMP",
-    "STDDEV_POP": "STDDEV_POP",
-    "VAR_SAMP": "VAR_SAMP",
-}
+# Those that look at all values at once.
+_NOT_KEPT = ("TRY_", "ARRAY_AGG", "COLLECT_", "STRING_AGG", "MODE", "MEDIAN", "PERCENTILE")
+_ENDS = {"FIRST": "FIRST", "FIRST_VALUE": "FIRST", "ANY_VALUE": "FIRST", "LAST": "LAST", "LAST_VALUE": "LAST"}
 _OF_TWO = (*PAIRED, "REGR_COUNT", "REGR_AVGX", "REGR_AVGY", "MAX_BY", "MIN_BY")
-# Aggregates of Spark that the parser has no class for.
-_OTHERS = (
-    "TRY_SUM",
-    "TRY_AVG",
-    "PRODUCT",
-    "HISTOGRAM_NUMERIC",
-    "PERCENTILE_APPROX",
-    "APPROX_TOP_K",
-    "COUNT_MIN_SKETCH",
-    "HLL_SKETCH_AGG",
-    "HLL_UNION_AGG",
-    "BITMAP_AND_AGG",
-    "SCHEMA_OF_JSON_AGG",
-    "SCHEMA_OF_VARIANT_AGG",
-)
+_WRAPPERS = (exp.Filter, exp.WithinGroup, exp.RespectNulls)
+_UNKNOWN = ("PRODUCT", "SCHEMA_OF_JSON_AGG")  # aggregates of Spark that MATCH_RECOGNIZE has no word about
 
 
 def function_of(node: exp.Expr) -> str | None:
-    """The aggregate that a node is, by the name that operators have for it; None for anything else."""
-    if isinstance(node, exp.IgnoreNulls):
-        inner = _NODES.get(type(node.this))
-        return f"{inner}_PRESENT" if inner in ("FIRST", "LAST") else None
-    if isinstance(node.parent, exp.IgnoreNulls):
+    """The aggregate that a node is, by the name that operators have for it; None for anything else.
+
+    >>> import sqlglot
+    >>> [function_of(sqlglot.parse_one(text, read="spark")) for text in ("std(A.x)", "any_value(A.x)", "median(A.x)")]
+    ['STDDEV_SAMP', 'FIRST', None]
+    """
+    if isinstance(node, _WRAPPERS) or isinstance(node.parent, exp.IgnoreNulls):
         return None
-    if isinstance(node, exp.Anonymous):
-        return _NAMES.get(str(node.this).upper())
-    return _NODES.get(type(node))
+    if isinstance(node, exp.IgnoreNulls):
+        call = read_call(node.this)
+        inner = None if call is None else _ENDS.get(call.name)
+        return None if inner is None else f"{inner}_PRESENT"
+    if isinstance(node, exp.Any):
+        return "BOOL_OR"
+    call = read_call(node)
+    function = None if call is None else _ENDS.get(call.name) or known_aggregate(call.name)
+    return None if function is None or function.startswith(_NOT_KEPT) else function
 
 
 def is_other_aggregate(node: exp.Expr) -> bool:
     """Whether a node is one of the aggregates that cannot be kept."""
-    if isinstance(node, exp.Anonymous):
-        return str(node.this).upper() in _OTHERS
-    return isinstance(node, exp.AggFunc) and function_of(node) is None and not isinstance(node.parent, exp.IgnoreNulls)
+    if isinstance(node, exp.Anonymous) and node.name.upper() in _UNKNOWN:
+        return True
+    if isinstance(node, (exp.IgnoreNulls, *_WRAPPERS)) or isinstance(node.parent, exp.IgnoreNulls):
+        return False
+    return read_call(node) is not None and function_of(node) is None
 
 
 def arguments_of(node: exp.Expr) -> list[exp.Expr]:

@@ -50,11 +50,8 @@ def count_runs(
 
 @njit(cache=True, nogil=True)
 def derive(
-    ts: IntArray,
-    mask: IntArray,
-    offsets: IntArray,
+    events: Any,
     known: Any,
-    last_us: IntArray,
     bounds: IntArray,
     closes: bool,
     partitions: tuple[int, int],
@@ -64,12 +61,14 @@ def derive(
 ) -> None:
     """Fill in the runs of a range of partitions, those of symbol k from base[k] on.
 
-    `known` are runs of earlier blocks by partition: symbol, start, end, ready, first of each partition. `last_us` is
-    the time of the last event before this block. `bounds` has the least and the greatest duration of each symbol, and
-    its gap; a run that ends outside of its durations is left out. `closes`: the last event ends what is open. `out` is
-    (start, end, ready, told, first event, event behind the last, row in `known`). `ready` is when it is certain that
-    the run lasts as long as it must. `told` is the event that tells the end: its time is the end, or behind a gap.
+    `events` are their times, masks and offsets, and by partition the time of the last event before this block. `known`
+    are runs of earlier blocks by partition: symbol, start, end, ready, first of each partition. `bounds` has the least
+    and the greatest duration of each symbol, and its gap; a run that ends outside of its durations is left out.
+    `closes`: the last event ends what is open. `out` is (start, end, ready, told, first event, event behind the last,
+    row in `known`). `ready` is when it is certain that the run lasts as long as it must. `told` is the event that
+    tells the end: its time is the end, or behind a gap.
     """
+    ts, mask, offsets, last_us = events
     symbol, known_start, known_end, known_ready, first_known = known
     start, end, ready, told, lo, hi, origin = out
     n_symbols = base.size

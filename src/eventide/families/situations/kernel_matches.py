@@ -11,6 +11,7 @@ from typing import Any
 
 from eventide.compilation.njit import njit
 from eventide.runtime.kernels.arrays import IntArray
+from eventide.runtime.kernels.order import first_from
 from eventide.runtime.kernels.relations import (
     AFTER,
     BEFORE,
@@ -36,24 +37,12 @@ _RANGES = 5  # before, at the left end, during, at the right end, after
 
 
 @njit(cache=True, nogil=True)
-def _first_from(values: IntArray, lo: int, hi: int, bound: int) -> int:
-    """The first place in [lo, hi) with a value of at least `bound`."""
-    while lo < hi:
-        middle = (lo + hi) >> 1
-        if values[middle] < bound:
-            lo = middle + 1
-        else:
-            hi = middle
-    return lo
-
-
-@njit(cache=True, nogil=True)
 def find_ranges(start: IntArray, end: IntArray, lo: int, hi: int, b: int, mask: int, out: IntArray) -> int:
     """Where runs of [lo, hi) stand that may have a relation of `mask` to run b; how many they are."""
-    left = _first_from(end, lo, hi, start[b])
-    inside = _first_from(start, left, hi, start[b] + 1)
-    right = _first_from(end, inside, hi, end[b])
-    behind = _first_from(start, right, hi, end[b] + 1)
+    left = first_from(end, lo, hi, start[b])
+    inside = first_from(start, left, hi, start[b] + 1)
+    right = first_from(end, inside, hi, end[b])
+    behind = first_from(start, right, hi, end[b] + 1)
     out[0], out[1] = lo, left if mask & BEFORE else lo
     out[2], out[3] = left, inside if mask & _LEFT else left
     out[4], out[5] = inside, right if mask & DURING else inside
@@ -126,7 +115,7 @@ def match(
                 if not triggers[k, kind]:
                     continue
                 instant = told if kind == END else ready
-                first = _first_from(instant, borders[k, p], borders[k, p + 1], times[0] + 1)
+                first = first_from(instant, borders[k, p], borders[k, p + 1], times[0] + 1)
                 first = max(first, begin_run)
                 begin_run = 0
                 for i in range(first, borders[k, p + 1]):
@@ -135,7 +124,7 @@ def match(
                         break
                     if (end[i] if complete else at) - start[i] > within:
                         continue
-                    found = _around(i, k, kind, at, p, runs, borders, program, within, memory, stats, out, n_out)
+                    found = _around((i, k, kind, at, p), runs, borders, program, within, memory, stats, out, n_out)
                     if found < 0:
                         resume[0], resume[1], resume[2], resume[3] = p, k, kind, i
                         return n_out
@@ -148,11 +137,7 @@ def match(
 
 @njit(cache=True, nogil=True)
 def _around(
-    i: int,
-    k: int,
-    kind: int,
-    at: int,
-    p: int,
+    instant: tuple[int, int, int, int, int],
     runs: Any,
     borders: IntArray,
     program: Any,
@@ -162,10 +147,14 @@ def _around(
     out: IntArray,
     n_out: int,
 ) -> int:
-    """The matches that an instant of run i of symbol k decides; -1: there is no room for them."""
+    """The matches that an instant decides; -1: there is no room for them.
+
+    It is an instant of run i of symbol k: its kind, its time, its partition.
+    """
+    i, k, kind, at, p = instant
     start, end, ready, told = runs
     masks, groups, _, orders, complete = program
-    bound, ranges, trial, which = memory
+    bound, ranges, _, which = memory
     n = masks.shape[0]
     bound[k] = i
     depth = 1
@@ -186,9 +175,9 @@ def _around(
         symbol = orders[k, depth]
         if fresh:
             lo, hi = borders[symbol, p], borders[symbol, p + 1]
-            hi = _first_from(told if complete else start, lo, hi, at + 1)
-            lo = _first_from(start, lo, hi, (end[i] if complete else at) - within)
-            narrowed = _open(symbol, depth, k, lo, hi, start, end, masks, orders, bound, ranges, trial)
+            hi = first_from(told if complete else start, lo, hi, at + 1)
+            lo = first_from(start, lo, hi, (end[i] if complete else at) - within)
+            narrowed = _open(symbol, depth, k, lo, hi, runs, program, memory)
             which[depth, 0], which[depth, 1] = 0, narrowed
             stats[symbol, n, 0] += 1
             stats[symbol, n, 1] += hi - lo
@@ -228,21 +217,11 @@ def _around(
 
 
 @njit(cache=True, nogil=True)
-def _open(
-    symbol: int,
-    depth: int,
-    k: int,
-    lo: int,
-    hi: int,
-    start: IntArray,
-    end: IntArray,
-    masks: IntArray,
-    orders: IntArray,
-    bound: IntArray,
-    ranges: IntArray,
-    trial: IntArray,
-) -> int:
+def _open(symbol: int, depth: int, k: int, lo: int, hi: int, runs: Any, program: Any, memory: Any) -> int:
     """The ranges of candidates at a depth: by the bound run that leaves the fewest; its symbol, -1: none is related."""
+    start, end = runs[:2]
+    masks, orders = program[0], program[3]
+    bound, ranges, trial, _ = memory
     fewest, chosen = -1, -1
     for d in range(depth):
         other = orders[k, d]

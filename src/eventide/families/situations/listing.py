@@ -6,11 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eventide.families.base import LISTED
 from eventide.families.situations.operator import nothing_known, partition_values
 from eventide.families.situations.runs import OPEN, derive, read_input
 from eventide.families.situations.spec import SituationSpec
-
-LISTED = ("symbol", "start", "end")  # columns beside the partition's
 
 
 def situations_of(block: pa.Table, spec: SituationSpec) -> pa.Table:

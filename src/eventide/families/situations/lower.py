@@ -2,50 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
-from eventide.expressions.known_functions import for_engine
 from eventide.expressions.split import split
 from eventide.families.situations.aggregates import Aggregates
-from eventide.families.situations.bind import bind_situations
 from eventide.families.situations.operator import output_fields
 from eventide.families.situations.spec import Related, SituationSpec
-from eventide.lang import write
-from eventide.lang.deadline import check_deadline
 from eventide.lang.relations import RELATIONS, inverse, mask_of
-from eventide.lang.tree import Seq, SituationQuery, Step
-from eventide.plan.bound import Bound
-from eventide.plan.columns import Columns, mask_column, read_columns
-from eventide.plan.facts import with_options
+from eventide.lang.tree import Seq, Step
+from eventide.plan.columns import check_told_apart, columns_of_plan, conditions_of, read_columns
+from eventide.plan.facts import canonical, with_options
+from eventide.plan.logical import Situations
 from eventide.plan.options import Options
-from eventide.plan.physical import Intake, Physical, SqlColumn
-from eventide.plan.places import option_error, within_the_stack
-from eventide.plan.references import is_orderable
+from eventide.plan.physical import Physical, SqlColumn, column_as
 from eventide.runtime.block import SEQUENCE
 
 
-def prepare_situations(query: SituationQuery, options: Options, schema: pa.Schema, *, engine: str) -> Physical:
-    """The executable form of a situation query over events of a schema."""
-    with within_the_stack(query.text), for_engine(engine):
-        made = lower_situations(query, bind_situations(query, options, schema), engine)
-    check_deadline()
-    return with_options(made, options, schema)
-
-
-def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physical:
+def lower_situations(plan: Situations, engine: str) -> Physical:
     """The executable form; `engine` "local" needs every expression on the allow-list."""
-    columns = Columns(plan, engine)
+    query = plan.tree
+    columns = columns_of_plan(plan, engine)
     names = query.symbols
     numbers = {name: k for k, name in enumerate(names)}
-    for name in read_columns(plan):
-        if is_orderable(plan.schema.field(name).type):
-            columns.block_column(name)
-        elif plan.sequence is None:
-            message = f"nothing orders events with equal times: '{name}' has no order"
-            raise option_error(plan.query, "sequence", message, "name a column that does with sequence=")
-    told = [name for name in read_columns(plan) if name in columns.returned]
+    check_told_apart(plan, "sequence")
+    told = columns.hold(read_columns(plan))
     aggregates = Aggregates(plan, columns, numbers)
     for item in plan.items:
         aggregates.add(item)
@@ -70,7 +52,7 @@ def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physica
     )
     sequence = [SEQUENCE] if layout.has_sequence else []
     spec = SituationSpec(
-        query=_meaning(query, plan),
+        query=canonical(query, plan.input, _settled(plan.options)),
         layout=layout,
         symbols=names,
         durations=durations,
@@ -92,29 +74,25 @@ def lower_situations(query: SituationQuery, plan: Bound, engine: str) -> Physica
     assert isinstance(pattern, Seq)
     steps = [step for step in pattern.parts if isinstance(step, Step)]
     parts = split((), list(plan.symbols), plan.schema, plan.query.text)
-    intake = Intake(
-        layout=layout,
-        time_type=plan.time_type,
-        ts_column=plan.ts,
-        drop_bad_events=plan.options.on_bad_event == "drop",
-        keep_all=True,
-        names=columns.names(),
-    )
-    return Physical(
+    made = columns.physical(
+        spec,
+        columns.masks(conditions_of(plan, steps, parts)),
+        (*(aggregates.project(item, out) for item in plan.items), *_added(spec, plan)),
+        out,
         text=query.text,
-        intake=intake,
-        select=columns.select(mask_column(plan, steps, parts, columns)),
-        spec=spec,
-        project=(*(aggregates.project(item, out) for item in plan.items), *_added(spec, plan)),
         reads=read_columns(plan),
-        allowed_lateness_us=plan.options.allowed_lateness,
         # What the end closes was open at instants that would be decided before.
         windows_close=not spec.closes,
-        output_schema=out,
     )
+    return with_options(made, plan.options, plan.schema)
 
 
-def _added(spec: SituationSpec, plan: Bound) -> list[SqlColumn]:
+def _settled(options: Options) -> dict[str, Any]:
+    """The options that decide what the query means."""
+    return {"close_at_end": options.close_at_end, "possible": options.possible}
+
+
+def _added(spec: SituationSpec, plan: Situations) -> list[SqlColumn]:
     """What every row carries besides RETURN."""
     made = []
     if spec.possible:
@@ -127,17 +105,4 @@ def _added(spec: SituationSpec, plan: Bound) -> list[SqlColumn]:
             duckdb = f"list_filter([{duckdb}], lambda x: x IS NOT NULL)"
             kind = pa.list_(pa.string())
             made.append(SqlColumn(related.name, f"array_compact(array({spark}))", duckdb, dtype=kind))
-    return [*made, SqlColumn("detected_at", "`detected_at`", '"detected_at"', plan.ts)]
-
-
-def _meaning(query: SituationQuery, plan: Bound) -> str:
-    """The canonical text: it names a checkpoint's query."""
-    bare = replace(query, options=(), source=None, partition_by=())
-    resolved = {
-        "time": f"{plan.ts} {plan.time_type.unit or ''}".strip(),
-        "sequence": plan.sequence,
-        "partition": ", ".join(plan.partition),
-        "close_at_end": plan.options.close_at_end or None,
-        "possible": plan.options.possible or None,
-    }
-    return "\n".join([write(bare), *(f"-- {name} {value}" for name, value in resolved.items() if value)])
+    return [*made, column_as("detected_at", "detected_at", origin=plan.ts)]

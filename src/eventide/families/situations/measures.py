@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from eventide.errors import InputError
 from eventide.families.situations import kernel_measures as kernel
-from eventide.families.situations import kernel_moments as moments
 from eventide.families.situations.moments import N_PARTS, PAIRED, SHAPE, statistic
 from eventide.families.situations.runs import Input, Runs
 from eventide.families.situations.spec import Measure, SituationSpec
@@ -22,7 +21,7 @@ from eventide.runtime.kernels.arrays import IntArray
 from eventide.runtime.rearrange import rearrange
 from eventide.runtime.taken import decimals
 
-BITS = ("BIT_AND", "BIT_OR", "BIT_XOR")
+BITS = {"BIT_AND": kernel.and_bits, "BIT_OR": kernel.or_bits, "BIT_XOR": kernel.xor_bits}
 PRESENT = ("FIRST_PRESENT", "LAST_PRESENT")  # the first and the last value that is not NULL
 BY = ("MAX_BY", "MIN_BY")
 
@@ -66,15 +65,24 @@ def _is_exact(measure: Measure) -> bool:
 
 
 def _parts(measure: Measure) -> list[pa.DataType]:
-    if measure.function == "COUNT":
-        return [pa.int64()]
-    if measure.function in N_PARTS:
-        return [pa.float64()] * N_PARTS[measure.function]
-    if measure.function in BITS:
-        return [pa.int64(), pa.int64()]
-    if measure.function in ("SUM", "AVG"):
-        return [pa.int64(), pa.int64()] if _is_exact(measure) else [pa.int64(), pa.float64(), pa.float64()]
-    return [dtype for _, dtype in measure.columns()]
+    parts = [pa.from_numpy_dtype(start.dtype) for _, start in _folds(measure) for _ in range(start.size)]
+    return parts or [dtype for _, dtype in measure.columns()]
+
+
+def _folds(measure: Measure) -> list[tuple[Any, Any]]:
+    """The kernels that keep the parts of an aggregate, each with the parts of no events; none: it picks an event."""
+    function, count = measure.function, (kernel.count_values, np.zeros(1, np.int64))
+    if function == "COUNT":
+        return [count]
+    if function in N_PARTS:
+        add = kernel.add_pairs if function in PAIRED else kernel.add_shapes if function in SHAPE else kernel.add_moments
+        return [(add, np.zeros(N_PARTS[function]))]
+    if function in BITS:
+        return [count, (BITS[function], np.full(1, -1 if function == "BIT_AND" else 0))]
+    if function not in ("SUM", "AVG"):
+        return []
+    exact = (kernel.add_integers, np.zeros(1, np.int64))
+    return [count, exact if _is_exact(measure) else (kernel.add_doubles, np.zeros(2))]
 
 
 class Measures:
@@ -90,58 +98,36 @@ class Measures:
     def fold(self, i: int, runs: Runs, requests: Requests) -> list[pa.Array]:
         """The parts of measure i for each request."""
         measure = self._spec.measures[i]
-        places = (requests.run, requests.to, runs.lo, runs.origin)
-        n, n_events = requests.run.size, self._n_events
-        if measure.function in N_PARTS:
-            return self._add_moments(i, measure, places, n)
-        if measure.function not in ("COUNT", "SUM", "AVG", *BITS):
+        folds = _folds(measure)
+        if not folds:
             return self._pick(i, measure, runs, requests)
-        count = np.empty(n, dtype=np.int64)
-        valid = np.ones(n_events, np.bool_) if measure.column is None else _valid(self._column(measure))
-        kernel.count_values(*places, valid, self._carried(f"m{i}_0", np.int64), count)
-        if measure.function == "COUNT":
-            return [pa.array(count)]
-        if measure.function in BITS:
-            bits = np.empty(n, dtype=np.int64)
-            values = _unscaled(self._column(measure))
-            carried = self._carried(f"m{i}_1", np.int64)
-            kernel.combine_bits(*places, values, valid, BITS.index(measure.function), carried, bits)
-            return [pa.array(count), pa.array(bits)]
-        return [pa.array(count), *self._add(i, measure, places, valid, n)]
-
-    def _add_moments(self, i: int, measure: Measure, places: tuple[Any, ...], n: int) -> list[pa.Array]:
-        n_parts = N_PARTS[measure.function]
-        out = np.empty((n, n_parts))
-        carried = np.stack([self._carried(f"m{i}_{j}", np.float64) for j in range(n_parts)], axis=1)
-        column = self._column(measure)
-        with np.errstate(all="ignore"):
-            if measure.function in PAIRED:
-                other = self._other(measure)
-                valid = _valid(column) & _valid(other)
-                moments.add_pairs(*places, _doubles(column), _doubles(other), valid, carried, out)
-            else:
-                add = moments.add_shapes if measure.function in SHAPE else kernel.add_moments
-                add(*places, _doubles(column), _valid(column), carried, out)
-        return [pa.array(out[:, j]) for j in range(n_parts)]
-
-    def _add(self, i: int, measure: Measure, places: tuple[Any, ...], valid: Any, n: int) -> list[pa.Array]:
-        column = self._column(measure)
-        if _is_exact(measure):
-            total = np.empty(n, dtype=np.int64)
-            if not kernel.add_integers(*places, _unscaled(column), valid, self._carried(f"m{i}_1", np.int64), total):
-                raise InputError("a sum of RETURN leaves the range of 64 bits", hint="cast its argument to DOUBLE")
-            return [pa.array(total)]
-        totals = np.empty((n, 2))
-        carried = np.stack([self._carried(f"m{i}_{j}", np.float64) for j in (1, 2)], axis=1)
-        with np.errstate(all="ignore"):
-            kernel.add_doubles(*places, _doubles(column), valid, carried, totals)
-        return [pa.array(totals[:, j]) for j in range(2)]
+        columns = [self._typed(name, dtype) for name, dtype in measure.columns()]
+        valid = np.ones(self._n_events, np.bool_)
+        for column in columns:
+            valid &= _valid(column)
+        parts: list[pa.Array] = []
+        for add, start in folds:
+            values = [valid]
+            if add is not kernel.count_values:
+                values = [_doubles(column) if start.dtype == np.float64 else _unscaled(column) for column in columns]
+            known = [self._carried(f"m{i}_{len(parts) + j}", start.dtype) for j in range(start.size)]
+            out = np.empty((requests.run.size, start.size), start.dtype)
+            places = (requests.run, requests.to, runs.lo, runs.origin)
+            try:
+                with np.errstate(all="ignore"):
+                    add(*places, values[0], values[-1], valid, start, np.stack(known, axis=1), out)
+            except OverflowError:
+                hint = "cast its argument to DOUBLE"
+                raise InputError("a sum of RETURN leaves the range of 64 bits", hint=hint) from None
+            parts += [pa.array(out[:, j]) for j in range(start.size)]
+        return parts
 
     def _pick(self, i: int, measure: Measure, runs: Runs, requests: Requests) -> list[pa.Array]:
         """The value that some event has, or a carried one; with it what it was picked by."""
-        columns = [self._behind_carried(f"m{i}_0", self._column(measure))]
-        if measure.function in BY:
-            columns.append(self._behind_carried(f"m{i}_1", self._other(measure)))
+        columns = [
+            self._behind_carried(f"m{i}_{j}", self._typed(name, dtype))
+            for j, (name, dtype) in enumerate(measure.columns())
+        ]
         n_carried = self._known.num_rows
         lo, origin = runs.lo[requests.run], runs.origin[requests.run]
         places = (requests.run, requests.to, runs.lo, runs.origin)
@@ -165,14 +151,7 @@ class Measures:
     def _carried(self, name: str, dtype: Any) -> Any:
         return pc.fill_null(self._known.column(name), 0).to_numpy().astype(dtype, copy=False)
 
-    def _column(self, measure: Measure) -> pa.ChunkedArray:
-        return self._typed(measure.column, measure.dtype)
-
-    def _other(self, measure: Measure) -> pa.ChunkedArray:
-        return self._typed(measure.other, measure.other_dtype)
-
-    def _typed(self, name: str | None, dtype: pa.DataType | None) -> pa.ChunkedArray:
-        assert name is not None and dtype is not None
+    def _typed(self, name: str, dtype: pa.DataType) -> pa.ChunkedArray:
         column = self._columns[name]
         return column if column.type == dtype else column.cast(dtype)
 

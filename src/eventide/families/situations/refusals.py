@@ -14,7 +14,7 @@ from eventide.families.situations.functions import function_of
 from eventide.lang.positions import span_of
 from eventide.lang.situations import END
 from eventide.lang.tree import EventQuery, SituationQuery, Span
-from eventide.plan.bound import Symbol
+from eventide.plan.logical import Symbol
 from eventide.plan.places import error_at
 
 KNOWN = (

@@ -148,11 +148,8 @@ def derive(given: Input, spec: SituationSpec, partitions: tuple[int, int], close
     start, end, ready, told, lo, hi, origin = (np.empty(int(counts.sum()), dtype=np.int64) for _ in range(7))
     borders = np.zeros((n, partitions[1] - partitions[0] + 1), dtype=np.int64)
     kernel.derive(
-        given.ts,
-        given.mask,
-        given.offsets,
+        (given.ts, given.mask, given.offsets, given.last_us),
         given.known,
-        given.last_us,
         bounds,
         closes,
         partitions,

@@ -11,88 +11,90 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from eventide.families.situations.combine import SituationCombiner
 from eventide.families.situations.operator import SituationOperator
 from eventide.families.situations.spec import SituationSpec
 from eventide.runtime.block import MAX_US, MIN_US, TS, numpy_int64
+from eventide.runtime.costs import cost
 from eventide.runtime.partitions import encode_partitions
-from eventide.runtime.protocol import Results
-
-EVENTS_PER_STRETCH = 10_000  # below, one task has matched before another has begun
-MOST_COPIES = 16  # stretches whose tasks may all have the events from the first on
+from eventide.runtime.protocol import Operator, Results
+from eventide.runtime.slicing import Read, Slice, Slicing
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """The instants from `first_us` up to `stop_us`; the first one begins at MIN_US, the last one stops at MAX_US."""
+@dataclass(frozen=True)
+class Stretches(Slicing):
+    """Slices are derived where their events are. What they leave is matched by key or in stretches of time."""
 
-    first_us: int
-    stop_us: int
+    spec: SituationSpec
 
-    def cut(self, block: pa.Table, spec: SituationSpec) -> pa.Table:
+    combines = True
+    has_parts = True
+
+    def combiner(self) -> SituationCombiner:
+        return SituationCombiner(self.spec)
+
+    def count(self, n_events: int, n_slices: int, length_us: int) -> int:
+        """Without a window, or with one that is long beside all time, every task has most of the events.
+
+        >>> from unittest.mock import Mock
+        >>> slicing = Stretches(Mock(within_us=None, closes=False, complete=False))
+        >>> [slicing.count(n_events, 500, 10**9) for n_events in (5_000, 50_000, 10**8)]
+        [1, 5, 16]
+        >>> Stretches(Mock(within_us=10**6, closes=False, complete=False)).count(10**8, 500, 10**9)
+        500
+        """
+        spec = self.spec
+        if spec.complete and spec.has_gaps:
+            return 1  # what a gap has ended long before the event that tells, may match what began before the window
+        most = int(cost("most_copies"))
+        if spec.within_us is not None and not spec.closes:
+            most = max(most, length_us // max(2 * spec.within_us, 1))
+        return max(1, min(n_slices, most, n_events // int(cost("events_per_stretch"))))
+
+    def parts(self, bounds: Sequence[int], read: Read | None = None) -> list[Stretch]:
+        back_us = MAX_US - MIN_US if self.spec.within_us is None else self.spec.within_us
+        edges = pairwise((MIN_US, *bounds, MAX_US))
+        return [Stretch(first, stop, back_us, self.spec) for first, stop in edges]
+
+    def then(self, n_parts: int, has_keys: bool) -> str:
+        if n_parts > 1:
+            return f"matched in {n_parts} stretches of time, a task each"
+        return "matched by key in parallel tasks" if has_keys else "put together and matched by one task"
+
+
+@dataclass(frozen=True)
+class Stretch(Slice):
+    """A slice of time that also needs to know what went on before the events that it looks back on."""
+
+    spec: SituationSpec
+
+    def cut(self, block: pa.Table) -> pa.Table:
         """The events of the stretch, those of a window before it, and before them the last of each partition.
 
         What goes on at that last event began too early for a match: without it, it would seem to begin later.
 
         >>> from unittest.mock import Mock
-        >>> spec = Mock(within_us=5, closes=False, layout=Mock(partition=()))
-        >>> Stretch(20, 40).cut(pa.table({"ts": [12, 14, 15, 20, 39, 40]}), spec).column("ts").to_pylist()
+        >>> spec = Mock(closes=False, layout=Mock(partition=()))
+        >>> Stretch(20, 40, 5, spec).cut(pa.table({"ts": [12, 14, 15, 20, 39, 40]})).column("ts").to_pylist()
         [14, 15, 20, 39]
         """
         ts = numpy_int64(block.column(TS))
         # Whether the end of the input closes a situation is known from later events.
-        needed = np.ones(ts.size, dtype=np.bool_) if spec.closes else ts < self.stop_us
-        if spec.within_us is not None and self.first_us - spec.within_us > MIN_US:
-            is_early = ts < self.first_us - spec.within_us
-            codes, n_codes = encode_partitions(block, spec.layout.partition)
+        needed = np.ones(ts.size, dtype=np.bool_) if self.spec.closes else ts < self.stop_us
+        if self.from_us > MIN_US:
+            is_early = ts < self.from_us
+            codes, n_codes = encode_partitions(block, self.spec.layout.partition)
             latest = np.full(n_codes, MIN_US, dtype=np.int64)
             np.maximum.at(latest, codes[is_early], ts[is_early])
             # Of tied events the order decides, which the operator knows.
             needed &= ~is_early | (ts == latest[codes])
         return block if needed.all() else block.filter(pa.array(needed))
 
-    def match(self, block: pa.Table, spec: SituationSpec) -> Results:
-        """The rows of the matches decided in the stretch, in order; `block` holds what `cut` has left."""
-        operator = SituationOperator(spec)
-        if self.first_us != MIN_US:
-            is_earlier = pc.less(block.column(TS), self.first_us)
-            operator.look_back(block.filter(is_earlier), self.first_us - 1)
-            block = block.filter(pc.invert(is_earlier))
-        if spec.closes:
-            yield from operator.process(block, MIN_US)
-            yield from operator.finish_until(self.stop_us - 1)
-        elif self.stop_us != MAX_US:
-            yield from operator.process(block, self.stop_us - 1)
-        else:
-            yield from operator.process(block, MIN_US)
-            yield from operator.finish()
-
-
-def stretches(bounds: Sequence[int]) -> list[Stretch]:
-    """All time, cut at the bounds.
-
-    >>> [(each.first_us == MIN_US, each.stop_us == MAX_US) for each in stretches((10, 20))]
-    [(True, False), (False, False), (False, True)]
-    """
-    return [Stretch(first, stop) for first, stop in pairwise((MIN_US, *bounds, MAX_US))]
-
-
-def count_stretches(spec: SituationSpec, n_events: int, n_slices: int, length_us: int) -> int:
-    """How many stretches are worth it, of so many events left by slices of so long a time.
-
-    Without a window, or with one that is long beside the time of all events, every task has most of the events.
-
-    >>> from unittest.mock import Mock
-    >>> spec = Mock(within_us=None, closes=False, complete=False)
-    >>> [count_stretches(spec, n_events, 500, 10**9) for n_events in (5_000, 50_000, 10**8)]
-    [1, 5, 16]
-    >>> count_stretches(Mock(within_us=10**6, closes=False, complete=False), 10**8, 500, 10**9)
-    500
-    """
-    if spec.complete and spec.has_gaps:
-        return 1  # what a gap has ended long before the event that tells, may match what began before the window
-    most = MOST_COPIES
-    if spec.within_us is not None and not spec.closes:
-        most = max(most, length_us // max(2 * spec.within_us, 1))
-    return max(1, min(n_slices, most, n_events // EVENTS_PER_STRETCH))
+    def _decide(self, operator: Operator, block: pa.Table) -> Results:
+        if not self.spec.closes:
+            yield from super()._decide(operator, block)
+            return
+        assert isinstance(operator, SituationOperator)
+        yield from operator.process(block, MIN_US)
+        yield from operator.finish_until(self.stop_us - 1)

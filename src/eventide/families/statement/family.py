@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from eventide.families.base import NO_SITUATIONS, Family
-from eventide.families.registry import register
+from eventide.families.registry import family_named, register
 
 if TYPE_CHECKING:
     from eventide.lang.rows.tree import Statement
+    from eventide.plan.explain import Explanation
 
 
 class Statements(Family):
@@ -30,7 +31,21 @@ class Statements(Family):
     }
 
     def write(self, tree: Statement) -> str:
-        return tree.text
+        return tree.text.strip()
+
+    def explanation(self) -> Explanation:
+        from eventide.plan.explain import Explanation
+
+        class Clauses(Explanation):
+            def outline(self, tree: Statement, options: Any) -> dict[str, list[str]]:
+                """The clauses as they are understood."""
+                lines = []
+                for each in tree.recognitions:
+                    lines.append(f"MATCH_RECOGNIZE over {each.relation}")
+                    lines += (f"  {line}" for line in family_named("rows").write(each.clause).splitlines())
+                return {"Logical plan": lines}
+
+        return Clauses()
 
 
 register(Statements())

@@ -14,8 +14,8 @@ from sqlglot import exp
 from eventide.expressions.split import Split
 from eventide.expressions.write_sql import write_spark
 from eventide.lang.tree import Step
-from eventide.plan.bound import Bound
 from eventide.plan.columns import conditions_of
+from eventide.plan.logical import Match
 
 MOST_CASES = 1 << 12
 MOST_TESTS = 1 << 20  # of atoms, in all cases together
@@ -23,7 +23,7 @@ MOST_TESTS = 1 << 20  # of atoms, in all cases together
 Atom = tuple[str, str | None]  # a column and a literal that it is equal to; any other condition: its text, None
 
 
-def alphabet_of(plan: Bound, steps: Sequence[Step], parts: Split) -> tuple[int, ...] | None:
+def alphabet_of(plan: Match, steps: Sequence[Step], parts: Split) -> tuple[int, ...] | None:
     """The masks that events can have for the steps of a plan, see `find_alphabet`."""
     return find_alphabet([[value.expression for value in each] for each in conditions_of(plan, steps, parts)])
 

@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from eventide.families.trends.lower import split_adjacent
 from eventide.families.trends.slices import slice_tables
 from eventide.families.trends.spec import TrendSpec
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
-from eventide.plan.bound import Bound
-from eventide.plan.physical import Physical
+from eventide.plan.explain import STREAM, Explanation, Sections, per_event, written
+from eventide.plan.logical import Match
+from eventide.plan.physical import Physical, Planned
 
 _WHY = {
     "any": "per type: every later event that fits extends it, so one record serves all partial trends that end here",
     "next": "single: its chains wait for the same next event, so they are one count",
     "contiguous": "single: the next event extends its chains or ends them, so they are one count",
 }
+
+
+class TrendsExplanation(Explanation):
+    """Slices of time become matrices, where a pattern allows it."""
+
+    def sections(self, planned: Planned, physical: Physical, learned: Any) -> Sections:
+        plan, spec = planned.node, physical.spec
+        assert isinstance(plan, Match)
+        assert isinstance(spec, TrendSpec)
+        tests = [written(plan, test.source.span) for test in split_adjacent(plan).tests]
+        return {"Program": trend_lines(spec, tests), "Operator": trend_operator_lines(plan, spec, physical)}
+
+    def shared_out(self, spec: TrendSpec, engine: str, keys: str) -> str | None:
+        """By time where slices of it can be put together, by group elsewhere."""
+        tables = slice_tables(spec)
+        why_not = tables if isinstance(tables, str) else None
+        if engine == "local":
+            if spec.tests or spec.count_windows is not None or spec.ties_follow:
+                return "windows of partitions are shared out over all cores"
+            return "time is shared out over all cores, whatever the partitions"
+        if engine == STREAM:
+            return None if keys else "one bucket, because there is no group: GROUP BY a column to share out its groups"
+        if not keys:
+            if why_not is not None:
+                return f"one task, because there is no group and no slices of time: {why_not}"
+            return "slices of time in parallel tasks, then multiplied; few events: one task"
+        by_key = f"hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket"
+        if why_not is not None:
+            return f"{by_key}; no slices of time: {why_not}"
+        return f"{by_key}; slices of time where a sample shows a hot key"
+
+    def kept_on_stream(self, spec: TrendSpec) -> list[str]:
+        """Events of open windows, or what stands for them."""
+        if spec.slide is None:
+            return ["keeps the events that a window may still need"]
+        length = write_length(Length(spec.slide.length_us))
+        lines = [f"keeps the relevant events of the windows that are open, {length} each"]
+        if not isinstance(slice_tables(spec), str):
+            lines.append("keeps a matrix for each group and pane in place of those that the watermark has passed")
+        return lines
 
 
 def trend_lines(spec: TrendSpec, tests: list[str]) -> list[str]:
@@ -52,18 +96,16 @@ def main_positions(spec: TrendSpec) -> list[int]:
     return sorted(found)
 
 
-def trend_operator_lines(plan: Bound, physical: Physical) -> list[str]:
+def trend_operator_lines(plan: Match, spec: TrendSpec, physical: Physical) -> list[str]:
     """What runs, what it keeps, and what it costs."""
-    spec = physical.spec
-    assert isinstance(spec, TrendSpec)
     n_positions = len(main_positions(spec))
     lines = [
         f"trend aggregation, {n_positions} positions, {len(spec.measures)} aggregates; no trend is built",
-        f"per event   {len(physical.select)} columns from {len(physical.reads)}, computed by the SQL engine",
+        per_event(physical),
         f"numbers     {_NUMBERS[spec.counts]}",
         f"windows     {_windows(spec)}",
         f"time        {_time(spec)}",
-        f"memory      {_memory(spec)}",
+        f"memory      on bounded input {_memory(spec)}",
     ]
     groups = plan.query.group_by or spec.user_groups
     if len(spec.layout.partition) > len(groups):
@@ -71,39 +113,6 @@ def trend_operator_lines(plan: Bound, physical: Physical) -> list[str]:
     if not physical.intake.keep_all:
         lines.append("filter      events that no step wants are left out before anything else")
     return lines
-
-
-def trend_distribution(spec: TrendSpec, engine: str, n_rows: int | None, chosen: str | None = None) -> str:
-    """Where it runs: by time where slices of it can be put together, by group elsewhere; `chosen` for these events."""
-    seen = "" if n_rows is None else f" ({n_rows:,} events)"
-    keys = ", ".join(spec.user_groups)
-    tables = slice_tables(spec)
-    why_not = tables if isinstance(tables, str) else None
-    if engine == "local":
-        if spec.tests or spec.count_windows is not None or spec.ties_follow:
-            return f"local{seen}: windows of partitions are shared out over all cores"
-        return f"local{seen}: time is shared out over all cores, whatever the partitions"
-    if engine == "spark stream":
-        if spec.count_windows is not None and not spec.fills_positions:
-            why = "the partitions of a group fill windows that count events at any time"
-            return f"spark stream: refused, because {why}: return the partition columns"
-        if spec.slide is None and spec.count_windows is None:
-            return "spark stream: refused, because nothing can be forgotten: add WITHIN 1 hour, or state_ttl='1 hour'"
-        if not keys:
-            return (
-                f"spark stream{seen}: one bucket, because there is no group: GROUP BY a column to share out its groups"
-            )
-        return f"spark stream: hash of {keys} to buckets, one operator with its own state per bucket"
-    if chosen is not None:
-        return f"spark{seen}: {chosen}"
-    if not keys:
-        if why_not is not None:
-            return f"spark{seen}: one task, because there is no group and no slices of time: {why_not}"
-        return f"spark{seen}: slices of time in parallel tasks, then multiplied; few events: one task"
-    by_key = f"spark{seen}: hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket"
-    if why_not is not None:
-        return f"{by_key}; no slices of time: {why_not}"
-    return f"{by_key}; slices of time where a sample shows a hot key"
 
 
 _NUMBERS = {
@@ -142,12 +151,6 @@ def _time(spec: TrendSpec) -> str:
 
 
 def _memory(spec: TrendSpec) -> str:
-    if spec.count_windows is not None:
-        return "on a stream the events that a window may still need, on bounded input all events"
     if spec.slide is None:
-        return "all relevant events: without WITHIN on time nothing can be forgotten"
-    length = write_length(Length(spec.slide.length_us))
-    held = f"the relevant events of the windows that are open, {length} each; on bounded input those of a block"
-    if isinstance(slice_tables(spec), str):
-        return held
-    return f"{held}; on a stream a matrix a group and pane stands for those that the watermark has passed"
+        return "all relevant events"
+    return "the relevant events of the windows that a block touches"

@@ -22,7 +22,7 @@ VECTOR = 8  # lanes
 # The functions below are inlined, and none counts references: tuples of arrays are dear to pass on, event by event.
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, borrows=True)
 def count_indexed(
     batches: IntArray, scopes: IntArray, events: Any, tables: Any, index: Any, values: Any, memory: Any, out: Any
 ) -> None:
@@ -80,14 +80,14 @@ def count_indexed(
             row = behind
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, borrows=True, inline="always")
 def _forget_all(current: IntArray, queues: Any) -> None:
     for tree in range(current.size):
         current[tree] += 1
         queues[2][tree] = 0
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, borrows=True, inline="always")
 def _judge(
     scope: int, lane: int, records: Any, shape: Any, filled: Any, n_states: int, verdicts: Any, cell: Any, out: Any
 ) -> None:
@@ -104,7 +104,7 @@ def _judge(
                     out[1][target] = True
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, borrows=True, inline="always")
 def _take(
     row: int,
     behind: int,
@@ -158,7 +158,7 @@ def _take(
     return n_new
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, borrows=True, inline="always")
 def _add(
     source: int,
     move: int,
@@ -192,7 +192,7 @@ def _add(
     return n_new
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, borrows=True, inline="always")
 def _sum(tree: int, place: int, is_point: bool, a: int, b: int, index: Any, memory: Any, shape: Any, out: int) -> None:
     """Put into the record `out` those that stand before a place, or at it."""
     records, filled, stamps, current = memory[:4]
@@ -211,7 +211,7 @@ def _sum(tree: int, place: int, is_point: bool, a: int, b: int, index: Any, memo
     filled[out] = not is_new
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, borrows=True, inline="always")
 def _insert(
     entry: int,
     shift: int,
@@ -254,7 +254,7 @@ def _insert(
             node += node & -node
 
 
-@njit(cache=True, nogil=True, _nrt=False, inline="always")
+@njit(cache=True, nogil=True, borrows=True, inline="always")
 def _pass_by(group: int, lanes: Any, after: IntArray, holds: IntArray, index: Any, memory: Any, shape: Any) -> None:
     """What a group of events leaves of the records from before it."""
     records, filled, _, current, _, queues, _ = memory

@@ -21,7 +21,7 @@ from eventide.families.trends.kernel_records import NONE, add_double, add_scaled
 # </generated>
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, borrows=True)
 def _copy(array: Any, i: int, j: int, n: int, n_behind: int, nothing: Any) -> None:
     """Lanes from i on become those from j on, n of them; those behind become nothing."""
     target, source = np.uint64(i), np.uint64(j)
@@ -32,7 +32,7 @@ def _copy(array: Any, i: int, j: int, n: int, n_behind: int, nothing: Any) -> No
         array[target + k] = nothing
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, borrows=True)
 def put(records: Any, shape: Any, source: int, target: int, is_new: bool, a: int, b: int) -> None:
     """Add a record to another; one that is new becomes the same as it."""
     first, second, sums, extremes = records
@@ -75,7 +75,7 @@ def put(records: Any, shape: Any, source: int, target: int, is_new: bool, a: int
                 extremes[i + lane] = min(extremes[i + lane], extremes[j + lane])
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, borrows=True)
 def put_event(
     records: Any, shape: Any, source: int, target: int, is_new: bool, a: int, b: int, bits: int, values: Any, row: int
 ) -> None:
@@ -109,19 +109,19 @@ def put_event(
                     extremes[i + lane] = min(extremes[i + lane], ranks[k, row])
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, borrows=True)
 def _second(records: Any, k: int) -> Any:
     return records[1][k] if records[1].size else records[0].dtype.type(0)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, borrows=True)
 def has(records: Any, k: int) -> bool:
     """Whether a number is not 0."""
     nothing = records[0].dtype.type(0)
     return records[0][k] != nothing or _second(records, k) != nothing  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, borrows=True)
 def begin_lane(records: Any, shape: Any, r: int, is_new: bool, lane: int) -> None:
     """A window opens: one empty partial trend in its lane of a record."""
     first, _, sums, extremes = records
@@ -136,7 +136,7 @@ def begin_lane(records: Any, shape: Any, r: int, is_new: bool, lane: int) -> Non
     first[r * (n_weights + 1) * stride + lane] = first.dtype.type(1)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, borrows=True)
 def take_out(records: Any, shape: Any, r: int, lane: int, counts_all: bool, cell: Any, out: Any, target: int) -> None:
     """Add a record's lane to one of `out`: its count, and if it counts all, the rest. `cell` is room for a number."""
     first, _, sums, extremes = records

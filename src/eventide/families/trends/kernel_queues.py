@@ -11,7 +11,7 @@ from eventide.compilation.njit import njit
 from eventide.runtime.kernels.arrays import IntArray
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, borrows=True)
 def push(keys: Any, entries: Any, queue: int, n: int, key: int, entry: int) -> None:
     """Add an entry to a heap of n."""
     i = n
@@ -23,7 +23,7 @@ def push(keys: Any, entries: Any, queue: int, n: int, key: int, entry: int) -> N
     entries[queue, i] = entry
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, borrows=True)
 def pop(keys: Any, entries: Any, queue: int, n: int) -> int:
     """Take out the entry with the least key of a heap of n."""
     least: int = entries[queue, 0]
@@ -43,7 +43,7 @@ def pop(keys: Any, entries: Any, queue: int, n: int) -> int:
     return least
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, borrows=True)
 def chain(heads: Any, stamps: Any, links: Any, queue: int, place: int, entry: int, stamp: int) -> None:
     """Add an entry to the list at a place; a list with another stamp is empty."""
     links[queue, entry] = heads[queue, place] if stamps[queue, place] == stamp else -1
@@ -51,7 +51,7 @@ def chain(heads: Any, stamps: Any, links: Any, queue: int, place: int, entry: in
     stamps[queue, place] = stamp
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, borrows=True)
 def find(found: IntArray, n_found: int, queue: int, reach: int, is_point: bool, queues: Any) -> int:
     """Move the entries that an event may extend from a queue to those `found` at its time: (queue, key, entry) each.
 

@@ -16,21 +16,19 @@ from eventide.families.trends.aggregates import Aggregates
 from eventide.families.trends.alphabet import alphabet_of
 from eventide.families.trends.relations import comparisons_of, tests_between, write_relations
 from eventide.families.trends.spec import MAX_SIDES, TrendSpec
-from eventide.lang.tree import Strategy
-from eventide.plan.bound import Bound
-from eventide.plan.columns import MAX_STEPS, Columns, mask_column, read_columns
-from eventide.plan.meaning import meaning
-from eventide.plan.physical import Intake, Physical, SqlColumn
+from eventide.plan.columns import MAX_STEPS, check_told_apart, columns_of_plan, conditions_of, of_plan, read_columns
+from eventide.plan.facts import meaning
+from eventide.plan.logical import Match
+from eventide.plan.physical import Physical
 from eventide.plan.places import clause_span, error_at, option_error
-from eventide.plan.references import is_orderable
-from eventide.plan.windows import check_windows
+from eventide.plan.references import never_adjacent, sides_of
+from eventide.plan.results import added_columns, added_fields
+from eventide.plan.windows import check_windows, slide_of
 from eventide.runtime.block import SEQUENCE
-from eventide.runtime.windows import CountWindows, Slide
-
-_STRATEGY = {Strategy.ANY: "any", Strategy.NEXT: "next", Strategy.CONTIGUOUS: "contiguous"}
+from eventide.runtime.windows import CountWindows
 
 
-def lower_trends(plan: Bound, engine: str) -> Physical:
+def lower_trends(plan: Match, engine: str) -> Physical:
     """The executable form; `engine` "local" needs every expression on the allow-list."""
     plan, n_group = _groups_first(plan)
     query = plan.query
@@ -39,16 +37,13 @@ def lower_trends(plan: Bound, engine: str) -> Physical:
         raise error_at(query, steps[MAX_STEPS].span, f"a pattern has at most {MAX_STEPS} symbols")
     parts = split_adjacent(plan)
     program, sides = trend_program(plan, parts)
-    columns = Columns(plan, engine)
-    columns.add_values(parts.values)
-    value_names = list(columns.value_names)
+    columns = columns_of_plan(plan, engine)
+    value_names = [columns.add_value(value) for value in parts.values]
     windows = _count_windows(plan)
     ordered = plan.options.ties == "sequence" or windows is not None
     if ordered:
-        _check_told_apart(plan)
-        for name in read_columns(plan):
-            if is_orderable(plan.schema.field(name).type):
-                columns.block_column(name)
+        check_told_apart(plan, "ties")
+        columns.hold(read_columns(plan))
     told = [name for name in read_columns(plan) if name in columns.returned]
     numbers = {symbol: i for i, symbol in enumerate(program.symbols)}
     aggregates = Aggregates(plan, columns, numbers)
@@ -60,13 +55,13 @@ def lower_trends(plan: Bound, engine: str) -> Physical:
     tests_source, encodings = write_relations(parts.tests, parts.values, value_names, absences)
     layout = replace(columns.layout(), n_distributed=n_group)
     sequence = [SEQUENCE] if layout.has_sequence else []
-    schema = pa.schema([*_group_fields(plan, n_group), *aggregates.fields(), *_added(plan)])
+    schema = pa.schema([*plan.input.partition_fields()[:n_group], *aggregates.fields(), *added_fields(plan)])
     spec = TrendSpec(
         query=meaning(plan),
         layout=layout,
         program=program,
         sides=sides,
-        strategy=_STRATEGY[plan.strategy],
+        strategy=plan.strategy.name.lower(),
         min_length=query.min_length or 1,
         counted=tuple(aggregates.counted),
         measures=tuple(aggregates.measures),
@@ -86,40 +81,20 @@ def lower_trends(plan: Bound, engine: str) -> Physical:
         user_groups=plan.partition[:n_group],
         alphabet=alphabet_of(plan, steps, parts),
     )
-    intake = Intake(
-        layout=layout,
-        time_type=plan.time_type,
-        ts_column=plan.ts,
-        drop_bad_events=plan.options.on_bad_event == "drop",
-        keep_all=plan.strategy is Strategy.CONTIGUOUS or windows is not None,
-        names=columns.names(),
-    )
-    return Physical(
-        text=query.text,
-        intake=intake,
-        select=columns.select(mask_column(plan, steps, parts, columns)),
-        spec=spec,
-        project=(*(aggregates.project(item, schema) for item in plan.items), *_added_columns(plan)),
-        reads=read_columns(plan),
-        align_to_first=plan.options.origin == "first",
-        allowed_lateness_us=plan.options.allowed_lateness,
+    common = of_plan(plan)
+    common["keep_all"] |= windows is not None
+    return columns.physical(
+        spec,
+        columns.masks(conditions_of(plan, steps, parts)),
+        (*(aggregates.project(item, schema) for item in plan.items), *added_columns(plan)),
+        schema,
         windows_close=spec.slide is not None,
         passes_over=not parts.tests,
-        output_schema=schema,
+        **common,
     )
 
 
-def slide_of(plan: Bound) -> Slide | None:
-    """The windows; without SLIDE they follow one another."""
-    window = plan.query.window
-    if window is None:
-        return None
-    origin = plan.options.origin
-    slide = window.slide or window.length
-    return Slide(window.length.amount, slide.amount, origin if isinstance(origin, int) else 0)
-
-
-def split_adjacent(plan: Bound) -> Split:
+def split_adjacent(plan: Match) -> Split:
     """The conjuncts: on one event, or on adjacent events; nothing else can be decided without building trends."""
     for conjunct in plan.conjuncts:
         if is_closing(conjunct):
@@ -139,7 +114,7 @@ def split_adjacent(plan: Bound) -> Split:
     return parts
 
 
-def trend_program(plan: Bound, parts: Split) -> tuple[PatternProgram, tuple[tuple[int, ...], ...]]:
+def trend_program(plan: Match, parts: Split) -> tuple[PatternProgram, tuple[tuple[int, ...], ...]]:
     """The automata, and the branches of each side: of an outermost AND, or of the whole pattern."""
     program = make_program(plan, parts, [])
     sides: tuple[tuple[int, ...], ...] = (program.main,)
@@ -148,7 +123,7 @@ def trend_program(plan: Bound, parts: Split) -> tuple[PatternProgram, tuple[tupl
         starts = program.branches[program.main[0]].starts
         is_whole = len(program.main) == 1 and len(starts) == 1 and not program.positions[starts[0].target].edges
         if others or not is_whole or program.positions[starts[0].target].conjunction != 0:
-            message = "beside aggregates over trends AND can only stand outermost"
+            message = "beside aggregates over trends AND can only be outermost"
             hint = "write PATTERN AND(P, Q), or return the events instead of aggregates"
             raise error_at(plan.query, clause_span(plan.query, "PATTERN"), message, hint)
         sides = only.sides
@@ -159,7 +134,7 @@ def trend_program(plan: Bound, parts: Split) -> tuple[PatternProgram, tuple[tupl
     return program, sides
 
 
-def _check_next(plan: Bound, parts: Split, program: PatternProgram) -> None:
+def _check_next(plan: Match, parts: Split, program: PatternProgram) -> None:
     pairs = {
         (program.symbols[position.symbol], program.symbols[target])
         for position in program.positions
@@ -168,17 +143,11 @@ def _check_next(plan: Bound, parts: Split, program: PatternProgram) -> None:
         if (target := program.positions[edge.target].symbol) is not None
     }
     for test in parts.tests:
-        (left,) = (slot.symbol for slot in test.slots if not slot.is_next)
-        (right,) = (slot.symbol for slot in test.slots if slot.is_next)
-        if (left, right) not in pairs:
-            hint = "relate symbols that can stand side by side"
-            if (right, left) in pairs:
-                hint = f"'{right}' comes first: write {right}.column and NEXT({left}).column"
-            message = f"'{left}' is never directly followed by '{right}' in this pattern"
-            raise error_at(plan.query, test.source.span, message, hint)
+        if sides_of(test) not in pairs:
+            raise never_adjacent(plan, test, pairs, "relate symbols that can be side by side")
 
 
-def _check_bits(plan: Bound, program: PatternProgram, absences: tuple[Absence, ...], n_tests: int) -> None:
+def _check_bits(plan: Match, program: PatternProgram, absences: tuple[Absence, ...], n_tests: int) -> None:
     """Tests, and symbols with what is known of absences, are bits of a number."""
     n_bits = max([len(program.symbols), *(max(a.lead, a.trail) + 1 for a in absences)])
     if max(n_bits, n_tests + len(absences)) > MAX_STEPS:
@@ -186,7 +155,7 @@ def _check_bits(plan: Bound, program: PatternProgram, absences: tuple[Absence, .
         raise error_at(plan.query, clause_span(plan.query, "PATTERN"), message, "use fewer of them")
 
 
-def _groups_first(plan: Bound) -> tuple[Bound, int]:
+def _groups_first(plan: Match) -> tuple[Match, int]:
     """GROUP BY columns, and partition columns that are returned, before the others; and how many they are."""
     if plan.options.match_id:
         message = "match_id names a match, and this query returns aggregates over trends"
@@ -208,42 +177,12 @@ def _groups_first(plan: Bound) -> tuple[Bound, int]:
     }
     groups = [name for name in plan.partition if name.lower() in grouped or name in returned]
     rest = [name for name in plan.partition if name not in groups]
-    return replace(plan, partition=(*groups, *rest)), len(groups)
+    return replace(plan, input=replace(plan.input, partition=(*groups, *rest))), len(groups)
 
 
-def _count_windows(plan: Bound) -> CountWindows | None:
+def _count_windows(plan: Match) -> CountWindows | None:
     window = plan.query.window
     if window is None or not window.length.in_events:
         return None
     slide = window.slide or window.length
     return CountWindows(window.length.amount, slide.amount)
-
-
-def _check_told_apart(plan: Bound) -> None:
-    if plan.sequence is None:
-        for name in read_columns(plan):
-            if not is_orderable(plan.schema.field(name).type):
-                message = f"nothing orders events with equal times: '{name}' has no order"
-                raise option_error(plan.query, "ties", message, "name a column that does with sequence=")
-
-
-def _group_fields(plan: Bound, n_group: int) -> list[pa.Field]:
-    return [pa.field(f"p{i}", plan.schema.field(name).type) for i, name in enumerate(plan.partition[:n_group])]
-
-
-def _added(plan: Bound) -> list[pa.Field]:
-    """What every row carries besides RETURN."""
-    window, times = plan.query.window, plan.time_type.arrow
-    fields = []
-    if window is not None:
-        kind = pa.int64() if window.length.in_events else times
-        fields = [pa.field("window_start", kind), pa.field("window_end", kind)]
-    return [*fields, pa.field("detected_at", times)]
-
-
-def _added_columns(plan: Bound) -> list[SqlColumn]:
-    made = []
-    for each in _added(plan):
-        is_time = each.type == plan.time_type.arrow
-        made.append(SqlColumn(each.name, f"`{each.name}`", f'"{each.name}"', plan.ts if is_time else None))
-    return made

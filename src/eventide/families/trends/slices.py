@@ -67,8 +67,11 @@ def slice_tables(spec: TrendSpec) -> Tables | str:
 def make_slicer(spec: TrendSpec) -> Slicer | None:
     """What makes slices and puts them together; None where the events themselves are needed."""
     tables = slice_tables(spec)
-    if isinstance(tables, str):
-        return None
+    return None if isinstance(tables, str) else slicer_over(spec, tables)
+
+
+def slicer_over(spec: TrendSpec, tables: Tables) -> Slicer:
+    """The same over a known automaton."""
     return Slicer(spec, tables, make_inputs(spec.measures, spec.counts), load_kernel(spec.counts))
 
 

@@ -6,7 +6,7 @@ are spelt as in PATTERN. Subqueries pass unseen, and their places cover their pa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from eventide.lang.positions import span_of
 from eventide.lang.rows.keywords import AGGREGATES, misplaced_hint
 from eventide.lang.rows.names import is_plain_label, unknown_label_hint
 from eventide.lang.scalars import BoundedParser, Rules, fail_at, read_scalar
-from eventide.lang.tokens import Kind, Token, check_character
+from eventide.lang.tokens import Kind, Token, check_character, match_brackets, tokenize
 from eventide.lang.tree import Scalar, Span
 
 NAVIGATION = frozenset({"PREV", "NEXT", "FIRST", "LAST"})
@@ -28,6 +28,29 @@ _CALLS = NAVIGATION | {"CLASSIFIER", "MATCH_NUMBER"}
 _OPERATORS = frozenset({"AND", "OR", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "NOT", "DIV", "AS"})
 _SUBQUERY = frozenset({"SELECT", "WITH", "VALUES"})
 _MOST_ROWS = 2**31 - 1
+
+
+def parse_expression(text: str, what: str, labels: Collection[str] = (), usage: str | None = None) -> Scalar:
+    """The expression that a whole text is.
+
+    >>> parse_expression("temp >= 1.1 * prev(temp)", "the condition").tree.sql("spark")
+    'temp >= 1.1 * PREV(temp)'
+    """
+    tokens = tokenize(text)
+    match_brackets(text, tokens)
+    return read_expression(text, tokens[:-1], tokens[-1], what, labels, usage)
+
+
+def refuse_calls(scalar: Scalar, text: str, refused: Mapping[str, str], where: str) -> None:
+    """An error about a function that means nothing here, with what to write instead, or about a subquery."""
+    for node in walk(scalar.tree):
+        name = node.name.upper() if isinstance(node, exp.Anonymous) else ""
+        is_query = isinstance(node, exp.Query)
+        if name in refused or is_query:
+            hint = "join the other table to the events before" if is_query else refused[name]
+            span = span_of(node, scalar.span)
+            message = f"{'a subquery' if is_query else name} is not allowed {where}"
+            raise QueryError(message, text, span.start, span.end, hint=hint)
 
 
 def read_expression(
@@ -69,7 +92,7 @@ def _check_word(text: str, token: Token, after: Sequence[Token]) -> None:
     if token.word == "MATCH_RECOGNIZE" and called:
         hint = "give its result a name before: WITH m AS (SELECT ...)"
         raise QueryError(
-            "MATCH_RECOGNIZE cannot stand in an expression of another", text, token.start, token.end, hint=hint
+            "MATCH_RECOGNIZE is not allowed in an expression of another", text, token.start, token.end, hint=hint
         )
     if token.word not in SCOPES or behind is None:
         return
@@ -143,7 +166,7 @@ def _check_node(text: str, node: exp.Expr, whole: Span) -> None:
             message = f"{name} takes rows as they are, also with NULL"
             fail_at(text, node, whole, message, "remove IGNORE or RESPECT NULLS")
     if isinstance(node, exp.Order) and not isinstance(node.parent, exp.WithinGroup):
-        fail_at(text, node, whole, "ORDER BY cannot stand in an expression", "rows are in the order of ORDER BY")
+        fail_at(text, node, whole, "ORDER BY is not allowed in an expression", "rows are in the order of ORDER BY")
     name = _call_name(node)
     if name not in _CALLS or not isinstance(node, exp.Anonymous):
         return
@@ -172,22 +195,22 @@ def _call_name(node: object) -> str:
 
 _RULES = Rules(
     refused=(
-        (exp.UDTF, "a table function cannot stand in an expression", "compute it before MATCH_RECOGNIZE"),
+        (exp.UDTF, "a table function is not allowed in an expression", "compute it before MATCH_RECOGNIZE"),
         (
             exp.Window,
-            "a window function cannot stand in MATCH_RECOGNIZE",
+            "a window function is not allowed in MATCH_RECOGNIZE",
             "look at other rows by PREV, NEXT and labels: sum(A.price)",
         ),
-        (exp.Limit, "LIMIT cannot stand in an expression", "limit the result"),
-        (exp.Lambda, "a lambda cannot stand in MATCH_RECOGNIZE", "compute it as a column before MATCH_RECOGNIZE"),
-        (exp.Alias, "an alias cannot stand here", "AS names measures, and stands behind the whole expression"),
-        (exp.Kwarg, "a named argument cannot stand in MATCH_RECOGNIZE", "give the arguments in order"),
-        (exp.Slice, "a slice cannot stand in MATCH_RECOGNIZE", "index one element: A.items[0], or use slice(...)"),
+        (exp.Limit, "LIMIT is not allowed in an expression", "limit the result"),
+        (exp.Lambda, "a lambda is not allowed in MATCH_RECOGNIZE", "compute it as a column before MATCH_RECOGNIZE"),
+        (exp.Alias, "an alias is not allowed here", "AS names measures, and comes after the whole expression"),
+        (exp.Kwarg, "a named argument is not allowed in MATCH_RECOGNIZE", "give the arguments in order"),
+        (exp.Slice, "a slice is not allowed in MATCH_RECOGNIZE", "index one element: A.items[0], or use slice(...)"),
         (exp.Command, "this is not an expression", "is it a Spark SQL expression?"),
     ),
     check_node=_check_node,
     misplaced_hint=misplaced_hint,
-    alias_hint="AS names measures, and stands behind the whole expression",
+    alias_hint="AS names measures, and comes after the whole expression",
     bracket_error=("unexpected '[' in the expression", "an array is written ARRAY(1, 2)"),
     parser=_RowParser,
     subqueries=True,
@@ -225,7 +248,7 @@ def _spell_classifier(text: str, call: exp.Anonymous, whole: Span, labels: Colle
         )
     if not _spell(argument.this, labels):
         hint = unknown_label_hint(argument.name, labels)
-        fail_at(text, argument, whole, f"'{argument.name}' is no label of PATTERN", hint)
+        fail_at(text, argument, whole, f"'{argument.name}' is not a label of PATTERN", hint)
 
 
 def _place_subqueries(tree: exp.Expr, tokens: Sequence[Token]) -> None:

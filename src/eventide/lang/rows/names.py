@@ -48,7 +48,7 @@ class RowCursor(Cursor):
             return self.take()
         hint = usage
         if token.kind is Kind.STRING:
-            hint = "names stand bare, in backticks or in double quotes; single quotes make a string"
+            hint = "write names bare, in backticks or in double quotes; single quotes make a string"
         elif self.ended and token.kind is Kind.WORD:
             hint = f"'{token.text}' starts a clause; if it is a name here, write it in backticks: `{token.text}`"
         self.fail(f"expected {what}, found {token}", hint=hint)

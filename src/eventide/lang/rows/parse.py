@@ -202,7 +202,7 @@ def _skip(text: str, clause: Clause, names: Collection[str]) -> Skip:
             label = cursor.label("a label to skip to", usage=_SKIP)
             if label.text not in names:
                 hint = unknown_label_hint(label.text, names)
-                cursor.fail(f"'{label.text}' is no label of PATTERN", at=label.span, hint=hint)
+                cursor.fail(f"'{label.text}' is not a label of PATTERN", at=label.span, hint=hint)
     cursor.finish("AFTER MATCH SKIP", hint=_SKIP)
     return Skip(to, label, Span(start, clause.tokens[-2].end))
 
@@ -227,7 +227,7 @@ def _pattern(text: str, clauses: dict[str, Clause], tokens: Sequence[Token]) -> 
         close += 1
     pattern = read_pattern(RowCursor(text, clause.tokens[1:close], "PATTERN"))
     rest = RowCursor(text, clause.tokens[close:], "PATTERN")
-    hint = "the pattern stands in one pair of parentheses: PATTERN ((A B)+)"
+    hint = "write the pattern in one pair of parentheses: PATTERN ((A B)+)"
     rest.finish("PATTERN (...)", hint=hint)
     return pattern
 
@@ -276,7 +276,8 @@ def _members(cursor: RowCursor, name: Name, labels: Collection[str], usage: str)
         member = cursor.label("a label", usage=usage)
         shown = f"'{member.text}'"
         if member.text not in labels:
-            cursor.fail(f"{shown} is no label of PATTERN", at=member.span, hint=unknown_label_hint(member.text, labels))
+            hint = unknown_label_hint(member.text, labels)
+            cursor.fail(f"{shown} is not a label of PATTERN", at=member.span, hint=hint)
         if member.text in members:
             cursor.fail(f"{shown} is named twice in the subset", at=member.span, hint="remove one")
         members[member.text] = member
@@ -304,7 +305,7 @@ def _definitions(
             hint = unknown_label_hint(label.text, labels)
             if label.text in names:
                 hint = "a subset has no condition of its own; define its labels"
-            cursor.fail(f"{shown} is no label of PATTERN", at=label.span, hint=hint)
+            cursor.fail(f"{shown} is not a label of PATTERN", at=label.span, hint=hint)
         condition = read_expression(text, tokens[2:], after, f"the condition of {shown}", names, usage)
         _check_no_final(text, condition)
         definitions[label.text] = LabelDefinition(label, condition, Span(label.span.start, condition.span.end))
@@ -315,7 +316,7 @@ def _check_no_final(text: str, condition: Scalar) -> None:
     for node in walk(condition.tree):
         if isinstance(node, exp.Anonymous) and node.name == "FINAL":
             hint = "a condition sees the rows up to its own; leave FINAL out"
-            fail_at(text, node, condition.span, "FINAL cannot stand in DEFINE", hint)
+            fail_at(text, node, condition.span, "FINAL is not allowed in DEFINE", hint)
 
 
 def _measures(text: str, clause: Clause, names: Collection[str]) -> tuple[Measure, ...]:

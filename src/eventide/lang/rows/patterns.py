@@ -23,7 +23,7 @@ _FOREIGN = {
     ",": "labels follow each other without a comma: A B C",
     "&": "there is no AND in a pattern; all orders of A and B are written PERMUTE(A, B)",
     "-": "an exclusion is written {- A -}",
-    ".": "a label stands alone; conditions on its columns stand in DEFINE",
+    ".": "write a label alone; conditions on its columns belong in DEFINE",
     "!": "absence is a condition in DEFINE, or a label that matches any other row",
     "[": "repetitions are written {2,3}",
 }
@@ -130,7 +130,7 @@ def _primary(cursor: RowCursor, depth: int) -> _Read:
         return Label(label.text, label.span), 1
     hint = "write a label, or () for the empty pattern"
     if not cursor.ended and (token.text in _QUANTIFIERS or token.text == "{"):
-        hint = "a quantifier stands behind what it repeats: A+"
+        hint = "a quantifier comes after what it repeats: A+"
     cursor.fail(f"expected a pattern, found {token}", hint=_token_hint(cursor) or hint)
 
 
@@ -215,7 +215,7 @@ def _fail_unexpected(cursor: RowCursor) -> NoReturn:
 def _token_hint(cursor: RowCursor) -> str | None:
     token = cursor.next
     if token.kind is Kind.STRING:
-        return "labels stand bare, in backticks or in double quotes; single quotes make a string"
+        return "write labels bare, in backticks or in double quotes; single quotes make a string"
     if token.kind is Kind.PUNCTUATION and token.text != "$":
         check_character(cursor.text, token.start)
     return None if cursor.ended else _FOREIGN.get(token.text)

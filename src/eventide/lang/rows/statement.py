@@ -57,7 +57,7 @@ def parse_statement(text: str) -> Statement:
         raise QueryError(f"the statement holds {len(places)} MATCH_RECOGNIZE", text, token.start, token.end, hint=hint)
     partner = match_brackets(text, tokens)
     found = [_recognition(text, tokens, partner, idx) for idx in places]
-    return Statement(text, tuple(sorted(found, key=lambda recognition: recognition.span.end)))
+    return Statement(text, tuple(sorted(found, key=lambda recognition: recognition.span.end)), tuple(tokens))
 
 
 def _is_recognition(tokens: Sequence[Token], idx: int) -> bool:

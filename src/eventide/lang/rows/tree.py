@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from eventide.lang.tokens import Token
 from eventide.lang.tree import Length, Name, Scalar, Span
 
 
@@ -196,3 +197,4 @@ class Statement:
 
     text: str = field(compare=False)
     recognitions: tuple[Recognition, ...] = ()
+    tokens: tuple[Token, ...] = field(default=(), compare=False, repr=False)  # where there are recognitions

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step
-from eventide.plan.bound import Bound
+from eventide.plan.logical import Logical, Match
 
 
-def flatten_pattern(plan: Bound) -> Bound:
-    """`SEQ(SEQ(A, B), C)` is `SEQ(A, B, C)`, `A{1}` is `A`, `SEQ(A)` is `A`."""
-    return replace(plan, pattern=_flatten(plan.pattern))
+def flatten_pattern(plan: Logical) -> Logical:
+    """SEQ(SEQ(A, B), C) is SEQ(A, B, C), A{1} is A, SEQ(A) is A."""
+    if not isinstance(plan, Match):
+        return plan
+    flat = _flatten(plan.pattern)
+    return plan if flat == plan.pattern else replace(plan, pattern=flat)
 
 
 def _flatten(pattern: Pattern) -> Pattern:

@@ -1,8 +1,8 @@
 """The names that Spark gives to columns without one: `count(1)`, `max(x)`, `(a + b)`.
 
-Only spellings whose name is known to be Spark's have one here: tests/rows/test_statement_names.py asks Spark for every
-function of the lists. Everything else needs AS. A name follows the text, because sqlglot's tree forgets how a function
-was called: POW and POWER are one node there.
+Only spellings whose name is known to be Spark's have one here: tests/families/statement/test_names.py asks Spark for
+every function of the lists. Everything else needs AS. A name follows the text, because sqlglot's tree forgets how a
+function was called: POW and POWER are one node there.
 """
 
 from __future__ import annotations

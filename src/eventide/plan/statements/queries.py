@@ -199,7 +199,7 @@ class _Writer:
             raise self._refused(item)
         columns = scope.visible if item is star else scope.star_of(item.args["table"])
         if not scope.relations:
-            raise self._error("'*' has no table to stand for", item, "name one in FROM")
+            raise self._error("'*' has no table to refer to", item, "name one in FROM")
         left_out = {column.name.lower() for column in star.args.get("except_") or ()}
         return [named for named in columns if named.name.lower() not in left_out]
 

@@ -105,7 +105,7 @@ class Scalars:
         if isinstance(node, exp.Query):
             sql, types = self.subquery(node, scope)
             if len(types) != 1:
-                message = f"a subquery that stands for a value gives {len(types)} columns"
+                message = f"a subquery that is used as a value gives {len(types)} columns"
                 raise scope.source.error(message, scope.source.span_of(node), "select one")
             return Value(f"({sql})", types[0])
         return None

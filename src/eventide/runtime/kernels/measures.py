@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eventide.compilation.njit import njit
-from eventide.runtime.kernels.arrays import IndexArray, IntArray
+from eventide.runtime.kernels.arrays import IntArray
 
 COUNT, SUM, MIN, MAX = 0, 1, 2, 3
 LARGEST = (1 << 63) - 1
@@ -19,25 +19,15 @@ LARGEST = (1 << 63) - 1
 
 @njit(cache=True, nogil=True)
 def pick_rows(
-    point_match: IntArray,
-    point_depth: IntArray,
-    first_row: IntArray,
-    begin: IntArray,
-    length: IntArray,
-    low: IntArray,
-    high: IntArray,
-    labels: IndexArray,
-    members: Any,
-    from_first: bool,
-    offset: int,
-    shift: int,
-    final: bool,
-    out: IntArray,
+    points: Any, matches: Any, members: Any, from_first: bool, offset: int, shift: int, final: bool, out: IntArray
 ) -> None:
     """For each point the row that FIRST or LAST with its offset, then PREV or NEXT, leads to; -1: there is none.
 
-    `low`, `high` are the bounds of each match's partition; shift is negative for PREV.
+    `points` are (match, depth), `matches` (first row, begin, length, labels, and the bounds of each one's partition);
+    `shift` is negative for PREV.
     """
+    point_match, point_depth = points
+    first_row, begin, length, labels, low, high = matches
     longest = 0
     for m in range(length.size):
         longest = max(longest, length[m])
@@ -63,12 +53,8 @@ def pick_rows(
 
 @njit(cache=True, nogil=True)
 def fold_rows(
-    point_match: IntArray,
-    point_depth: IntArray,
-    first_row: IntArray,
-    begin: IntArray,
-    length: IntArray,
-    labels: IndexArray,
+    points: Any,
+    matches: Any,
     members: Any,
     function: int,
     values: Any,
@@ -79,6 +65,8 @@ def fold_rows(
     out_count: IntArray,
 ) -> bool:
     """For each point the aggregate of the values so far, and how many there were; False when a sum overflows."""
+    point_match, point_depth = points
+    first_row, begin, length, labels = matches[:4]
     current, seen = -1, 0
     n = np.int64(0)
     total = values[0] if values.size else out.dtype.type(0)

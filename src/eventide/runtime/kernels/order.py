@@ -15,6 +15,18 @@ from eventide.runtime.kernels.arrays import IndexArray, IntArray
 
 
 @njit(cache=True, nogil=True)
+def first_from(values: IntArray, lo: int, hi: int, bound: int) -> int:
+    """The first place in [lo, hi) with a value of at least `bound`, else `hi`; the values ascend."""
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        if values[middle] < bound:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo
+
+
+@njit(cache=True, nogil=True)
 def is_sorted(values: IntArray) -> bool:
     """Whether the values never fall."""
     for i in range(1, values.size):  # noqa: SIM110 (Numba compiles a loop, not a generator)

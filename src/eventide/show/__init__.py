@@ -1,0 +1,1 @@
+"""What people look at: rows as text and files, and timelines."""

@@ -1,6 +1,0 @@
-"""A picture of what happened in one partition: situations, events, matches and their detection instants."""
-
-from eventide.timeline.build import timeline
-from eventide.timeline.page import Timeline
-
-__all__ = ["Timeline", "timeline"]

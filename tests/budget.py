@@ -197,10 +197,10 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_micro_batches_give_the_rows_of_a_batch": 6,
         "test_related_intervals_of_micro_batches_are_those_of_a_batch": 10,
     },
-    "timeline.test_axis": {
+    "show.test_axis": {
         "test_any_stretch_of_time_has_few_ticks_in_order_and_inside": 100,
     },
-    "timeline.test_thinning": {
+    "show.test_thinning": {
         "test_rows_hold_intervals_that_do_not_overlap_and_are_as_few_as_can_be": 100,
         "test_bars_are_no_more_than_the_limit_and_cover_all_intervals": 100,
         "test_every_nth_is_in_order_starts_with_the_first_and_keeps_to_the_limit": 100,

@@ -39,7 +39,7 @@ class _Family:
         self.played: Played | PlayedIntervals = play(name, saved.seed)
         self.other = self.played.step(None, 1)[1]
         self.expected = self.later(self.snapshot)
-        plan = self.played.plan.physical if isinstance(self.played, PlayedIntervals) else None
+        plan = self.played.plan if isinstance(self.played, PlayedIntervals) else None
         physical = plan or self.played.family.plan(self.played.events.schema)  # type: ignore[union-attr]
         self.make: Callable[[], Any] = lambda: make_operator(physical.spec, compute=add_computed)
 

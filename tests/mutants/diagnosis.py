@@ -156,15 +156,15 @@ DIAGNOSIS = (
     ),
     Mutant(
         "diagnose: a partial match must keep what only a whole match decides",
-        "search",
-        "if mode == MATCHES and job[KEEP] == PARTIAL:\n    g = gap_top",
+        "end_matches",
+        "if mode == MATCHES and job.keep == PARTIAL:\n    g = job.gap_top",
         "pass",
         REASONS,
     ),
     Mutant(
         "diagnose: a later window replaces the first one that is reached",
         "match_scopes",
-        "scopes[job[SCOPE], PARTITION] == scope[PARTITION]",
+        "scopes[job.scope, PARTITION] == scope[PARTITION]",
         "False",
         REASONS,
     ),

@@ -40,8 +40,8 @@ LIMITS = (
     Mutant(
         "steps: a negation that was paused begins anew",
         "is_answered",
-        "job[IS_ASKING] = is_kept",
-        "job[IS_ASKING] = False",
+        "job.is_asking = is_kept",
+        "job.is_asking = False",
         ("tests/runtime/test_effort.py::test_a_negation_goes_on_where_it_was_paused",),
     ),
     Mutant(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant, tests_of
 
 PICTURE, AXIS, THIN, CALL, PAGE = tests_of(
-    "timeline",
+    "show",
     "picture",
     "axis",
     "thinning",

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+from eventide.runtime.kernels.arrays import IndexArray, IntArray
+from eventide.runtime.kernels.records import record
+
 # What a call ends with: all done, `out` full, a stack full, a match found where one is enough, no steps left.
 DONE, FULL, SPACE, FOUND, PAUSED = 0, 1, 2, 3, 4
 # What a walk is for: to write matches, to write all ways of a side of AND, to tell whether a branch matches, or whether
@@ -9,26 +14,100 @@ DONE, FULL, SPACE, FOUND, PAUSED = 0, 1, 2, 3, 4
 MATCHES, WAYS, EXISTS, GAP = 0, 1, 2, 3
 ANY, NEXT, CONTIGUOUS = 0, 1, 2
 
-# Places in `job`.
-MODE, BRANCH, LO, HI, ENTRY, FRAME, PATH, OPEN, DEPTH = 0, 1, 2, 3, 4, 5, 6, 7, 8
-SCOPE, BRANCH_IDX, SCOPE_LO, SCOPE_HI, OFFER_LO, OFFER_HI, WINDOW_END, REACH = 9, 10, 11, 12, 13, 14, 15, 16
-NEWER_THAN, UP_TO, N_WINDOWS, MIN_LENGTH, LAST_START = 17, 18, 19, 20, 21
-FAN_OUT, MAX_ENDS, MAX_ENTRIES, MAX_GAPS, NEGATION = 22, 23, 24, 25, 26
-N_OUT, N_OUT_ENTRIES, N_OUT_GAPS, STOP, STEPS_LEFT = 27, 28, 29, 30, 31
-# For negations: how many walks are around this one; whether the walk that the candidate has started is paused; how many
-# of the candidate's walks have ended; a bit for each of these, set if it found a match.
-LEVEL, IS_ASKING, N_ANSWERS, ANSWERS = 32, 33, 34, 35
-# What is kept of the matches: all, or of each partition the first and what continues it. Gaps that are open at the end
-# of a partial match say nothing about it. And how many entries the first one has, once it is found.
-KEEP, FIRST_SIZE = 36, 37
+JOB = record(
+    "Job",
+    # The walk: what it is for, its branch, its rows, where its part of each stack begins, and how deep it is.
+    *("mode", "branch", "lo", "hi", "entry", "frame", "path", "open", "depth"),
+    *("scope", "branch_idx", "scope_lo", "scope_hi", "offer_lo", "offer_hi", "window_end", "reach"),
+    *("newer_than", "up_to", "n_windows", "min_length", "last_start"),
+    *("fan_out", "max_ends", "max_entries", "max_gaps", "negation"),
+    *("n_out", "n_out_entries", "n_out_gaps", "stop", "steps_left"),
+    # For negations: how many walks are around this one; whether the walk that the candidate has started is paused; how
+    # many of the candidate's walks have ended; a bit for each of these, set if it found a match.
+    *("level", "is_asking", "n_answers", "answers"),
+    # What is kept of the matches, and how many entries the first one has, once it is found.
+    *("keep", "first_size"),
+    # The candidate that is looked at: whether it was before a pause; its row and the symbols left there, or its offer;
+    # its first and last row, where its entries end, the row at which the window ends.
+    *("is_again", "row", "bits", "symbol", "offer", "is_offer", "first_row", "last_row", "n_entries", "limit"),
+    # What it has made: where its paths and gaps end, how many negations were asked about, whether an edge leads to it.
+    *("top", "gap_top", "asked", "is_adjacent"),
+)
+# What is kept: all matches, or of each partition the first and what continues it. Gaps that are open at the end of a
+# partial match say nothing about it.
 ALL, FIRST, PARTIAL = 0, 1, 2
 NO_SYMBOL = -1  # of an entry that only tells that the search of its partition was stopped
-JOB_SIZE = 38
 MAX_ANSWERS = 62  # how many are remembered for one candidate; walks beyond never pause
 
-# Places in a frame.
-ROW, BITS, END, LIMIT_ROW, OFFER, N, PATH_LO, PATH_HI, GAP_TOP, LAST, WANT, WANT_OFFER = range(12)
-FRAME_SIZE = 12
+# One partial match: its next candidate (`row` and `bits`, `offer`), where its candidates end, the row at which its
+# window ends, the number of its entries, its paths, where its gaps end, its last row, and what its paths can take next.
+FRAME = record(
+    "Frame",
+    *("row", "bits", "end", "limit_row", "offer", "n", "path_lo", "path_hi", "gap_top", "last", "want", "want_offer"),
+)
+
+
+class Program(NamedTuple):
+    """The automaton as `PatternProgram.tables` lists it; things of position p are those from lo[p] to lo[p + 1].
+
+    Behind the positions come the branches: their edges are the starts.
+    """
+
+    item: IntArray  # by position its symbol, or -1 - the number of its AND
+    edge_lo: IntArray
+    edge_to: IntArray
+    edge_neg_lo: IntArray
+    edge_close_lo: IntArray
+    end_lo: IntArray
+    end_neg_lo: IntArray
+    end_close_lo: IntArray
+    negations: IntArray
+    closings: IntArray
+    want: IntArray  # the bits that its edges can take
+    want_offer: IntArray  # whether its edges can take an offer
+    neg_lo: IntArray
+    neg_branch: IntArray  # by negation its branches
+    link_lo: IntArray
+    link: IntArray  # by negation the symbols that its conditions mention
+    neg_bit: IntArray  # by negation the bit of its one event, else 0
+    strategies: IntArray  # by branch
+
+
+class Events(NamedTuple):
+    """The rows, in order of partition and time."""
+
+    ts_us: IntArray
+    mask: IntArray
+    follows: IndexArray
+    precedes: IndexArray
+    completion: IndexArray  # by position and row, the row at which a match may end, -1: nowhere; empty: not known
+
+
+class Offers(NamedTuple):
+    """Pairs of ways, taken like events; offer i has the entries from entry_lo[i] to entry_lo[i + 1], and so on."""
+
+    first: IntArray
+    last: IntArray
+    entry_lo: IntArray
+    symbol: IntArray
+    row: IntArray
+    member_lo: IntArray
+    member_of: IntArray
+    member_gap_lo: IntArray
+    gap_negation: IntArray
+    gap_lo: IntArray
+    gap_hi: IntArray
+
+
+class Stacks(NamedTuple):
+    """The stacks of all walks: frames, entries (symbol, row), paths (position, gaps), gaps, jobs of negations."""
+
+    frames: Any
+    entries: IntArray
+    paths: IntArray
+    gaps: IntArray
+    jobs: Any
+
 
 # Places in a row of `out`'s head.
 OUT_ENTRIES, OUT_SCOPE, OUT_DECIDED, OUT_WAITED, OUT_GAPS = 0, 1, 2, 3, 4

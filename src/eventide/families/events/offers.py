@@ -13,7 +13,7 @@ import numpy as np
 
 from eventide.families.events import kernel_places as places
 from eventide.families.events.program import PatternProgram
-from eventide.families.events.walk import Setting, Walk, too_wide
+from eventide.families.events.walk import Setting, Walk, doubled, too_wide
 from eventide.families.events.ways import Ways
 from eventide.runtime.effort import Pace
 from eventide.runtime.kernels.arrays import IntArray
@@ -27,7 +27,7 @@ class TooManyWaysError(TooManyMatchesError):
     """One side of an AND has more ways to match in a partition than any result would need."""
 
 
-def no_offers() -> tuple[IntArray, ...]:
+def no_offers() -> places.Offers:
     """What the kernel takes where there is no conjunction."""
     return _arrays(Ways.joined([]))
 
@@ -98,8 +98,8 @@ def _offering(setting: Setting, made: list[Ways]) -> Setting:
     return replace(setting, offers=_arrays(ways, is_new), scopes=scopes)
 
 
-def _arrays(ways: Ways, is_new: np.ndarray | None = None) -> tuple[IntArray, ...]:
-    """In the order that `kernel.search` unpacks; `is_new` as in `Ways.sorted`."""
+def _arrays(ways: Ways, is_new: np.ndarray | None = None) -> places.Offers:
+    """As the kernel takes them; `is_new` as in `Ways.sorted`."""
     if is_new is None:
         is_new = np.ones((2, ways.scope.size), dtype=np.bool_)
     # Members are ways that differ in their tag or gaps; the first of an offer has its entries.
@@ -117,7 +117,7 @@ def _arrays(ways: Ways, is_new: np.ndarray | None = None) -> tuple[IntArray, ...
         members.gap_lo,
         *members.gaps,
     )
-    return tuple(np.ascontiguousarray(array, dtype=np.int64) for array in arrays)
+    return places.Offers(*(np.ascontiguousarray(array, dtype=np.int64) for array in arrays))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class _Join:
         with too_wide():
             while status != places.DONE:
                 if status == places.FULL:
-                    out = _doubled(out[0], 0), _doubled(out[1], 1), _doubled(out[2], 1)
+                    out = doubled(out[0], 0), doubled(out[1]), doubled(out[2])
                 else:
                     at = int(scopes[state[places.PAIR_SCOPE], places.PARTITION])
                     state[places.PAIR_STEPS_LEFT] = pace.go_on(at)
@@ -259,7 +259,3 @@ def _cut(scopes: IntArray, joins: Sequence[_Join]) -> Iterator[IntArray]:
         if is_end:
             return
         begun, before = end, int(total[at - 1])
-
-
-def _doubled(array: IntArray, axis: int) -> IntArray:
-    return np.concatenate([array, np.empty_like(array)], axis=axis)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from eventide.errors import InputError
 from eventide.families.events.kernel_completions import ANYWHERE, AT_NEW, NOWHERE, index_completions
-from eventide.families.events.kernel_places import ALL, FIRST, MATCHES, PARTIAL, PARTITION, SCOPE_SIZE
+from eventide.families.events.kernel_places import ALL, FIRST, MATCHES, PARTIAL, PARTITION, SCOPE_SIZE, Events
 from eventide.families.events.matches import bound_rows, make_rows
 from eventide.families.events.offers import TooManyWaysError, no_offers
 from eventide.families.events.program import PatternProgram
@@ -110,7 +110,7 @@ class PatternOperator(WatermarkOperator):
 
     def _setting(self, block: pa.Table, ordered: Ordered, newer_than_us: int) -> Setting:
         spec = self.spec
-        events = (
+        events = Events(
             ordered.ts_us,
             ordered.mask,
             ordered.follows,
@@ -205,7 +205,7 @@ def warm(spec: PatternSpec) -> None:
         kernel=kernel,
         tests=tests,
         program=spec.program,
-        events=(nothing, nothing, index, index, _completions(spec.program, ordered)),
+        events=Events(nothing, nothing, index, index, _completions(spec.program, ordered)),
         offers=no_offers(),
         scopes=np.empty((0, SCOPE_SIZE), np.int64),
         cols=cols,

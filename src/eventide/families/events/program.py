@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from eventide.families.events.kernel_places import Program
 from eventide.runtime.effort import MANY
 from eventide.runtime.kernels.arrays import IntArray
 
@@ -116,8 +117,8 @@ class PatternProgram:
         return bits
 
     @cached_property
-    def tables(self) -> tuple[IntArray, ...]:
-        """The program as arrays, in the order that `kernel.search` unpacks."""
+    def tables(self) -> Program:
+        """The program as arrays."""
         sources = [position.edges for position in self.positions] + [branch.starts for branch in self.branches]
         edges = [edge for source in sources for edge in source]
         endings = [ending for position in self.positions for ending in position.endings]
@@ -126,25 +127,25 @@ class PatternProgram:
         close_lo = _offsets(move.closes for move in moves)
         n_edges = len(edges)
         items = [self._item(position) for position in self.positions]
-        return (
-            _array(items),
-            _offsets(sources),
-            _array(edge.target for edge in edges),
-            negation_lo[: n_edges + 1],
-            close_lo[: n_edges + 1],
-            _offsets(position.endings for position in self.positions),
-            negation_lo[n_edges:],
-            close_lo[n_edges:],
-            _array(number for move in moves for number in move.negations),
-            _array(number for move in moves for number in move.closes),
-            _array(_bits(items[edge.target] for edge in source) for source in sources),
-            _array(int(any(items[edge.target] < 0 for edge in source)) for source in sources),
-            _offsets(negation.branches for negation in self.negations),
-            _array(number for negation in self.negations for number in negation.branches),
-            _offsets(negation.linked for negation in self.negations),
-            _array(number for negation in self.negations for number in negation.linked),
-            _array(self._single_bit(negation) for negation in self.negations),
-            _array(STRATEGIES.index(branch.strategy) for branch in self.branches),
+        return Program(
+            item=_array(items),
+            edge_lo=_offsets(sources),
+            edge_to=_array(edge.target for edge in edges),
+            edge_neg_lo=negation_lo[: n_edges + 1],
+            edge_close_lo=close_lo[: n_edges + 1],
+            end_lo=_offsets(position.endings for position in self.positions),
+            end_neg_lo=negation_lo[n_edges:],
+            end_close_lo=close_lo[n_edges:],
+            negations=_array(number for move in moves for number in move.negations),
+            closings=_array(number for move in moves for number in move.closes),
+            want=_array(_bits(items[edge.target] for edge in source) for source in sources),
+            want_offer=_array(int(any(items[edge.target] < 0 for edge in source)) for source in sources),
+            neg_lo=_offsets(negation.branches for negation in self.negations),
+            neg_branch=_array(number for negation in self.negations for number in negation.branches),
+            link_lo=_offsets(negation.linked for negation in self.negations),
+            link=_array(number for negation in self.negations for number in negation.linked),
+            neg_bit=_array(self._single_bit(negation) for negation in self.negations),
+            strategies=_array(STRATEGIES.index(branch.strategy) for branch in self.branches),
         )
 
     def _item(self, position: Position) -> int:

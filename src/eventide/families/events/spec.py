@@ -35,7 +35,7 @@ class Returned:
 class First:
     """Of each partition only the first match is asked for, or of partial matches, that and what continues it.
 
-    The rows of such a spec say which events are bound to which symbols: see `longest.py`. The search of a partition
+    The rows of such a spec say which events are bound to which symbols: see `bound_rows`. The search of a partition
     stops after `max_steps`.
     """
 

@@ -19,8 +19,6 @@ MATCHES_PER_BATCH = 1 << 14
 _ENTRIES_PER_BATCH = 1 << 18
 _FIRST_STACK = 64
 
-Stacks = tuple[IntArray, IntArray, IntArray, IntArray, IntArray]
-
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -43,8 +41,8 @@ class Setting:
     kernel: Any
     tests: tuple[Any, Any, Any]
     program: PatternProgram
-    events: tuple[Any, ...]
-    offers: tuple[IntArray, ...]
+    events: places.Events
+    offers: places.Offers
     scopes: IntArray
     cols: Any
     reach_us: int
@@ -78,17 +76,13 @@ class Walk:
         self._stop = stop
         self._pace = Pace(setting.effort)
         self._job = _new_job(setting, mode)
-        self._job[places.SCOPE] = start
-        self._job[places.STOP] = stop
-        self._stacks: Stacks = tuple(  # type: ignore[assignment]
-            np.empty(shape, dtype=np.int64)
-            for shape in (
-                (_FIRST_STACK, places.FRAME_SIZE),
-                (2, _FIRST_STACK),
-                (3, _FIRST_STACK),
-                (3, _FIRST_STACK),
-                (1 + len(setting.program.negations), places.JOB_SIZE),
-            )
+        self._job.scope, self._job.stop = start, stop
+        self._stacks = places.Stacks(
+            frames=np.empty(_FIRST_STACK, dtype=places.FRAME),
+            entries=np.empty((2, _FIRST_STACK), dtype=np.int64),
+            paths=np.empty((3, _FIRST_STACK), dtype=np.int64),
+            gaps=np.empty((3, _FIRST_STACK), dtype=np.int64),
+            jobs=np.empty(1 + len(setting.program.negations), dtype=places.JOB),
         )
         # A match of any length fits into some array: they grow when not even one does.
         self._out = (
@@ -99,7 +93,7 @@ class Walk:
 
     @property
     def ended(self) -> bool:
-        return bool(self._job[places.SCOPE] >= self._stop)
+        return bool(self._job.scope >= self._stop)
 
     def __iter__(self) -> Iterator[Found]:
         while not self.ended:
@@ -110,20 +104,21 @@ class Walk:
     def fill(self) -> Found:
         """Walk on until the result arrays are full or the end is reached."""
         job, setting = self._job, self._setting
-        job[places.N_OUT : places.N_OUT_GAPS + 1] = 0
+        job.n_out = job.n_out_entries = job.n_out_gaps = 0
         while True:
-            if job[places.STEPS_LEFT] <= 0 and not self.ended:
-                self._take_steps(int(setting.scopes[job[places.SCOPE], places.PARTITION]))
+            if job.steps_left <= 0 and not self.ended:
+                self._take_steps(int(setting.scopes[job.scope, places.PARTITION]))
             status = self._run()
             if status == places.PAUSED:
                 continue
             if status == places.SPACE:
-                self._stacks = tuple(doubled(stack) for stack in self._stacks)  # type: ignore[assignment]
-            elif status == places.FULL and job[places.N_OUT] == 0:
-                self._out = tuple(doubled(array) for array in self._out)  # type: ignore[assignment]
+                self._stacks = wider(self._stacks)
+            elif status == places.FULL and not job.n_out:
+                head, *others = self._out
+                self._out = doubled(head, 0), *map(doubled, others)
             else:
                 break
-        n, n_entries, n_gaps = (int(job[i]) for i in range(places.N_OUT, places.N_OUT_GAPS + 1))
+        n, n_entries, n_gaps = int(job.n_out), int(job.n_out_entries), int(job.n_out_gaps)
         head, entries, gaps = self._out
         assert setting.scopes.shape[1] == places.SCOPE_SIZE
         columns = [head[:n, k].copy() for k in range(places.HEAD_SIZE)]
@@ -142,19 +137,19 @@ class Walk:
         """Steps for the partition in which the walk is; or on to the next one, where it has had enough of them."""
         job, setting = self._job, self._setting
         try:
-            job[places.STEPS_LEFT] = self._pace.go_on(partition, int(job[places.STEPS_LEFT]))
+            job.steps_left = self._pace.go_on(partition, int(job.steps_left))
         except TooManyStepsError:
             if setting.keep == places.ALL:
                 raise
-            setting.stopped.append(int(job[places.SCOPE]))
-            job[[places.IS_ASKING, places.N_ANSWERS, places.ANSWERS]] = 0
+            setting.stopped.append(int(job.scope))
+            job.is_asking = job.n_answers = job.answers = 0
             # Below the frame of what was found, the walk ends and writes it; it begins anew below all frames.
-            job[places.DEPTH] = job[places.FRAME] - 1
-            while not job[places.FIRST_SIZE] and not self.ended:
-                if setting.scopes[job[places.SCOPE], places.PARTITION] != partition:
+            job.depth = job.frame - 1
+            while not job.first_size and not self.ended:
+                if setting.scopes[job.scope, places.PARTITION] != partition:
                     break
-                job[places.SCOPE] += 1
-                job[places.BRANCH_IDX] = 0
+                job.scope += 1
+                job.branch_idx = 0
 
     def _run(self) -> int:
         setting = self._setting
@@ -174,29 +169,20 @@ class Walk:
         return status
 
 
-def _new_job(setting: Setting, mode: int) -> IntArray:
-    program = setting.program
-    job = np.zeros(places.JOB_SIZE, dtype=np.int64)
+def _new_job(setting: Setting, mode: int) -> Any:
+    program, offers = setting.program, setting.offers
+    job = np.zeros(1, dtype=places.JOB)[0]
     sources = [position.edges for position in program.positions] + [branch.starts for branch in program.branches]
-    member_lo, member_gap_lo, entry_lo = setting.offers[5], setting.offers[7], setting.offers[2]
-    n_members = _widest(member_lo)
     moves = [edge.negations for source in sources for edge in source]
     moves += [ending.negations for position in program.positions for ending in position.endings]
-    for place, value in (
-        (places.MODE, mode),
-        (places.DEPTH, -1),
-        (places.REACH, setting.reach_us),
-        (places.NEWER_THAN, setting.newer_than_us),
-        (places.UP_TO, setting.up_to_us),
-        (places.N_WINDOWS, program.n_windows),
-        (places.MIN_LENGTH, setting.min_length),
-        (places.FAN_OUT, max((len(source) for source in sources), default=0) * n_members),
-        (places.MAX_ENDS, max((len(position.endings) for position in program.positions), default=0)),
-        (places.MAX_ENTRIES, _widest(entry_lo)),
-        (places.MAX_GAPS, max(map(len, moves), default=0) + _widest(member_gap_lo, 0)),
-        (places.KEEP, setting.keep if mode == places.MATCHES else places.ALL),
-    ):
-        job[place] = value
+    job.mode, job.depth = mode, -1
+    job.reach, job.n_windows, job.min_length = setting.reach_us, program.n_windows, setting.min_length
+    job.newer_than, job.up_to = setting.newer_than_us, setting.up_to_us
+    job.fan_out = max(map(len, sources), default=0) * _widest(offers.member_lo)
+    job.max_ends = max((len(position.endings) for position in program.positions), default=0)
+    job.max_entries = _widest(offers.entry_lo)
+    job.max_gaps = max(map(len, moves), default=0) + _widest(offers.member_gap_lo, 0)
+    job.keep = setting.keep if mode == places.MATCHES else places.ALL
     return job
 
 
@@ -204,10 +190,12 @@ def _widest(offsets: IntArray, least: int = 1) -> int:
     return max(least, int(np.diff(offsets).max())) if offsets.size > 1 else least
 
 
-def doubled(stack: IntArray) -> IntArray:
-    """The same content in twice the room: frames, heads and jobs lie along the first side, others along the second."""
-    axis = 0 if stack.shape[1] in (places.FRAME_SIZE, places.HEAD_SIZE, places.JOB_SIZE) else 1
-    shape = tuple(2 * size if i == axis else size for i, size in enumerate(stack.shape))
-    wider = np.empty(shape, dtype=np.int64)
-    wider[tuple(slice(size) for size in stack.shape)] = stack
-    return wider
+def wider(stacks: places.Stacks) -> places.Stacks:
+    """The same content in twice the room; there are never more jobs than negations."""
+    frames, entries, paths, gaps, jobs = stacks
+    return places.Stacks(doubled(frames), doubled(entries), doubled(paths), doubled(gaps), jobs)
+
+
+def doubled(stack: Any, axis: int = -1) -> Any:
+    """The same content in twice the room along an axis."""
+    return np.concatenate([stack, np.empty_like(stack)], axis=axis)

@@ -21,11 +21,4 @@ ADJACENT_HOLDS = types.boolean(INT, INT, INT, INT, COLS)
 CLOSES = types.boolean(INT, INTS, INTS, INT, INT, COLS)
 TESTS = types.Tuple([types.FunctionType(signature) for signature in (BOUND_HOLDS, ADJACENT_HOLDS, CLOSES)])
 
-PROGRAM = types.UniTuple(INTS, 18)
-EVENTS = types.Tuple((INTS, INTS, INDEX, INDEX, types.Array(types.int32, 2, "C")))
-OFFERS = types.UniTuple(INTS, 11)
-STACKS = types.UniTuple(TABLE, 5)
 OUT = types.UniTuple(TABLE, 3)
-
-SEARCH = INT(INTS, PROGRAM, EVENTS, OFFERS, STACKS, TESTS, COLS, OUT)
-MATCH_SCOPES = INT(TABLE, INTS, INTS, PROGRAM, EVENTS, OFFERS, STACKS, TESTS, COLS, OUT)

@@ -92,8 +92,8 @@ def write_length(length: Length) -> str:
     return f"{amount} {unit}{'' if amount == 1 else 's'}"
 
 
-def read_window(cursor: Cursor) -> Window:
-    """`length [SLIDE length]`, up to the end of the clause."""
+def read_window(cursor: Cursor, *, gaps: bool = False) -> Window:
+    """`length [SLIDE length]`, up to the end of the clause; with `gaps` events may lie between two windows."""
     start = cursor.next.start
     length = read_length(cursor)
     slide = None
@@ -103,7 +103,7 @@ def read_window(cursor: Cursor) -> Window:
             kinds = ("events", "time") if length.in_events else ("time", "events")
             hint = "give both as times, or both as EVENTS"
             cursor.fail(f"WITHIN counts {kinds[0]} and SLIDE counts {kinds[1]}", at=slide.span, hint=hint)
-        if slide.amount > length.amount:
+        if slide.amount > length.amount and not gaps:
             message = f"SLIDE {write_length(slide)} is longer than WITHIN {write_length(length)}"
             cursor.fail(message, at=slide.span, hint="events between two windows would be lost; slide by less")
     cursor.finish("the window length", hint=_FORMS)

@@ -16,9 +16,11 @@ CLAUSES = (
     "SEMANTICS",
     "GROUP BY",
     "WITHIN",
+    "SESSION",
     "EMIT ON",
     "MIN LENGTH",
     "RETURN",
+    "HAVING",
     "OPTIONS",
 )
 PATTERN_WORDS = frozenset({"SEQ", "AND", "OR", "NOT", "ITER"})
@@ -26,7 +28,6 @@ RESERVED = frozenset(word for clause in CLAUSES for word in clause.split()) | PA
 
 _FOREIGN = {
     "SELECT": "what a query returns is written in RETURN; a SQL statement is run by ev.sql(...)",
-    "HAVING": "there is no HAVING clause; filter the result",
     "ORDER": "there is no ORDER BY clause; sort the result",
     "LIMIT": "there is no LIMIT clause; limit the result",
     "JOIN": "a query reads one source; relate events in WHERE",

@@ -1,4 +1,4 @@
-"""Query text in, `EventQuery` or `SituationQuery` out.
+"""Query text in, `EventQuery`, `SituationQuery` or `WindowQuery` out.
 
 The clauses stand in any order, each at most once. Nothing is checked against a schema here.
 """
@@ -18,6 +18,7 @@ from eventide.lang.shared_clauses import cursor_of, read_columns, read_options, 
 from eventide.lang.situations import is_situations, read_situations
 from eventide.lang.tokens import Kind, check_words, tokenize
 from eventide.lang.tree import AnyQuery, Definition, EventQuery, Pattern, Span, Strategy
+from eventide.lang.windows import is_windows, read_windows
 
 # A text of this length, whatever it holds, is parsed within seconds.
 MAX_TEXT = 100_000
@@ -31,7 +32,9 @@ _STRATEGIES = {
 
 
 def parse(text: str) -> AnyQuery:
-    """Parse a query: of situations where PATTERN has relations; the only error it raises is `QueryError`.
+    """Parse a query: of situations where PATTERN has relations, of windows without PATTERN.
+
+    The only error it raises is `QueryError`.
 
     >>> query = parse("PATTERN SEQ(Order o, Pay p) WHERE [user] AND p.sum < o.sum WITHIN 5 minutes")
     >>> query.pattern
@@ -48,6 +51,8 @@ def parse(text: str) -> AnyQuery:
     clauses = split_clauses(text, tokens)
     if is_situations(clauses):
         return read_situations(text, clauses)
+    if is_windows(clauses):
+        return read_windows(text, clauses)
     return _read_events(text, clauses)
 
 
@@ -59,6 +64,11 @@ def parse_events(text: str) -> EventQuery:
 
 
 def _read_events(text: str, clauses: dict[str, Clause]) -> EventQuery:
+    for keyword in ("SESSION", "HAVING"):
+        if keyword in clauses:
+            span = clauses[keyword].span
+            message = f"{keyword} belongs to a query of windows, which has no PATTERN"
+            raise QueryError(message, text, span.start, span.end, hint="leave out PATTERN, or filter the result")
     if "EMIT ON" in clauses:
         span = clauses["EMIT ON"].span
         hint = "relate situations: PATTERN A overlaps B; or leave EMIT ON out"
@@ -90,7 +100,7 @@ def _read_events(text: str, clauses: dict[str, Clause]) -> EventQuery:
 def _pattern(text: str, clauses: dict[str, Clause]) -> Pattern:
     if "PATTERN" not in clauses:
         start = min(clause.span.start for clause in clauses.values())
-        hint = "say what to look for: PATTERN SEQ(A, B)"
+        hint = "say what to look for: PATTERN SEQ(A, B); a query without PATTERN says what it returns: RETURN count(*)"
         raise QueryError("the query has no PATTERN clause", text, start, start, hint=hint)
     return read_pattern(cursor_of(text, clauses["PATTERN"]))
 

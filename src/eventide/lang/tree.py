@@ -230,4 +230,36 @@ class SituationQuery:
         )
 
 
-AnyQuery = EventQuery | SituationQuery
+# --- windows ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Windowing:
+    """Which windows events are aggregated in.
+
+    "time": `WITHIN length [SLIDE slide]`. "growing": `WITHIN UP TO length STEP slide`. "session": `SESSION length`.
+    """
+
+    kind: str
+    length: Length
+    slide: Length | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class WindowQuery:
+    """A query without PATTERN, as written: a filter, or aggregates over windows."""
+
+    text: str = field(compare=False, repr=False)
+    returns: tuple[ReturnItem, ...] = ()
+    whole_events: bool = False  # RETURN *
+    source: Name | None = None
+    partition_by: tuple[Name, ...] = ()  # not a clause of these queries
+    where: Scalar | None = None
+    group_by: tuple[Name, ...] = ()
+    windowing: Windowing | None = None
+    having: Scalar | None = None
+    options: tuple[Option, ...] = ()
+
+
+AnyQuery = EventQuery | SituationQuery | WindowQuery

@@ -29,6 +29,8 @@ from eventide.lang.tree import (
     Situation,
     SituationQuery,
     Step,
+    Windowing,
+    WindowQuery,
 )
 
 _QUANTIFIERS = {(1, None): "+", (0, None): "*", (0, 1): "?"}
@@ -45,6 +47,8 @@ def write(query: AnyQuery) -> str:
     """
     if isinstance(query, SituationQuery):
         return _write_situations(query)
+    if isinstance(query, WindowQuery):
+        return _write_windows(query)
     lines: list[str] = []
 
     def clause(keyword: str, body: str) -> None:
@@ -85,6 +89,36 @@ def _write_situations(query: SituationQuery) -> str:
     if query.options:
         lines.append(f"OPTIONS {_options(query)}")
     return "\n".join(lines)
+
+
+def _write_windows(query: WindowQuery) -> str:
+    lines = [f"FROM {write_name(query.source.text)}"] if query.source else []
+    if query.where is not None:
+        lines.append(f"WHERE {write_scalar(query.where)}")
+    if query.group_by:
+        lines.append(f"GROUP BY {_names(query.group_by)}")
+    if query.windowing is not None:
+        lines.append(_windowing(query.windowing))
+    items = [
+        write_scalar(each.value) + (f" AS {write_name(each.alias.text)}" if each.alias else "")
+        for each in query.returns
+    ]
+    lines.append("RETURN " + ("*" if query.whole_events else ", ".join(items)))
+    if query.having is not None:
+        lines.append(f"HAVING {write_scalar(query.having)}")
+    if query.options:
+        lines.append(f"OPTIONS {_options(query)}")
+    return "\n".join(lines)
+
+
+def _windowing(windowing: Windowing) -> str:
+    length, slide = write_length(windowing.length), windowing.slide
+    if windowing.kind == "session":
+        return f"SESSION {length}"
+    if windowing.kind == "growing":
+        assert slide is not None
+        return f"WITHIN UP TO {length} STEP {write_length(slide)}"
+    return f"WITHIN {length}" + (f" SLIDE {write_length(slide)}" if slide is not None else "")
 
 
 def _situation(situation: Situation) -> str:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
 from eventide.errors import EventideError
-from eventide.plan.logical import Logical
 from eventide.runtime.block import Layout
 from eventide.runtime.computed import Computed
 from eventide.runtime.protocol import Spec
 from eventide.runtime.times import TimeType
+
+if TYPE_CHECKING:
+    # Workers take plans apart, and know nothing of languages.
+    from eventide.plan.logical import Logical
 
 Piece: TypeAlias = tuple[str, int, int]  # of a Parquet file: path, first row group, row group after the last
 

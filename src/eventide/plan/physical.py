@@ -73,7 +73,7 @@ class IntervalIntake:
 class Input:
     """One of several inputs of a query: how it is selected into the columns that all of them have.
 
-    The inputs stand one after another, as in a UNION ALL, and the plan's `select` is over that.
+    The inputs follow one another, as in a UNION ALL. The plan's `select` is over the whole.
     """
 
     name: str  # as the query calls it

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
-from eventide.families.allen.lower import Relating, prepare_allen
+from eventide.families.allen.lower import Relating
+from eventide.families.registry import family_named
+from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 
 TIME, WORD = pa.timestamp("us"), pa.string()
@@ -21,7 +23,7 @@ def schema(*names: str) -> pa.Schema:
 
 
 def allen(over: pa.Schema) -> Physical:
-    return prepare_allen(over, over, Relating(1, partition_by=("user",)))
+    return family_named("allen").prepare(Relating(1, partition_by=("user",)), Options(), (over, over))
 
 
 PLANS: dict[str, Callable[[pa.Schema], Physical]] = {

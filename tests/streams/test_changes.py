@@ -10,7 +10,7 @@ import pytest
 
 import eventide as ev
 from eventide.errors import InputError
-from eventide.families.allen.lower import Relating, prepare_allen
+from eventide.families.allen.lower import Relating
 from eventide.families.allen.relations import parse_relations
 from eventide.families.builder.lower import prepare_detection
 from eventide.families.intervals.lower import Deriving, Runs
@@ -82,7 +82,7 @@ def allen(relations: str = "before", y: pa.DataType = INT, within: int = 20, ts_
         left_times=("from", "to"),
         right_times=("from", "to"),
     )
-    return prepare_allen(one, one, relating, Options(ts_unit=ts_unit))
+    return family_named("allen").prepare(relating, Options(ts_unit=ts_unit), (one, one))
 
 
 def restore(old: Physical, new: Physical) -> None:

@@ -15,7 +15,7 @@ from eventide.engines.local.instants import instants_of_table
 from eventide.engines.local.pairs import open_inputs
 from eventide.engines.local.sources import Source, is_local, open_source, plain_frame
 from eventide.errors import EventideError, InputError
-from eventide.families.allen.lower import INTERVAL_END, INTERVAL_START, Relating, prepare_allen
+from eventide.families.allen.lower import INTERVAL_END, INTERVAL_START, Relating
 from eventide.families.allen.relations import parse_relations
 from eventide.families.intervals.lower import about
 from eventide.lang.durations import parse_time
@@ -109,11 +109,8 @@ class Pairs(Query):
                 hint = f"pass {which}.toArrow(), or {other} as a DataFrame"
                 raise InputError(f"{which} is a Spark DataFrame and {other} is not", hint=hint)
 
-    def _pair(self, one: pa.Schema, other: pa.Schema, *, on_stream: bool = False) -> Physical:
-        made = prepare_allen(one, other, self.tree, self.options)
-        if on_stream:
-            self._family.on_stream(made.spec)
-        return made
+    def _pair(self, one: pa.Schema, other: pa.Schema, engine: str = "local", *, on_stream: bool = False) -> Physical:
+        return self._plan(self.options, (one, other), engine, on_stream=on_stream)
 
     def _schemas(self, inputs: Inputs, on_spark: bool, spark: Any) -> tuple[tuple[pa.Schema, ...], str]:
         if not on_spark:
@@ -152,13 +149,13 @@ class Pairs(Query):
         from eventide.engines.spark.pairs import relate_frames
 
         left, right = self._frames(inputs, spark)
-        return relate_frames(left, right, partial(self._pair, on_stream=left.isStreaming))
+        return relate_frames(left, right, partial(self._pair, engine="spark", on_stream=left.isStreaming))
 
     def _late_on_spark(self, events: Any, inputs: Inputs) -> Any:
         from eventide.engines.spark.pairs import late_frames
 
         left, right = self._frames(inputs, None)
-        return late_frames(left, right, partial(self._pair, on_stream=True))
+        return late_frames(left, right, partial(self._pair, engine="spark", on_stream=True))
 
 
 def _name(argument: str, given: object) -> str:

@@ -30,11 +30,13 @@ Place = tuple[str, int | None]  # where DuckDB evaluates: time zone, and number 
 def raw_columns(table: pa.Table, physical: Physical, place: Place) -> pa.Table:
     """The columns that `physical.select` makes of all rows, in its order.
 
-    >>> from eventide.families.rows.lower import prepare_rows
+    >>> from eventide.families.registry import family_named
+    >>> from eventide.plan.options import Options
     >>> from eventide.lang.rows import parse_clause
     >>> kinds = pa.table({"kind": pa.array(["a", None, "b"]).dictionary_encode()})
     >>> clause = parse_clause("MEASURES count(*) AS n PATTERN (A) DEFINE A AS kind = 'b'")
-    >>> raw_columns(kinds, prepare_rows(clause, pa.schema([("kind", pa.string())])), ("UTC", 1))["mask"].to_pylist()
+    >>> plan = family_named("rows").prepare(clause, Options(), pa.schema([("kind", pa.string())]))
+    >>> raw_columns(kinds, plan, ("UTC", 1))["mask"].to_pylist()
     [0, 0, 1]
     """
     # Dictionaries differ from one row group of a file to the next.

@@ -81,7 +81,7 @@ def check_endings(path: str) -> None:
     >>> check_endings(str(folder))
     Traceback (most recent call last):
     ...
-    eventide.errors.InputError: no file in '...' is a rule, for example rise.txt is none
+    eventide.errors.InputError: no file in '...' is a rule, for example rise.txt is not
     Hint: a rule is a file that ends in .evq, .query or .sql
     """
     try:

@@ -25,6 +25,7 @@ from eventide.expressions.typed import Source, Typed, off_the_list
 from eventide.expressions.types import DURATION, TIMESTAMP, as_decimal, canonical, column_type, duckdb_type, kind
 from eventide.lang.nodes import copied, every_node
 from eventide.lang.tree import Span
+from eventide.runtime.quoting import literal, quoted
 
 _SPARK = Spark()
 # Nodes that Spark reads as sqlglot writes them.
@@ -132,25 +133,6 @@ def _refused(part: Typed, source: Source, instead: str) -> QueryError:
     return source.error(f"the local engine cannot compute {shown}", part.span, instead)
 
 
-def quote_duckdb(name: str) -> str:
-    """A name as a DuckDB identifier.
-
-    >>> print(quote_duckdb('a "b".c'))
-    "a ""b"".c"
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def quote_duckdb_text(text: str) -> str:
-    """A string as a DuckDB literal; a NUL character is not allowed in a query's text.
-
-    >>> print(quote_duckdb_text("it's"))
-    'it''s'
-    """
-    parts = ["'" + part.replace("'", "''") + "'" for part in text.split("\0")]
-    return parts[0] if len(parts) == 1 else "(" + " || chr(0) || ".join(parts) + ")"
-
-
 def _literal(typed: Typed) -> str:
     assert typed.dtype is not None
     name, value = duckdb_type(typed.dtype), typed.value
@@ -158,7 +140,7 @@ def _literal(typed: Typed) -> str:
         return f"NULL::{name}"
     match kind(typed.dtype):
         case "string":
-            return quote_duckdb_text(value)
+            return literal(value)
         case "boolean":
             return "true" if value else "false"
         case "double" | "float":
@@ -176,7 +158,7 @@ def _literal(typed: Typed) -> str:
 
 def _column(typed: Typed) -> str:
     name, stored = typed.value
-    text = f"struct_extract({_write(typed.args[0])}, {quote_duckdb_text(name)})" if typed.args else quote_duckdb(name)
+    text = f"struct_extract({_write(typed.args[0])}, {literal(name)})" if typed.args else quoted(name)
     if column_type(stored) == DURATION:
         return f"epoch_us({text})"
     wanted = canonical(stored)

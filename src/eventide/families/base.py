@@ -33,7 +33,7 @@ NO_DIAGNOSIS = {
 
 
 class Family:
-    """One kind of query. What a family leaves out has the meaning that stands here.
+    """One kind of query. A method that a family leaves out is inherited.
 
     `spec` is `Any` in every method: the registry gives a family no other specs than its own.
     """
@@ -119,7 +119,7 @@ class Family:
     # --- variants of a spec
 
     def with_end(self, spec: Any, end_us: int) -> Spec:
-        """The spec for input whose time has come so far when it ends."""
+        """The spec for input that ends at an instant."""
         made: Spec = replace(spec, end_us=end_us)
         return made
 
@@ -129,10 +129,10 @@ class Family:
         return made
 
     def with_limit(self, spec: Any, max_matches: int) -> Spec | None:
-        """The spec for at most so many matches in a partition; None where the operator does not count them."""
+        """The spec with a limit on the matches in a partition; None where the operator does not count them."""
 
     def with_steps(self, spec: Any, max_steps: int) -> Spec:
-        """The spec for a search of at most so many steps in a partition; unchanged where nothing is searched."""
+        """The spec with a limit on the steps of a search in a partition; unchanged where nothing is searched."""
         kept: Spec = spec
         if hasattr(spec, "max_steps"):
             kept = replace(spec, max_steps=tighter(spec.max_steps, max_steps))

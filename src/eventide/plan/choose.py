@@ -1,4 +1,4 @@
-"""Which physical form runs a query over bounded input. The costs that decide stand in `runtime/costs.py`.
+"""Which physical form runs a query over bounded input. The costs that decide are in `runtime/costs.py`.
 
 One more form is one more constant here, one more function that may return a `Choice` of it, and one more branch in the
 engine that runs it. What a form needs to know of the input is a method of `Input`.
@@ -60,7 +60,7 @@ class Choice:
 class Input:
     """What can be known of bounded input before all of it is read. An answer may cost a job, so it is asked late.
 
-    What stands here holds where nothing tells how the events lie.
+    These answers are for input of which nothing is known.
     """
 
     sampling_costs_a_job = True

@@ -37,7 +37,7 @@ _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class Explanation:
-    """What a family contributes; `spec` is one of its own. What it leaves out has the meaning that stands here."""
+    """What a family contributes; `spec` is one of its own. A method that a family leaves out is inherited."""
 
     def outline(self, tree: Any, options: Any) -> Sections:
         """What the query alone tells."""

@@ -38,7 +38,7 @@ class Logical:
             yield from each.scans()
 
     def over(self, provided: Provided) -> Logical:
-        """The same plan over an input of which so much is known."""
+        """The same plan over an input, with what is known of the input."""
         return self
 
 
@@ -82,7 +82,7 @@ class Scan(Scope, Logical):
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name in PATTERN: the type of its events and how it stands there."""
+    """A name in PATTERN: the type of its events, and how PATTERN uses the name."""
 
     name: str
     type: str
@@ -222,7 +222,7 @@ class Intervals(Navigation):
 
 @dataclass(frozen=True, slots=True)
 class Join(Logical):
-    """Pairs of rows of two inputs, whose times stand in one of some relations, each pair within a length of time."""
+    """Pairs of rows of two inputs: the times of both are in one of the relations, and within a length of time."""
 
     left: Scan
     right: Scan

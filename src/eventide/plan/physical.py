@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
 from eventide.errors import EventideError
-from eventide.plan.logical import Logical
 from eventide.runtime.block import Layout
 from eventide.runtime.computed import Computed
 from eventide.runtime.protocol import Spec
 from eventide.runtime.times import TimeType
+
+if TYPE_CHECKING:
+    # Workers take plans apart, and know nothing of languages.
+    from eventide.plan.logical import Logical
 
 Piece: TypeAlias = tuple[str, int, int]  # of a Parquet file: path, first row group, row group after the last
 
@@ -70,7 +73,7 @@ class IntervalIntake:
 class Input:
     """One of several inputs of a query: how it is selected into the columns that all of them have.
 
-    The inputs stand one after another, as in a UNION ALL, and the plan's `select` is over that.
+    The inputs follow one another, as in a UNION ALL. The plan's `select` is over the whole.
     """
 
     name: str  # as the query calls it

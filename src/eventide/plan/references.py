@@ -59,7 +59,7 @@ def name_apart(symbol: Symbol) -> str:
 
 
 def walk_steps(pattern: Pattern, negated: bool = False, repeated: bool = False) -> Iterator[tuple[Step, bool, bool]]:
-    """Every step with whether it stands under NOT and whether a match may bind other than one event to it."""
+    """Every step, whether it is under NOT, and whether a match may bind no event or several events to it."""
     match pattern:
         case Step():
             yield pattern, negated, repeated
@@ -203,7 +203,7 @@ def sides_of(test: Test) -> tuple[str, str]:
 
 
 def never_adjacent(plan: Match, test: Test, pairs: set[tuple[str, str]], hint: str) -> QueryError:
-    """The error about a NEXT between symbols that never stand side by side, as `pairs` do."""
+    """The error about a NEXT between symbols that are never side by side, as those of `pairs` are."""
     left, right = sides_of(test)
     if left != right and (right, left) in pairs:
         hint = f"'{right}' comes first: write {right}.column and NEXT({left}).column"

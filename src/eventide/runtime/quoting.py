@@ -22,9 +22,12 @@ def backticked(name: str) -> str:
 
 
 def literal(text: str) -> str:
-    """A text.
+    r"""A text for DuckDB, where no NUL character is allowed in a statement.
 
     >>> print(literal("it's"))
     'it''s'
+    >>> print(literal("a\0"))
+    ('a' || chr(0) || '')
     """
-    return "'" + text.replace("'", "''") + "'"
+    parts = ["'" + part.replace("'", "''") + "'" for part in text.split("\0")]
+    return parts[0] if len(parts) == 1 else "(" + " || chr(0) || ".join(parts) + ")"

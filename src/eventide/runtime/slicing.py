@@ -58,7 +58,7 @@ class Slicing:
         raise NotImplementedError
 
     def count(self, n_events: int, n_slices: int, length_us: int) -> int:
-        """How many parts are worth it, of so many events in so long a time; at most `n_slices`."""
+        """How many parts are worth it for `n_events` events in a time of `length_us`; at most `n_slices`."""
         return 1
 
     def parts(self, bounds: Sequence[int], read: Read) -> Sequence[Part]:
@@ -151,7 +151,7 @@ class Slice:
 
 
 def most_slices(n_slices: int, length_us: int, back_us: int) -> int:
-    """So many slices of the time of all events that looking back, as all but the first do, does not take most of it.
+    """The number of slices with which looking back, as all slices but the first do, does not take most of the time.
 
     >>> most_slices(8, 100, back_us=10), most_slices(8, 100, back_us=60)
     (6, 1)

@@ -10,9 +10,9 @@ import pyarrow as pa
 from eventide.engines.intake import take_in
 from eventide.engines.local.sources import attach
 from eventide.families.allen.following import behind
-from eventide.families.allen.lower import Relating, prepare_allen
+from eventide.families.allen.lower import Relating
 from eventide.families.allen.relations import parse_relations
-from eventide.families.registry import family_of, make_operator
+from eventide.families.registry import family_named, family_of, make_operator
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.runtime.block import MAX_US, MIN_US
@@ -32,7 +32,7 @@ def plan_of(case: Case) -> Physical:
         left_times=case.times[0],
         right_times=case.times[1],
     )
-    return prepare_allen(left.schema, right.schema, relating, Options(ts_unit="s"))
+    return family_named("allen").prepare(relating, Options(ts_unit="s"), (left.schema, right.schema))
 
 
 class Stream:

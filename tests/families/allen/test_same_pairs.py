@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eventide as ev
-from eventide.families.allen.lower import Relating, prepare_allen
-from eventide.families.registry import family_of
+from eventide.families.allen.lower import Relating
+from eventide.families.registry import family_named, family_of
 from eventide.lang.relations import RELATIONS, inverse, mask_of, names_of
 from eventide.plan.options import Options
 from eventide.runtime.kernels.relations import relation as bit_of
@@ -103,5 +103,5 @@ def test_only_bounded_pairs_are_sliced() -> None:
     left, right = (table.schema for table in Case((), (), (), 3, False).tables())
     times = {"left_times": ("from", "to"), "right_times": ("since", "until")}
     for window in (None, 5):
-        spec = prepare_allen(left, right, Relating(1, window, (), **times), Options(ts_unit="s")).spec
+        spec = family_named("allen").prepare(Relating(1, window, (), **times), Options(ts_unit="s"), (left, right)).spec
         assert isinstance(family_of(spec).slicing(spec), str) == (window is None)

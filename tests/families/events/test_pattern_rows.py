@@ -56,7 +56,7 @@ def test_a_pattern_with_and_returns_the_oracles_rows(case: PatternCase) -> None:
 def test_a_search_that_pauses_after_every_few_steps_returns_the_oracles_rows(case: PatternCase, n_steps: int) -> None:
     # Without Numba, some walks of negations are beyond those whose answers are remembered.
     with few_steps(n_steps), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("eventide.families.events.kernel.MAX_ANSWERS", n_steps - 1)
+        patch.setattr("eventide.families.events.kernel_stacks.MAX_ANSWERS", n_steps - 1)
         check(case, run(case))
 
 

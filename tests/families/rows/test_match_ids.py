@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
-from eventide.families.rows.lower import prepare_rows
+from eventide.families.registry import family_named
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
 from tests.micro_batches import SECOND_US, Stream
@@ -123,7 +123,7 @@ def test_a_stream_gives_the_ids_of_a_batch() -> None:
     clause = f"PARTITION BY p ORDER BY id MEASURES FIRST(id) AS n PATTERN (A+ B) WITHIN 9 seconds {define}"
     given = Options.of(ts_unit="s", match_id=True)
     table = pa.Table.from_pylist(sorted(ROWS, key=lambda row: row["id"]))
-    stream = Stream(prepare_rows(parse_clause(clause), table.schema, options=given, on_stream=True))
+    stream = Stream(family_named("rows").prepare(parse_clause(clause), given, table.schema, on_stream=True))
     stream.play(table, [i * SECOND_US for i in table.column("id").to_pylist()], [4, 8], 0)
     batch = ev.sql(f"SELECT * FROM t MATCH_RECOGNIZE ({clause})", t=ROWS, ts_unit="s", match_id=True).to_pylist()
     assert sorted(row["match_id"] for row in stream.rows) == sorted(row["match_id"] for row in batch)

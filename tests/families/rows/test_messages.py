@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from eventide.families.rows.lower import prepare_rows
+from eventide.families.registry import family_named
 from eventide.lang.rows import parse_clause
+from eventide.plan.options import Options
 from tests.lang.corpus import check_message, each_message, read_pairs
 from tests.plan.schema import SCHEMA
 
@@ -11,4 +12,4 @@ from tests.plan.schema import SCHEMA
 @each_message(read_pairs("../plan/rows_invalid.txt"))
 def test_the_whole_message(text: str, message: str) -> None:
     query = parse_clause(text)
-    check_message(lambda: prepare_rows(query, SCHEMA), message)
+    check_message(lambda: family_named("rows").prepare(query, Options(), SCHEMA), message)

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from eventide.errors import QueryError
-from eventide.families.rows.lower import prepare_rows
+from eventide.families.registry import family_named
 from eventide.lang.rows import parse_clause
 from eventide.plan.options import Options
 from tests.budget import QUICK, budgeted
@@ -23,7 +23,7 @@ from tests.oracle.rows.clause import run as oracle
 
 def open_stream(clause: str, schema: pa.Schema, **options: Any) -> Stream:
     given = Options.of(ts_unit="s", **options)
-    return Stream(prepare_rows(parse_clause(clause), schema, options=given, on_stream=True))
+    return Stream(family_named("rows").prepare(parse_clause(clause), given, schema, on_stream=True))
 
 
 def expected(case: Case, ttl: int | None) -> Counter[tuple[Any, ...]]:

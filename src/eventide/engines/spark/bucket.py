@@ -37,8 +37,8 @@ Finish = Callable[[Operator, Results], Results]
 def make_processor(work: Any, kind: type[Bucket] | None = None, *more: Any) -> StatefulProcessor:
     """What `transformWithStateInPandas` runs: buckets of a kind, that of a query by default.
 
-    A bucket gets the work, Spark's state, and `more`. It returns rows `with_counters`: behind its rows stands one for
-    each operator with what the call did.
+    A bucket gets the work, Spark's state, and `more`. It returns rows `with_counters`: after its rows comes one for
+    each operator, which says what the call did.
 
     Spark also unpickles it in a worker beside the driver, or beside the Connect server, which gets no artifacts
     and so may not have this package. Hence a class that travels by value and imports the package only when it
@@ -135,7 +135,7 @@ class Run:
 class Bucket:
     """One call for one bucket. `handle`, `head` and `segments` are Spark's, set to this bucket by Spark.
 
-    That of a query: a set of one operator, whose head lies beside that of the bucket.
+    The bucket of a query has one operator. The head of that operator is kept beside the head of the bucket.
     """
 
     # Part of every checkpoint: names and types of the state variables.
@@ -294,7 +294,7 @@ class Bucket:
         return f"bucket {self._label}"
 
     def _key(self, name: Name, number: int) -> tuple[Any, ...]:
-        """Under what a segment lies."""
+        """The key of a segment."""
         return (number,)
 
     def _head_of(self, name: Name) -> bytes:

@@ -58,7 +58,7 @@ def user_message(exception: BaseException) -> str | None:
 
 
 def is_passing(error: BaseException) -> bool:
-    """Whether the same stream, started again, may well go on.
+    """Whether the same stream, started again, may well continue.
 
     >>> is_passing(RuntimeError("org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node"))
     True
@@ -102,7 +102,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def pause_seconds(n_failed: int) -> int:
-    """How long to wait after so many failures in a row.
+    """How long to wait after a number of failures in a row.
 
     >>> [pause_seconds(n) for n in (1, 2, 3, 6, 7, 99)]
     [1, 2, 4, 32, 60, 60]

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from eventide.expressions.types import duckdb_type
-from eventide.expressions.write_sql import quote_duckdb_text
 from eventide.runtime.aggregate_types import average_type, sum_type
+from eventide.runtime.quoting import literal
 
 Types = Sequence[pa.DataType]
 
@@ -126,7 +126,7 @@ def _union(use: Use) -> str:
 
 
 def _joined(use: Use) -> str:
-    separator = quote_duckdb_text(use.constants[0] if use.constants else "")
+    separator = literal(use.constants[0] if use.constants else "")
     by = ", ".join(f"k{i} {how}" for i, how in enumerate(use.order)) or ("i" if use.distinct else "")
     return f"SELECT string_agg(x, {separator}{f' ORDER BY {by}' if by else ''}) FROM {{rows}}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
@@ -56,7 +56,10 @@ class Allen(Family):
     def lower(self, node: Join, engine: str) -> Physical:
         from eventide.families.allen.lower import lower_allen
 
-        return lower_allen(node)
+        made = lower_allen(node)
+        if node.left.is_stream:
+            self.on_stream(made.spec)
+        return made
 
     def explanation(self) -> Explanation:
         from eventide.families.allen.explain import AllenExplanation
@@ -72,7 +75,7 @@ class Allen(Family):
     def warm(self, spec: AllenSpec) -> None:
         warm(spec)
 
-    def on_stream(self, spec: AllenSpec) -> AllenSpec:
+    def on_stream(self, spec: Any) -> Any:
         if spec.window_us is None:
             raise UnsupportedError(
                 "a stream cannot relate intervals without within: every interval stays relevant for ever",
@@ -91,7 +94,7 @@ class Allen(Family):
         return late_intervals(pair, schema)
 
     def slicing(self, spec: AllenSpec) -> Slicing | str:
-        """An interval comes with its end: a pair is of the part in which its later end lies."""
+        """An interval comes with its end: a pair belongs to the part that holds the later end of the two."""
         if spec.window_us is None:
             return "without within, any two intervals may be related"
         # The operator shares left intervals out among threads itself.

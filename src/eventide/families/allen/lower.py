@@ -27,7 +27,6 @@ from eventide.runtime.block import MASK, TS, Layout
 from eventide.runtime.interval_columns import LEFT, RIGHT, START
 
 INTERVAL_START, INTERVAL_END = "interval_start", "interval_end"
-_NO_OPTIONS = Options()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +78,6 @@ def lower_allen(node: Join) -> Physical:
         for field in scan.schema
     ]
     return with_facts(made, columns, {"ts_unit": node.left.options.ts_unit})
-
-
-def prepare_allen(left: pa.Schema, right: pa.Schema, relating: Relating, options: Options = _NO_OPTIONS) -> Physical:
-    """Both in one."""
-    return lower_allen(bind_allen(relating, options, left, right))
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,8 @@ class Walk:
             carried=_room_to_carry(search.n_carried, 4 * ROOM),
             seen=np.empty(search.program.alike.size, dtype=np.int64),
         )
+        # Of nothing: so it is compiled before the search, in which Numba would not let Ctrl-C through.
+        forest.compact_bindings(self._state, self._room)
         self._out = np.empty((MATCHES_PER_CALL, 3), dtype=np.int64)
         progress = search.events.progress
         self._kept = no_room(progress.shape[0], ROOM if progress[start:stop, places.IS_OPEN].any() else 0)

@@ -13,7 +13,6 @@ from typing import Any
 from numba import types
 
 from eventide.compilation.njit import njit
-from eventide.families.events.kernel import write_gap
 from eventide.families.events.kernel_places import (
     DONE,
     FULL,
@@ -34,6 +33,7 @@ from eventide.families.events.kernel_places import (
     START_HI,
     START_LO,
 )
+from eventide.families.events.kernel_stacks import write_gap
 from eventide.runtime.kernels.arrays import IntArray
 from eventide.runtime.kernels.order import first_from
 from eventide.runtime.kernels.pattern_types import COLS, INT, INTS, OUT, TABLE, TESTS

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from eventide.errors import QueryError
+from eventide.families.registry import family_named
 from eventide.families.rows.cuts import Cut, cuts_of, first_labels, skips_ranks, without_exclusions
-from eventide.families.rows.lower import prepare_rows
 from eventide.families.rows.progress import split_sessions
 from eventide.families.rows.spec import RowsSpec
 from eventide.lang.durations import write_length
@@ -92,7 +92,7 @@ class RowBeginnings(Beginnings):
         _check_permuted(clause)
         # A diagnosis needs no measures; what is wrong with those that are there is said.
         asked = clause if clause.measures else replace(clause, rows=Rows.ALL)
-        self.physical = prepare_rows(asked, schema, engine="local", options=options)
+        self.physical = family_named("rows").prepare(asked, options, schema)
         known = {name.lower(): name for name in schema.names}
         self.partition = [known[name.text.lower()] for name in clause.partition_by]
         self.time = known[clause.order_by[0].column.text.lower()] if clause.order_by else ROW
@@ -151,7 +151,7 @@ class RowBeginnings(Beginnings):
             yield int(codes[start]), tuple(int(at[i]) for i in bound), tuple(labels[i] for i in bound)
 
     def _run(self, clause: RowQuery, table: pa.Table, seen: Evidence) -> pa.Table:
-        return seen.run(prepare_rows(clause, table.schema, engine="local", options=self._options), table)
+        return seen.run(family_named("rows").prepare(clause, self._options, table.schema), table)
 
     # --- what is missing
 

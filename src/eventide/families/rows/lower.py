@@ -24,7 +24,6 @@ from eventide.expressions.typecheck import Types
 from eventide.expressions.typed import Source
 from eventide.expressions.types import column_type
 from eventide.expressions.write_sql import write_typed
-from eventide.families.registry import family_named
 from eventide.families.rows.bind import stream_refusal
 from eventide.families.rows.compile import compile_pattern
 from eventide.families.rows.conditions import Code, is_near, write_conditions
@@ -60,18 +59,6 @@ def lower_rows(node: Recognize, engine: str) -> Physical:
     """The executable form of a bound clause."""
     made = _Lowering(node, engine).physical()
     return with_facts(made, read_columns(made, node.input.schema), {"ts_unit": node.input.options.ts_unit})
-
-
-def prepare_rows(
-    query: RowQuery,
-    schema: pa.Schema,
-    *,
-    engine: str = "local",
-    options: Options = Options(),  # noqa: B008
-    on_stream: bool = False,
-) -> Physical:
-    """The executable form of a clause over rows of a schema."""
-    return family_named("rows").prepare(query, options, schema, engine=engine, on_stream=on_stream)
 
 
 class _Lowering:

@@ -16,12 +16,12 @@ from eventide.errors import QueryError
 from eventide.expressions.known_functions import check_spelt
 from eventide.expressions.typed import Source
 from eventide.expressions.types import column_type, common_type, kind, type_name
-from eventide.expressions.write_sql import quote_duckdb
 from eventide.lang.tree import Span
 from eventide.plan.statements.names import Names, is_shown, needs_name
 from eventide.plan.statements.scalars import INSTEAD, Scalars, Subquery, direction
 from eventide.plan.statements.scopes import Named, Relation, Scope, relation
 from eventide.plan.statements.tables import Table, Written, apart, cast, cast_columns, merge
+from eventide.runtime.quoting import quoted
 
 _Common = Mapping[str, Table]
 _SELECT_PARTS = {
@@ -84,8 +84,8 @@ class _Writer:
             common = {**common, entry.alias.lower(): self._table_of(anchor, name, given, entry)}
         written = self.query(body, common, outer)
         table = self._table_of(written, name, given, entry)
-        names = ", ".join(map(quote_duckdb, table.names))
-        return f"{quote_duckdb(name)}({names}) AS ({written.sql})", {**common, entry.alias.lower(): table}
+        names = ", ".join(map(quoted, table.names))
+        return f"{quoted(name)}({names}) AS ({written.sql})", {**common, entry.alias.lower(): table}
 
     def _table_of(self, written: Written, name: str, given: Sequence[str], node: exp.Expr) -> Table:
         names = [column for column, _ in written.columns]
@@ -93,7 +93,7 @@ class _Writer:
             message = f"{len(given)} names are given to {len(names)} columns"
             raise self._error(message, node, "name as many columns as there are")
         fields = [pa.field(one, dtype) for one, (_, dtype) in zip(given or names, written.columns, strict=True)]
-        return Table(quote_duckdb(name), pa.schema(fields), apart(given or names))
+        return Table(quoted(name), pa.schema(fields), apart(given or names))
 
     def _body(self, tree: exp.Expr, common: _Common, outer: Scope | None) -> Written:
         if isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Query):
@@ -140,7 +140,7 @@ class _Writer:
         names = apart([name for name, _ in written.columns])
         scope = self._scope_of(relation("q", written.columns, names), outer)
         tail = self._tail(tree, scope, Scalars(self.text, self._subquery(common)))
-        aliased = ", ".join(map(quote_duckdb, names))
+        aliased = ", ".join(map(quoted, names))
         return Written(f"SELECT * FROM ({written.sql}) AS q({aliased}){tail}", written.columns)
 
     def _scope_of(self, only: Relation, outer: Scope | None) -> Scope:
@@ -166,7 +166,7 @@ class _Writer:
                 sql += f" {part.upper()} {scalars.condition(tree.args[part].this, late, part.upper())}"
         sql += self._tail(tree, late, scalars)
         head = "SELECT DISTINCT" if self._is_distinct(tree) else "SELECT"
-        shown = ", ".join(f"{item.value.sql} AS {quote_duckdb(item.name)}" for item in items)
+        shown = ", ".join(f"{item.value.sql} AS {quoted(item.name)}" for item in items)
         return Written(f"{head} {shown}{sql}", tuple((item.name, item.value.dtype) for item in items))
 
     def _is_distinct(self, tree: exp.Select) -> bool:
@@ -331,7 +331,7 @@ class _Writer:
         columns = [(item.name, item.type) for item in table.schema]
         if given:
             return self._named(called, given, f"(SELECT * FROM {table.sql})", columns, node)
-        return relation(called, columns, table.names), f"{table.sql} AS {quote_duckdb(called)}"
+        return relation(called, columns, table.names), f"{table.sql} AS {quoted(called)}"
 
     def _named(
         self, called: str, given: list[str], sql: str, columns: Sequence[tuple[str, pa.DataType]], node: exp.Expr
@@ -345,7 +345,7 @@ class _Writer:
             raise self._error(message, node, "name as many columns as there are")
         inside = apart(given or names)
         shown = [(name, dtype) for name, (_, dtype) in zip(given or names, columns, strict=True)]
-        aliased = f"{quote_duckdb(called)}({', '.join(map(quote_duckdb, inside))})"
+        aliased = f"{quoted(called)}({', '.join(map(quoted, inside))})"
         return relation(called, shown, inside), f"{sql} AS {aliased}"
 
     def _values(

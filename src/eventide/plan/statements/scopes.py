@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from eventide.errors import QueryError, did_you_mean
 from eventide.expressions.typed import Source
-from eventide.expressions.write_sql import quote_duckdb
 from eventide.lang.tree import Span
+from eventide.runtime.quoting import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,11 @@ class Relation:
 
 def relation(alias: str, columns: Sequence[tuple[str, pa.DataType]], duckdb_names: Sequence[str]) -> Relation:
     """A relation whose columns have other names in DuckDB."""
-    table = quote_duckdb(alias)
+    table = quoted(alias)
     return Relation(
         alias,
         tuple(
-            Named(name, Value(f"{table}.{quote_duckdb(inside)}", dtype))
+            Named(name, Value(f"{table}.{quoted(inside)}", dtype))
             for (name, dtype), inside in zip(columns, duckdb_names, strict=True)
         ),
     )

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from eventide.expressions.types import canonical, column_type, common_type, duckdb_type
-from eventide.expressions.write_sql import quote_duckdb
 from eventide.plan.statements.scopes import Named, Relation, Scope, Value
+from eventide.runtime.quoting import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def cast_columns(side: Written, types: Sequence[pa.DataType]) -> str:
     if [dtype for _, dtype in side.columns] == list(types):
         return side.sql
     items = [
-        f"{cast(Value(f'c{i}', dtype), wanted)} AS {quote_duckdb(name)}"
+        f"{cast(Value(f'c{i}', dtype), wanted)} AS {quoted(name)}"
         for i, ((name, dtype), wanted) in enumerate(zip(side.columns, types, strict=True))
     ]
     inside = ", ".join(f"c{i}" for i in range(len(types)))

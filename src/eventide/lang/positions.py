@@ -6,6 +6,7 @@ query text, and stretches calls, parentheses and casts to their closing bracket.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
@@ -15,6 +16,8 @@ from eventide.lang.nodes import every_node
 from eventide.lang.tokens import Token
 from eventide.lang.tree import Span
 
+_CALLED = re.compile(r"\w+\s*\(")
+_CALL = re.compile(r"(\w+)\s*\(\s*$")
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
 _OWN_PLACE = (exp.Identifier, exp.Column, exp.Literal)
@@ -161,3 +164,14 @@ def _end(node: exp.Expr, tokens: Sequence[Token], last: int) -> int:
         return last + 3
     is_cast = isinstance(node, exp.Cast) and following[:2] == [":", ":"] and len(following) == 3
     return last + 3 if is_cast else last
+
+
+def call_span(node: exp.Expr, default: Span, text: str) -> Span:
+    """Where a call stands, from its name to its closing bracket: sqlglot has no place for some names."""
+    start, end = (span := span_of(node, default)).start, span.end
+    before = _CALL.search(text[:start])
+    if before is not None and not _CALLED.match(text[start:end]):
+        start = before.start()
+    for _ in range(text.count("(", start, end) - text.count(")", start, end)):
+        end = text.find(")", end) + 1 or end
+    return Span(start, end)

@@ -7,18 +7,17 @@ from dataclasses import fields, replace
 import pyarrow as pa
 from sqlglot import exp
 
+from eventide.expressions.kept_aggregates import arguments_of, filtered, function_of, is_other_aggregate, takes
 from eventide.families.situations.aggregates import bound_of
-from eventide.families.situations.functions import arguments_of, filtered, function_of, is_other_aggregate, takes
 from eventide.families.situations.refusals import (
     KNOWN,
-    call_span,
     check_conditions,
     check_returned,
     check_situations,
     is_bound,
     not_kept,
 )
-from eventide.lang.positions import span_of
+from eventide.lang.positions import call_span, span_of
 from eventide.lang.situations import END
 from eventide.lang.tree import ReturnItem, SituationQuery, Span
 from eventide.plan.assumed import type_of

@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 
 from eventide.errors import InputError
 from eventide.families.situations import kernel_measures as kernel
-from eventide.families.situations.moments import N_PARTS, PAIRED, SHAPE, statistic
 from eventide.families.situations.runs import Input, Runs
 from eventide.families.situations.spec import Measure, SituationSpec
 from eventide.runtime.aggregate_types import average_type, sum_type
 from eventide.runtime.encode import interval_us
 from eventide.runtime.kernels.arrays import IntArray
+from eventide.runtime.moments import N_PARTS, PAIRED, SHAPE, statistic
 from eventide.runtime.rearrange import rearrange
 from eventide.runtime.taken import decimals
 

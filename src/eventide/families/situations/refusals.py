@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import did_you_mean
+from eventide.expressions.kept_aggregates import function_of
 from eventide.expressions.readings import is_next
-from eventide.families.situations.functions import function_of
-from eventide.lang.positions import span_of
+from eventide.lang.positions import call_span, span_of
 from eventide.lang.situations import END
 from eventide.lang.tree import EventQuery, SituationQuery, Span
 from eventide.plan.logical import Symbol
@@ -22,8 +21,6 @@ KNOWN = (
     " stddev, variance, skewness, kurtosis, corr, covar_pop, covar_samp, regr_..., bool_and, bool_or and bit_..."
 )
 _OTHER_EVENTS = ("PREV", "NEXT")
-_CALLED = re.compile(r"\w+\s*\(")
-_CALL = re.compile(r"(\w+)\s*\(\s*$")
 
 
 def check_conditions(query: SituationQuery, schema: pa.Schema) -> None:
@@ -110,17 +107,6 @@ def _check_filter(node: exp.Filter, span: Span, query: EventQuery) -> None:
     ):
         hint = "count(A.*) FILTER (WHERE A.x > 5) counts events of A"
         raise error_at(query, span, "an aggregate goes over the events of one situation", hint)
-
-
-def call_span(node: exp.Expr, default: Span, text: str) -> Span:
-    """Where a call stands, from its name to its closing bracket: sqlglot has no place for some names."""
-    start, end = (span := span_of(node, default)).start, span.end
-    before = _CALL.search(text[:start])
-    if before is not None and not _CALLED.match(text[start:end]):
-        start = before.start()
-    for _ in range(text.count("(", start, end) - text.count(")", start, end)):
-        end = text.find(")", end) + 1 or end
-    return Span(start, end)
 
 
 def not_kept(node: exp.Expr, span: Span, query: EventQuery) -> Exception:

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.errors import InputError
-from eventide.families.situations.moments import N_PARTS, PAIRED, SHAPE, statistic
 from eventide.families.windows import kernel_reduce as reduce
 from eventide.families.windows import kernel_slide as slide
 from eventide.families.windows.spec import Measure
@@ -22,6 +21,7 @@ from eventide.runtime.aggregate_types import average_type, sum_type
 from eventide.runtime.block import SEQUENCE, TS, numpy_int64
 from eventide.runtime.encode import interval_us
 from eventide.runtime.kernels.arrays import IntArray
+from eventide.runtime.moments import N_PARTS, PAIRED, SHAPE, statistic
 
 BITS = ("BIT_AND", "BIT_OR", "BIT_XOR")
 PICKS = ("FIRST", "LAST", "FIRST_PRESENT", "LAST_PRESENT")

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from eventide.expressions.navigation.aggregates import known_aggregate
 from eventide.expressions.navigation.calls import read_call
-from eventide.families.situations.moments import PAIRED
+from eventide.runtime.moments import PAIRED
 
 # Those that look at all values at once.
 _NOT_KEPT = ("TRY_", "ARRAY_AGG", "COLLECT_", "STRING_AGG", "MODE", "MEDIAN", "PERCENTILE")

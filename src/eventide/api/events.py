@@ -7,13 +7,13 @@ from typing import Any
 
 from eventide.api.query import Query
 from eventide.errors import EventideError
+from eventide.families.registry import family_of_tree
 from eventide.lang import parse
-from eventide.lang.tree import SituationQuery
 from eventide.plan.options import Options
 
 
 def query(text: str, **options: Any) -> Query:
-    """The query of a text: an event pattern, aggregates over trends, or situations.
+    """The query of a text: an event pattern, aggregates over trends or windows, a filter, or situations.
 
     It runs on every engine; docs/language.md lists the options.
 
@@ -29,5 +29,4 @@ def query(text: str, **options: Any) -> Query:
         hint = "ev.query(path.read_text())" if isinstance(text, os.PathLike) else None
         raise EventideError(f"a query is text, found {type(text).__name__}", hint=hint)
     tree = parse(text)
-    family = "situations" if isinstance(tree, SituationQuery) else "events"
-    return Query(family, text, tree, Options.for_query(tree, **options))
+    return Query(family_of_tree(tree), text, tree, Options.for_query(tree, **options))

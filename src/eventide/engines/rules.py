@@ -23,7 +23,7 @@ from eventide.engines.rule_files import Written
 from eventide.engines.rule_limits import NO_LIMITS, Limits
 from eventide.engines.statements import parse_sql, without_subqueries
 from eventide.errors import EventideError, InputError, QueryError, UnsupportedError
-from eventide.families.registry import family_named, family_of
+from eventide.families.registry import family_named, family_of, family_of_tree
 from eventide.lang import SituationQuery, parse
 from eventide.lang.deadline import planning_within
 from eventide.lang.rows import parse_statement
@@ -170,7 +170,7 @@ def _plan_query(text: str, given: dict[str, Any], shared: Shared) -> tuple[Physi
 
 
 def _prepare(tree: AnyQuery, options: Options, schema: pa.Schema, engine: str = "local") -> Physical:
-    family = family_named("situations" if isinstance(tree, SituationQuery) else "events")
+    family = family_named(family_of_tree(tree))
     return family.prepare(tree, options, schema, engine=engine)
 
 

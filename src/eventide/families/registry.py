@@ -9,6 +9,8 @@ from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.protocol import Operator, Spec
 
 _FAMILIES: dict[str, Family] = {}
+# By the kind of a parsed query; any other is one of events.
+_OF_TREES = {"SituationQuery": "situations", "WindowQuery": "windows"}
 
 
 def register(family: Family) -> Family:
@@ -22,6 +24,11 @@ def family_named(name: str) -> Family:
     if name not in _FAMILIES:
         import_module(f"eventide.families.{name}.family")
     return _FAMILIES[name]
+
+
+def family_of_tree(tree: object) -> str:
+    """The name of the family that a parsed query belongs to."""
+    return _OF_TREES.get(type(tree).__name__, "events")
 
 
 def family_of(spec: Spec) -> Family:

@@ -261,5 +261,19 @@ class WindowQuery:
     having: Scalar | None = None
     options: tuple[Option, ...] = ()
 
+    @property
+    def events(self) -> EventQuery:
+        """What the query says of single events, for what all languages have in common: a pattern of one event."""
+        name = self.source.text if self.source is not None else "event"
+        every = Scalar(exp.Boolean(this=True), "TRUE")
+        return EventQuery(
+            text=self.text,
+            pattern=Step(name, name),
+            define=(Definition(Name(name), every),),
+            where=() if self.where is None else (self.where,),
+            group_by=self.group_by,
+            options=self.options,
+        )
+
 
 AnyQuery = EventQuery | SituationQuery | WindowQuery

@@ -31,7 +31,7 @@ def read_windows(text: str, clauses: dict[str, Clause]) -> WindowQuery:
             raise QueryError(message, text, clause.span.start, clause.span.end, hint=_INSTEAD.get(keyword))
     windowing = _windowing(text, clauses)
     whole = cursor_of(text, clauses["RETURN"])
-    whole_events = whole.accept("*")
+    whole_events = whole.accept("*") is not None
     if whole_events:
         whole.finish("RETURN *", hint="it returns whole events and takes no columns; or name the columns alone")
     return WindowQuery(

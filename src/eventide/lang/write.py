@@ -98,7 +98,7 @@ def _write_windows(query: WindowQuery) -> str:
     if query.group_by:
         lines.append(f"GROUP BY {_names(query.group_by)}")
     if query.windowing is not None:
-        lines.append(_windowing(query.windowing))
+        lines.append(write_windowing(query.windowing))
     items = [
         write_scalar(each.value) + (f" AS {write_name(each.alias.text)}" if each.alias else "")
         for each in query.returns
@@ -111,7 +111,8 @@ def _write_windows(query: WindowQuery) -> str:
     return "\n".join(lines)
 
 
-def _windowing(windowing: Windowing) -> str:
+def write_windowing(windowing: Windowing) -> str:
+    """The windows of a query, as a clause."""
     length, slide = write_length(windowing.length), windowing.slide
     if windowing.kind == "session":
         return f"SESSION {length}"

@@ -18,8 +18,8 @@ from eventide.families.registry import family_of
 from eventide.lang.durations import write_length
 from eventide.lang.situations import END
 from eventide.lang.tree import Length, Span, Strategy
-from eventide.lang.write import write_constraint, write_duration
-from eventide.plan.logical import Intervals, Join, Logical, Match, Navigation, Scan, Situations
+from eventide.lang.write import write_constraint, write_duration, write_windowing
+from eventide.plan.logical import Intervals, Join, Logical, Match, Navigation, Scan, Situations, Window
 from eventide.plan.physical import Physical, Planned
 from eventide.plan.streams import for_stream
 
@@ -188,7 +188,7 @@ def _time(scan: Scan) -> str:
 
 def _match_lines(node: Match) -> Iterator[str]:
     tied = f"the order of {node.sequence or 'the columns that are read'}"
-    if isinstance(node, Situations):
+    if isinstance(node, Situations | Window):
         ties = f"tied events in {tied}"
     elif node.options.ties == "sequence":
         ties = f"tied events follow in {tied}"
@@ -201,6 +201,9 @@ def _match_lines(node: Match) -> Iterator[str]:
     if isinstance(node, Situations):
         yield f"window      {write_length(window.length) if window else 'none'}"
         yield from _situation_lines(node)
+    elif isinstance(node, Window):
+        yield f"window      {write_windowing(node.tree.windowing).lower() if node.tree.windowing else 'none'}"
+        yield from (f"where       {written(node, conjunct.span)}" for conjunct in node.conjuncts)
     else:
         yield f"strategy    {node.strategy.value}: {_MEANING[node.strategy]}"
         yield f"window      {write_length(window.length) + slide if window else 'none'}"

@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.expressions.typecheck import Types
-from eventide.lang.tree import EventQuery, Pattern, Scalar, SituationQuery, Span, Strategy
+from eventide.lang.tree import EventQuery, Pattern, Scalar, SituationQuery, Span, Strategy, WindowQuery
 from eventide.plan.options import Options
 from eventide.plan.scope import Scope
 from eventide.runtime.times import TimeType
@@ -190,6 +190,14 @@ class Situations(Match):
     """
 
     tree: SituationQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window(Match):
+    """Aggregates over windows of events: a row for each window and group. Its pattern is a single event."""
+
+    tree: WindowQuery
+    having: Item | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,12 +125,14 @@ class Physical:
     select: tuple[SqlColumn, ...]  # the block's columns, `ts` still in the user's type, `mask` as bigint
     spec: Spec
     project: tuple[SqlColumn, ...]  # the user's columns, over the operator's output columns
+    having: SqlColumn | None = None  # a condition over the same columns: rows without it are left out
     reads: tuple[str, ...] = ()  # the user's columns that `select` reads
     inputs: tuple[Input, ...] = ()  # none: there is one, and `select` is over its columns
     align_to_first: bool = False  # sliding windows begin at the first event
     allowed_lateness_us: int = 0
     takes_codes: bool = False  # strings may come to the operator as dictionaries
     max_rows: int | None = None  # of one partition, where the operator does not count its matches itself
+    holds_aggregates: bool = False  # the operator turns events into aggregates as they come
     windows_close: bool = False  # the operator forgets an event when the windows that hold it have ended
     passes_over: bool = False  # it leaves out events that no step wants, at less cost than a filter
     output_schema: pa.Schema | None = field(default=None, compare=False)  # of the operator's rows

@@ -101,7 +101,10 @@ def run_batches(
     physical = _until_latest(physical, source)
     files = source.files_for(physical.reads)
     if files and physical.windows_close and is_in_time_order(files, physical.intake.ts_column):
-        found = _run_in_time_order(physical, source, seen, coded_for(physical, files))
+        pieces = read_ahead(_read_files(physical, source, coded_for(physical, files), ROWS_PER_READ))
+        found = _run_in_pieces(physical, source, seen, pieces, in_time_order=True)
+    elif physical.holds_aggregates:
+        found = _run_in_pieces(physical, source, seen, _read(physical, source, limit), in_time_order=False)
     else:
         found = _runread_blocks(physical, read_blocks(physical, source, seen, limit), seen)
     for matches in limited(found, physical):
@@ -136,14 +139,16 @@ def _run_whole(physical: Physical, block: pa.Table, seen: Run, n_threads: int) -
     seen.count(operator)
 
 
-def _run_in_time_order(physical: Physical, source: Source, seen: Run, coded: list[str]) -> Results:
-    """A piece of the files after the other: what is held follows the windows that are open, not the events."""
+def _run_in_pieces(
+    physical: Physical, source: Source, seen: Run, pieces: Iterator[pa.Table], *, in_time_order: bool
+) -> Results:
+    """A piece of the input after the other: what is held follows the windows that are open, or are aggregates."""
     operator = seen.watch(physical.spec, make_operator(physical.spec, os.cpu_count() or 1, add_computed))
-    for raw in read_ahead(_read_files(physical, source, coded, ROWS_PER_READ)):
+    for raw in pieces:
         block = _take_in(raw, physical, seen)
         if block.num_rows:
             # Events with the newest time may go on in the next piece.
-            yield from operator.process(block, pc.max(block.column(TS)).as_py() - 1)
+            yield from operator.process(block, pc.max(block.column(TS)).as_py() - 1 if in_time_order else MIN_US)
     warn_of_absent(physical, source, seen.bits)
     warn_of_unit(physical.intake, seen.times)
     yield from operator.finish()
@@ -342,15 +347,16 @@ def _evaluate(physical: Physical, matches: pa.RecordBatch) -> pa.Table:
     """Plain columns are taken as they are, without asking DuckDB."""
     table = pa.Table.from_batches([matches])
     plain = {f'"{name}"': name for name in matches.schema.names}
-    if all(column.duckdb in plain for column in physical.project):
+    if physical.having is None and all(column.duckdb in plain for column in physical.project):
         return pa.Table.from_arrays(
             [table.column(plain[_duckdb(column)]) for column in physical.project],
             names=[column.name for column in physical.project],
         )
     items = ", ".join(f"{_duckdb(column)} AS r{i}" for i, column in enumerate(physical.project))
+    where = "" if physical.having is None else f" WHERE {_duckdb(physical.having)}"
     connection = connect()
     connection.register("matches", table)
     try:
-        return connection.sql(f"SELECT {items} FROM matches").to_arrow_table()
+        return connection.sql(f"SELECT {items} FROM matches{where}").to_arrow_table()
     except duckdb.Error as error:
         raise InputError(f"a result cannot be computed: {reason(error)}") from error

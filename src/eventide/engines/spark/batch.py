@@ -109,6 +109,8 @@ def project(rows: DataFrame, physical: Physical) -> DataFrame:
     # Texts go to the JVM in one call, columns in several each.
     texts = [f"({column.spark}) AS {backticked(column.name)}" for column in physical.project]
     with in_utc(rows.sparkSession, texts):
+        if physical.having is not None:
+            rows = rows.where(physical.having.spark)
         return rows.selectExpr(*texts)
 
 

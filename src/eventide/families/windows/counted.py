@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from eventide.families.windows.operator import Partials, WindowOperator, spans_of
 from eventide.families.windows.spec import WindowSpec
-from eventide.runtime.block import MAX_US, TS
+from eventide.runtime.block import MAX_US, TS, numpy_int64
+from eventide.runtime.kernels.arrays import IntArray
 from eventide.runtime.ordered import order_events
 from eventide.runtime.positions import Positions
 from eventide.runtime.protocol import Results
@@ -28,6 +29,7 @@ class CountOperator(WindowOperator):
         self._windows = CountWindows(spec.windows.size, spec.windows.slide)
         self._known: pa.Table | None = None  # groups that have forgotten events
         self._known_number = -1
+        self._placed_us = np.empty(0, dtype=np.int64)  # times of the events whose windows are returned
 
     def take(self, block: pa.Table) -> None:
         """Hold events until they have positions, and as long as windows need them."""
@@ -47,6 +49,7 @@ class CountOperator(WindowOperator):
         before = np.where(sizes > 0, positions.before[code], 0)
         place = before.repeat(sizes) + np.arange(ordered.order.size) - first.repeat(sizes)
         placed = events.take(pa.array(ordered.order))
+        self._placed_us = numpy_int64(placed.column(TS))
         placed = placed.set_column(placed.column_names.index(TS), TS, pa.array(place))
         is_end = self._watermark_us == MAX_US
         size, slide = self._windows.length, self._windows.slide
@@ -57,6 +60,10 @@ class CountOperator(WindowOperator):
             kept, self._known = positions.forget(self._known, self._windows, ties)
             self._known_number = self._buffer.take_number()
             self._buffer.append(kept)
+
+    def _complete_us(self, partials: Partials, spans: IntArray, end: IntArray) -> IntArray:
+        """The time of the last event."""
+        return self._placed_us[spans[:, 2] - 1]
 
     def pending_us(self) -> int | None:
         return self._buffer.earliest_after(self._watermark_us)

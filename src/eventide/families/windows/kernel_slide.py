@@ -115,7 +115,7 @@ def slide_extremes(values: Any, valid: Any, spans: IntArray, greatest: bool, out
 
 
 @njit(cache=True, nogil=True)
-def _is_better(left: Any, right: Any, greatest: bool) -> bool:
+def _is_better(left: Any, right: Any, greatest: bool) -> Any:
     if greatest:
         return left > right or (left != left and right == right)
     return left < right or (right != right and left == left)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,16 @@ import pyarrow.compute as pc
 from eventide.families.windows.kernel_panes import assign_sessions, assign_slots
 from eventide.families.windows.kernel_spans import find_growing_spans, find_spans
 from eventide.families.windows.partials import Rows, finish, output_type
-from eventide.families.windows.spec import COUNT, GROWING, SESSION, WindowSpec
+from eventide.families.windows.spec import (
+    ALL,
+    COUNT,
+    DETECTED_AT,
+    GROWING,
+    SESSION,
+    WINDOW_END,
+    WINDOW_START,
+    WindowSpec,
+)
 from eventide.runtime.block import MAX_US, MIN_US, TS, concatenate, numpy_int64
 from eventide.runtime.holding import WatermarkOperator
 from eventide.runtime.kernels.arrays import IntArray
@@ -26,18 +35,22 @@ from eventide.runtime.protocol import Results
 from eventide.runtime.threads import share_among_threads
 
 Parts: TypeAlias = list[pa.Array]
-START, END, LAST = "window_start", "window_end", "last"
+LAST = "last"
 _ROWS_PER_THREAD = 1 << 17
 _SPARSE = 8  # slots for each event: with more, most would be empty
 _FEW = 1 << 10
 _ROWS_PER_BATCH = 1 << 18
+_ROWS_HELD = 1 << 22  # with more, those of one pane and group are put together
 
 
 def result_fields(spec: WindowSpec) -> list[pa.Field]:
     """What windows have besides the columns of their group."""
-    dtype = pa.int64() if spec.windows.kind == COUNT else spec.time_type.arrow
-    times = [pa.field(name, dtype) for name in (START, END)]
-    return [*times, *(pa.field(f"a{i}", output_type(measure)) for i, measure in enumerate(spec.measures))]
+    times, kind = spec.time_type.arrow, spec.windows.kind
+    fields = [pa.field(DETECTED_AT, times)]
+    if kind != ALL:
+        bound = pa.int64() if kind == COUNT else times
+        fields = [pa.field(WINDOW_START, bound), pa.field(WINDOW_END, bound), *fields]
+    return [*fields, *(pa.field(f"a{i}", output_type(measure)) for i, measure in enumerate(spec.measures))]
 
 
 @dataclass(slots=True)
@@ -55,6 +68,7 @@ class WindowOperator(WatermarkOperator):
         super().__init__(spec.query, spec.facts)
         self.spec = spec
         self._n_threads = n_threads
+        self._most_rows = _ROWS_HELD
 
     def process(self, block: pa.Table | None, watermark_us: int) -> Results:
         if block is not None and block.num_rows:
@@ -68,15 +82,22 @@ class WindowOperator(WatermarkOperator):
             self._buffer.append(block)
             return
         block = self._without_late(block)
-        if block.num_rows:
-            self._buffer.append(partials_of(self.spec, block, self._n_threads))
+        if not block.num_rows:
+            return
+        self._buffer.append(partials_of(self.spec, block, self._n_threads))
+        held = self._buffer.select_all() if self._buffer.count(MAX_US) > self._most_rows else None
+        if held is not None:
+            table = merged(self.spec, held).table
+            self._most_rows = max(_ROWS_HELD, 2 * table.num_rows)
+            self._buffer.clear()
+            self._buffer.append(table)
 
     def _advance(self, watermark_us: int) -> Results:
         before_us, self._watermark_us = self._watermark_us, max(watermark_us, self._watermark_us)
         held = self._buffer.select_all()
         if held is None:
             return
-        if self.spec.windows.kind == SESSION:
+        if self.spec.windows.kind in (SESSION, ALL):
             yield from self._close_sessions(held, before_us)
         else:
             yield from self._close_windows(held, before_us)
@@ -107,7 +128,12 @@ class WindowOperator(WatermarkOperator):
                 end = start + windows.size
             table = partials.table.slice(some[0, 1], some[-1, 2] - some[0, 1])
             inside = some - np.array([0, some[0, 1], some[0, 1]])
-            yield self._batch(table, inside[:, 1], (start, end), self._spans(table, inside))
+            parts = self._spans(table, inside)
+            yield self._batch(table, inside[:, 1], (start, end), self._complete_us(partials, some, end), parts)
+
+    def _complete_us(self, partials: Partials, spans: IntArray, end: IntArray) -> IntArray:
+        """When windows that hold spans of rows were complete."""
+        return end
 
     def _spans(self, table: pa.Table, spans: IntArray) -> list[Parts]:
         """What the measures come to over spans of rows, worked on by several threads."""
@@ -118,13 +144,14 @@ class WindowOperator(WatermarkOperator):
         return [parts for _, parts in sorted((pair for share in made for pair in share), key=lambda pair: pair[0])]
 
     def _batch(
-        self, table: pa.Table, at: IntArray, times: tuple[IntArray, IntArray], parts: list[list[pa.Array]]
+        self, table: pa.Table, at: IntArray, bounds: tuple[IntArray, ...], complete_us: IntArray, parts: list[Parts]
     ) -> pa.RecordBatch:
         """Rows of the groups that stand `at` some rows of a table."""
         groups = table.select(self.spec.layout.partition).take(pa.array(at)).combine_chunks()
         columns = [column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in groups.columns]
         is_count = self.spec.windows.kind == COUNT
-        restored = [pa.array(time) if is_count else self.spec.time_type.restore(time) for time in times]
+        restored = [pa.array(bound) if is_count else self.spec.time_type.restore(bound) for bound in bounds]
+        restored.append(self.spec.time_type.restore(complete_us))
         made = [finish(measure, part) for measure, part in zip(self.spec.measures, parts, strict=True)]
         names = [*self.spec.layout.partition, *(field.name for field in result_fields(self.spec))]
         return pa.RecordBatch.from_arrays([*columns, *restored, *made], names=names)
@@ -132,14 +159,18 @@ class WindowOperator(WatermarkOperator):
     def _close_sessions(self, held: pa.Table, before_us: int) -> Results:
         sessions = merged(self.spec, held).table
         last_us = numpy_int64(sessions.column(LAST)) + self.spec.windows.size
+        has_end = self.spec.windows.kind == SESSION
         is_closed = last_us <= self._watermark_us + 1
+        if not has_end:
+            is_closed[:] = self._watermark_us == MAX_US
         # Those of earlier calls are still among the rows held.
-        at = np.flatnonzero(is_closed & (last_us > before_us + 1))
+        at = np.flatnonzero(is_closed & ((last_us > before_us + 1) | (not has_end)))
         if at.size:
             rows = Rows(sessions.take(pa.array(at)), is_partial=True)
             columns = [rows.parts(i, measure) for i, measure in enumerate(self.spec.measures)]
             parts = [[part.combine_chunks() for part in each] for each in columns]
-            yield self._batch(sessions, at, (numpy_int64(sessions.column(TS))[at], last_us[at]), parts)
+            bounds = (numpy_int64(sessions.column(TS))[at], last_us[at]) if has_end else ()
+            yield self._batch(sessions, at, bounds, last_us[at], parts)
         left = sessions.filter(pa.array(~is_closed))
         # What is over is let go when it is the larger part: until then no row is written twice.
         if 2 * left.num_rows < held.num_rows:
@@ -154,6 +185,8 @@ class WindowOperator(WatermarkOperator):
         if held is None:
             return None
         windows = self.spec.windows
+        if windows.kind == ALL:
+            return None
         if windows.kind == SESSION:
             ends = numpy_int64(merged(self.spec, held).table.column(LAST)) + windows.size - 1
             ends = ends[ends > self._watermark_us]
@@ -183,6 +216,8 @@ def _window_after(spec: WindowSpec, watermark_us: int) -> int:
 def spans_of(spec: WindowSpec, borders: IntArray, pane: IntArray, first: IntArray, stop: IntArray) -> IntArray:
     """The rows that windows hold, from a first window of each group up to a last."""
     windows = spec.windows
+    find: Any
+    shape: Any
     if windows.kind == GROWING:
         find, shape = find_growing_spans, windows.panes_per_window
     else:
@@ -213,7 +248,10 @@ def partials_of(spec: WindowSpec, block: pa.Table, n_threads: int = 1) -> pa.Tab
 def _reduced(spec: WindowSpec, block: pa.Table, codes: IntArray, n_codes: int) -> pa.Table:
     windows, ts_us = spec.windows, numpy_int64(block.column(TS))
     slot = np.empty(ts_us.size, dtype=np.int64)
-    if windows.kind == SESSION:
+    if windows.kind == ALL:
+        slot, n_slots = codes.astype(np.int64), n_codes
+        starts, lasts = _ends(ts_us, ts_us, slot, n_slots)
+    elif windows.kind == SESSION:
         n_slots = assign_sessions(np.lexsort((ts_us, codes)), codes, ts_us, ts_us, windows.size, slot)
         starts, lasts = _ends(ts_us, ts_us, slot, n_slots)
     else:
@@ -249,7 +287,10 @@ def merged(spec: WindowSpec, held: pa.Table) -> Partials:
     codes, n_codes = encode_partitions(held, spec.layout.partition)
     start_us, last_us = numpy_int64(held.column(TS)), numpy_int64(held.column(LAST))
     slot = np.empty(start_us.size, dtype=np.int64)
-    if spec.windows.kind == SESSION:
+    if spec.windows.kind == ALL:
+        slot, n_slots = codes.astype(np.int64), n_codes
+        starts, lasts = _ends(start_us, last_us, slot, n_slots)
+    elif spec.windows.kind == SESSION:
         order = np.lexsort((start_us, codes))
         n_slots = assign_sessions(order, codes, start_us, last_us, spec.windows.size, slot)
         starts, lasts = _ends(start_us, last_us, slot, n_slots)

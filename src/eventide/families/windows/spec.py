@@ -11,7 +11,8 @@ from eventide.runtime.block import Layout
 from eventide.runtime.times import TimeType
 
 # The kinds of windows.
-TIME, GROWING, SESSION, COUNT = "time", "growing", "session", "count"
+TIME, GROWING, SESSION, COUNT, ALL = "time", "growing", "session", "count", "all"
+WINDOW_START, WINDOW_END, DETECTED_AT = "window_start", "window_end", "detected_at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Windows:
 
     TIME: `[origin + k * slide, origin + k * slide + size)`. GROWING: from every `size` on, up to each `slide` of it.
     SESSION: until `size` has passed without an event. COUNT: as TIME, of positions in the group from 0 on.
+    ALL: one for each group.
     """
 
     kind: str

@@ -228,6 +228,12 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_files_read_by_spark_tasks_give_the_values_of_the_oracle": 4,
         "test_a_stream_gives_the_values_of_the_oracle": 3,
     },
+    "families.windows.test_same_windows": {
+        "test_the_embedded_engine_returns_the_oracles_windows": (500, 40),
+        "test_micro_batches_with_a_restart_after_each_return_the_oracles_windows": (400, 20),
+        "test_files_in_pieces_return_the_oracles_windows": (100, 10),
+        "test_threads_and_small_batches_change_nothing": (200, 10),
+    },
     "families.trends.test_slices": {
         "test_slices_give_the_values_of_the_oracle": (80, 5),
         "test_negation_reaches_across_slices": (60, 3),

@@ -81,10 +81,13 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def coded_for(physical: Physical, files: Sequence[str]) -> list[str]:
-    """The columns to read as codes: none, unless a condition can be evaluated by them."""
+    """The columns to read as codes: none, unless the operator or a condition can make use of them."""
     takes_all = physical.intake.keep_all or physical.passes_over
     found = coded_columns(files, physical.reads) if takes_all and files else []
-    return found if any(is_split(column, set(found)) for column in physical.select if column.addends) else []
+    is_of_use = physical.takes_codes or any(
+        is_split(column, set(found)) for column in physical.select if column.addends
+    )
+    return found if is_of_use else []
 
 
 def plain_name(column: SqlColumn, schema: pa.Schema) -> str | None:

@@ -50,19 +50,22 @@ def lower_windows(plan: Window, engine: str) -> Physical:
         measures=tuple(aggregates.measures),
         time_type=plan.time_type,
         tie_columns=(*sequence, *(columns.returned[name] for name in told)),
+        is_filtered=bool(plan.conjuncts) and not is_counted,
     )
     out = pa.schema([*plan.input.partition_fields(), *result_fields(spec)])
     parts = split(plan.conjuncts, list(plan.symbols), plan.schema, plan.query.text, plan.types)
     assert isinstance(plan.pattern, Step)
     made = columns.physical(
         spec,
-        columns.masks(conditions_of(plan, [plan.pattern], parts)),
+        columns.masks(conditions_of(plan, [plan.pattern], parts)) if plan.conjuncts else (),
         (*(aggregates.project(item, out) for item in plan.items), *_added(plan)),
         out,
         having=None if plan.having is None else aggregates.project(plan.having, out),
         windows_close=windows.kind != ALL,
         holds_aggregates=not is_counted,
-        **{**of_plan(plan), "reads": _read(plan)},
+        takes_codes=True,
+        passes_over=bool(plan.conjuncts) and not is_counted,
+        **{**of_plan(plan), "reads": _read(plan), "keep_all": not plan.conjuncts},
     )
     return with_options(made, plan.options, plan.schema)
 

@@ -27,7 +27,7 @@ from eventide.families.windows.spec import (
     WINDOW_START,
     WindowSpec,
 )
-from eventide.runtime.block import MAX_US, MIN_US, TS, concatenate, numpy_int64
+from eventide.runtime.block import MASK, MAX_US, MIN_US, TS, concatenate, numpy_int64
 from eventide.runtime.holding import WatermarkOperator
 from eventide.runtime.kernels.arrays import IntArray
 from eventide.runtime.partitions import encode_partitions
@@ -82,6 +82,8 @@ class WindowOperator(WatermarkOperator):
             self._buffer.append(block)
             return
         block = self._without_late(block)
+        if self.spec.is_filtered:
+            block = block.filter(pc.not_equal(block.column(MASK), 0))
         if not block.num_rows:
             return
         self._buffer.append(partials_of(self.spec, block, self._n_threads))
@@ -148,7 +150,7 @@ class WindowOperator(WatermarkOperator):
     ) -> pa.RecordBatch:
         """Rows of the groups that stand `at` some rows of a table."""
         groups = table.select(self.spec.layout.partition).take(pa.array(at)).combine_chunks()
-        columns = [column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in groups.columns]
+        columns = [_decoded(column) for column in groups.columns]
         is_count = self.spec.windows.kind == COUNT
         restored = [pa.array(bound) if is_count else self.spec.time_type.restore(bound) for bound in bounds]
         restored.append(self.spec.time_type.restore(complete_us))
@@ -197,6 +199,12 @@ class WindowOperator(WatermarkOperator):
             return windows.origin + (max(stop, since // windows.slide) + 1) * windows.slide - 1
         oldest = -((windows.size - 1 - since) // windows.slide)
         return windows.origin + max(stop, oldest) * windows.slide + windows.size - 1
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece, strings as themselves."""
+    whole = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    return whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
 
 
 def is_partial(block: pa.Table) -> bool:

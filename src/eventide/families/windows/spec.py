@@ -79,4 +79,5 @@ class WindowSpec:
     measures: tuple[Measure, ...]
     time_type: TimeType
     tie_columns: tuple[str, ...] = ()
+    is_filtered: bool = False  # events without a bit in their mask may come
     facts: tuple[tuple[str, str], ...] = ()

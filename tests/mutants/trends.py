@@ -384,8 +384,8 @@ TRENDS = (
     Mutant(
         "trends: events of full windows over positions are kept",
         "Positions.forget",
-        "gone = n_full * windows.slide",
-        "gone = n_full * 0",
+        "gone = np.clip(n_full * windows.slide - self.before, 0, self.sizes)",
+        "gone = np.clip(n_full * 0, 0, self.sizes)",
         (
             "tests/families/trends/test_windows.py::test_windows_over_positions_leave_when_they_are_full_and_their_events_with_them",
         ),

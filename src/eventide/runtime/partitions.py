@@ -59,6 +59,8 @@ def _encode_coded(column: pa.ChunkedArray) -> tuple[IntArray, int]:
     entries = pa.concat_arrays([dictionary, pa.nulls(1, dictionary.type)])
     codes, n_codes = _encode(pa.chunked_array([entries]))
     indices = pa.chunked_array([chunk.indices for chunk in chunks])
+    if not indices.null_count and np.array_equal(codes, np.arange(codes.size)):
+        return indices.to_numpy().astype(np.int64, copy=False), n_codes
     if indices.null_count:
         indices = pc.fill_null(indices.cast(pa.int64()), len(dictionary))
     return codes[indices.to_numpy()], n_codes

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from eventide.runtime.kernels.arrays import IntArray
-from eventide.runtime.ordered import order_events
+from eventide.runtime.ordered import Ordered, order_events
 from eventide.runtime.partitions import encode_partitions
 from eventide.runtime.windows import CountWindows
 
@@ -60,17 +60,28 @@ class Positions:
         return self.before[self.codes[rows]]
 
     def forget(
-        self, known: pa.Table | None, windows: CountWindows, tie_columns: Sequence[str] | None
+        self,
+        known: pa.Table | None,
+        windows: CountWindows,
+        tie_columns: Sequence[str] | None,
+        ordered: Ordered | None = None,
     ) -> tuple[pa.Table, pa.Table]:
-        """The events that windows to come hold, and the partitions with how many they have forgotten."""
+        """The events that windows to come hold, and the partitions with how many they have forgotten.
+
+        `ordered` is the order of the events, where it is known.
+        """
         names = self.names
         n_full = np.maximum((self.before + self.sizes - windows.length) // windows.slide + 1, 0)
         # A slide that is longer than its window may go on behind the events that have come.
         gone = np.clip(n_full * windows.slide - self.before, 0, self.sizes)
-        ordered = order_events(self.events, names, tie_columns)
-        owner = self.codes[ordered.order]
-        place = np.arange(owner.size) - np.repeat(ordered.offsets[:-1], np.diff(ordered.offsets))
-        kept = np.sort(ordered.order[place >= gone[owner]])
+        if ordered is None:
+            ordered = order_events(self.events, names, tie_columns)
+        sizes = np.diff(ordered.offsets)
+        first, stop = ordered.offsets[:-1][sizes > 0], ordered.offsets[1:][sizes > 0]
+        first = first + gone[self.codes[ordered.order[first]]]
+        lengths = stop - first
+        places = np.repeat(stop - np.cumsum(lengths), lengths) + np.arange(lengths.sum())
+        kept = np.sort(ordered.order[places])
         total = self.before + gone
         which = np.flatnonzero(total)
         rows = pa.array(self.sample[which])

@@ -13,11 +13,12 @@ import pyarrow as pa
 
 from eventide.families.windows.operator import Partials, WindowOperator, spans_of
 from eventide.families.windows.spec import WindowSpec
-from eventide.runtime.block import MAX_US, TS, numpy_int64
+from eventide.runtime.block import MAX_US, SEQUENCE, TS
 from eventide.runtime.kernels.arrays import IntArray
-from eventide.runtime.ordered import order_events
+from eventide.runtime.ordered import Ordered, order_events
 from eventide.runtime.positions import Positions
 from eventide.runtime.protocol import Results
+from eventide.runtime.threads import share_among_threads
 from eventide.runtime.windows import CountWindows
 
 
@@ -48,18 +49,26 @@ class CountOperator(WindowOperator):
         code = positions.codes[ordered.order[np.minimum(first, ordered.order.size - 1)]]
         before = np.where(sizes > 0, positions.before[code], 0)
         place = before.repeat(sizes) + np.arange(ordered.order.size) - first.repeat(sizes)
-        placed = events.take(pa.array(ordered.order))
-        self._placed_us = numpy_int64(placed.column(TS))
-        placed = placed.set_column(placed.column_names.index(TS), TS, pa.array(place))
+        placed = self._placed(events, ordered, place)
         is_end = self._watermark_us == MAX_US
         size, slide = self._windows.length, self._windows.slide
         stop = np.full(sizes.size, MAX_US) if is_end else np.maximum((before + sizes - size) // slide + 1, 0)
         spans = spans_of(self.spec, ordered.offsets, place, -(-before // slide), stop)
         yield from self._rows(Partials(placed, ordered.offsets), spans)
         if not is_end:
-            kept, self._known = positions.forget(self._known, self._windows, ties)
+            kept, self._known = positions.forget(self._known, self._windows, ties, ordered)
             self._known_number = self._buffer.take_number()
             self._buffer.append(kept)
+
+    def _placed(self, events: pa.Table, ordered: Ordered, place: IntArray) -> pa.Table:
+        """What groups and measures read of the events in their order, with positions in place of times."""
+        self._placed_us = ordered.ts_us
+        read = {name for measure in self.spec.measures for name, _ in measure.columns()}
+        names = [*self.spec.layout.partition, *sorted(read - {*self.spec.layout.partition, TS})]
+        names += [SEQUENCE] if self.spec.layout.has_sequence else []
+        order = pa.array(ordered.order)
+        taken = share_among_threads(lambda name: events.column(name).take(order), names)
+        return pa.table({**dict(zip(names, taken, strict=True)), TS: place})
 
     def _complete_us(self, partials: Partials, spans: IntArray, end: IntArray) -> IntArray:
         """The time of the last event."""

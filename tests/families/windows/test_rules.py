@@ -8,8 +8,10 @@ import pyarrow as pa
 import pytest
 
 import eventide as ev
+from tests.micro_batches import Stream
 
 EVENTS = [{"ts": ts, "v": v} for v, ts in ((3, 1), (1, 2), (4, 4), (2, 8))]
+TABLE = pa.Table.from_pylist(EVENTS)
 
 
 def rows(clauses: str, events: list[dict[str, Any]] = EVENTS, **options: Any) -> list[tuple[Any, ...]]:
@@ -101,3 +103,38 @@ def test_a_sum_beyond_bigint_is_an_error() -> None:
     events = [{"ts": i, "v": 2**62} for i in range(3)]
     with pytest.raises(ev.EventideError, match=r"BIGINT|range"):
         ev.query("WITHIN 1 minute RETURN sum(v)", ts_unit="s").run(events)
+
+
+def test_a_window_waits_for_its_last_instant() -> None:
+    stream = Stream(ev.query("WITHIN 2 seconds RETURN count(*) AS n", ts_unit="s").plan(TABLE.schema))
+    assert stream.step(TABLE.slice(0, 1), 1_999_998) == []
+    assert [row["n"] for row in stream.step(TABLE.slice(1, 0), 1_999_999)] == [1]
+    assert [row["n"] for row in stream.step(TABLE.slice(1), 8_000_000)] == [1, 1]
+    assert [row["window_start"] for row in stream.finish()] == [8]
+
+
+def test_sums_of_partial_aggregates_are_held_and_no_event() -> None:
+    stream = Stream(ev.query("WITHIN 1 minute RETURN sum(v)", ts_unit="s").plan(TABLE.schema))
+    stream.step(TABLE, 0)
+    assert stream.operator().open_runs() == 1
+
+
+def test_positions_go_on_where_they_were() -> None:
+    stream = Stream(ev.query("WITHIN 2 EVENTS RETURN sum(v) AS total", ts_unit="s").plan(TABLE.schema))
+    found = stream.step(TABLE.slice(0, 3), 4_000_000) + stream.step(TABLE.slice(3), 8_000_000)
+    assert [(row["window_start"], row["total"]) for row in found] == [(0, 4), (2, 6)]
+
+
+def test_a_late_part_of_a_session_does_not_end_it() -> None:
+    events = pa.Table.from_pylist([{"ts": ts} for ts in (1, 5, 9, 3, 12)])
+    stream = Stream(ev.query("SESSION 5 seconds RETURN count(*) AS n", ts_unit="s").plan(events.schema))
+    for start, length in ((0, 3), (3, 1), (4, 1)):
+        assert stream.step(events.slice(start, length), 0) == []
+    assert [(row["n"], row["window_start"], row["window_end"]) for row in stream.finish()] == [(5, 1, 17)]
+
+
+def test_the_greatest_value_leaves_with_its_window() -> None:
+    events = [{"ts": ts, "v": v} for ts, v in enumerate((1, 9, 2, 3, 1))]
+    for clauses in ("WITHIN 2 seconds", "WITHIN 2 EVENTS"):
+        assert [row[0] for row in rows(f"{clauses} RETURN max(v)", events)] == [1, 3, 9]
+    assert [row[0] for row in rows("WITHIN 2 EVENTS SLIDE 1 EVENT RETURN max(v)", events)] == [1, 3, 3, 9, 9]

@@ -103,7 +103,7 @@ def read_scalar(
 
     `after` is the token behind them; errors call the expression `what`, and show `usage` when it is missing.
     """
-    rules = rules or _EVENT_RULES
+    rules = rules or EVENT_RULES
     if not tokens:
         hint = f"write for example: {usage}" if usage else None
         if after.kind is Kind.WORD:
@@ -340,7 +340,7 @@ def _check_size(text: str, tree: exp.Expr, whole: Span, what: str) -> None:
             stack.append((child, height + (not goes_on), length + 1 if goes_on else 0))
 
 
-_EVENT_RULES = Rules(
+EVENT_RULES = Rules(
     refused=(
         (exp.Query, "a subquery is not allowed in a query", "relate events by their symbols: A.user = B.user"),
         (exp.UDTF, "a table function is not allowed in a query", "compute it before the query"),

@@ -380,9 +380,9 @@ REFUSED: dict[str, tuple[str, str]] = {
         (_SKETCH, _KEEP),
     ),
     "MEASURE": ("it belongs to metric views", "name the aggregate itself: sum(x)"),
-    "GROUPING": (_GROUPING, "group the result after MATCH_RECOGNIZE (...)"),
-    "GROUPING_ID": (_GROUPING, "group the result after MATCH_RECOGNIZE (...)"),
-    "SCHEMA_OF_VARIANT_AGG": (_VARIANT, "compute it after MATCH_RECOGNIZE (...)"),
+    "GROUPING": (_GROUPING, "group the result after {query}"),
+    "GROUPING_ID": (_GROUPING, "group the result after {query}"),
+    "SCHEMA_OF_VARIANT_AGG": (_VARIANT, "compute it after {query}"),
 }
 
 

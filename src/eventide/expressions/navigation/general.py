@@ -79,12 +79,14 @@ def general_call(call: Call, function: str, fail: Fail) -> General:
     return General(function, call, tuple(trees), tuple(constants), ignores_nulls)
 
 
-def check_call(call: Call, node: exp.Expr, fail: Fail, where: str = "in MATCH_RECOGNIZE") -> str:
+def check_call(
+    call: Call, node: exp.Expr, fail: Fail, where: str = "in MATCH_RECOGNIZE", query: str = "MATCH_RECOGNIZE (...)"
+) -> str:
     """The aggregate's key in `AGGREGATES`; an error when there is none, or when it is not called like that."""
     function, shown = known_aggregate(call.name), call.shown
     if function is None and call.name in REFUSED:
         reason, hint = REFUSED[call.name]
-        raise fail(f"{shown} cannot be computed {where}: {reason}", node, hint)
+        raise fail(f"{shown} cannot be computed {where}: {reason}", node, hint.format(query=query))
     if function is None:
         hint = f"in Spark SQL it is {FOREIGN[call.name]}" if call.name in FOREIGN else "is it one of Spark SQL's?"
         raise fail(f"there is no aggregate {shown}", node, hint)

@@ -80,7 +80,7 @@ class Rules:
     subqueries: bool = False
 
 
-def parse_scalar(text: str) -> Scalar:
+def parse_scalar(text: str, rules: Rules | None = None) -> Scalar:
     """One scalar expression on its own, such as the condition of a builder step.
 
     >>> parse_scalar("amount > 2 * A.amount").tree.sql("spark")
@@ -88,7 +88,7 @@ def parse_scalar(text: str) -> Scalar:
     """
     tokens = tokenize(text)
     match_brackets(text, tokens)
-    return read_scalar(text, tokens[:-1], tokens[-1], "the expression")
+    return read_scalar(text, tokens[:-1], tokens[-1], "the expression", rules=rules)
 
 
 def read_scalar(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
-from eventide.lang.rows.keywords import AGGREGATES
+from eventide.lang.keywords import AGGREGATES
 from eventide.lang.scalars import EVENT_RULES, BoundedParser, fail_at
 from eventide.lang.tree import Span
 

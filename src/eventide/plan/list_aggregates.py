@@ -65,11 +65,12 @@ def aggregate_lists(
     )
     made = dict(zip(columns(n_values), values, strict=True)) | {f"k{i}": key for i, key in enumerate(keys)}
     unnested = [f'unnest("{name}") AS "{i}"' for i, (name, _) in enumerate(lists)]
-    if leaf.distinct:
+    has_place = leaf.distinct or aggregate.sorts
+    if has_place:
         unnested.append(f'unnest(range(len("{lists[0][0]}"))) AS "i"')
     unnested += [f'"{column}" AS "{name}"' for name, column in numbers.items()]
     items = [f"{write_typed(value, source, OF_ONE_ROW)} AS {column}" for column, value in made.items()]
-    items += ["i"] if leaf.distinct else []
+    items += ["i"] if has_place else []
     rows = f"SELECT {', '.join(items)} FROM (SELECT {', '.join(unnested)})"
     if leaf.filtered:
         rows += f" WHERE {write_typed(_fitted(typed[-1], 'boolean', leaf, source), source, OF_ONE_ROW)}"

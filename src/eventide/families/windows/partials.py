@@ -34,11 +34,13 @@ _ALL = np.empty(0, dtype=np.bool_)  # every row has a value
 def output_type(measure: Measure) -> pa.DataType:
     """The type of what is returned."""
     if measure.function == "COUNT":
-        return pa.int64()
+        return pa.decimal128(38, 0) if measure.is_wide else pa.int64()
     dtype = measure.dtype
     assert dtype is not None
-    if measure.function in N_PARTS:
+    if measure.function in N_PARTS or (measure.is_wide and measure.function == "AVG"):
         return pa.float64()
+    if measure.is_wide and measure.function == "SUM" and _is_exact(measure):
+        return pa.decimal128(38, dtype.scale if pa.types.is_decimal(dtype) else 0)
     return {"SUM": sum_type, "AVG": average_type}.get(measure.function, lambda kept: kept)(dtype)
 
 
@@ -365,7 +367,7 @@ def finish(measure: Measure, parts: Sequence[pa.Array]) -> pa.Array:
     if measure.function in N_PARTS:
         return statistic(measure.function, [part.to_numpy() for part in parts])
     if measure.function not in ("SUM", "AVG", *BITS):
-        return parts[0]
+        return parts[0].cast(output_type(measure)) if measure.is_wide else parts[0]
     none = pc.equal(parts[0], 0)
     dtype = output_type(measure)
     if measure.function in BITS:
@@ -383,11 +385,24 @@ def _whole_sums(measure: Measure, parts: Sequence[pa.Array], dtype: pa.DataType)
     high, low = high + (low >> 32), low & 0xFFFFFFFF
     if pa.types.is_decimal(dtype):
         return _decimals(measure, count, low, high, dtype)
+    if measure.is_wide:
+        return pa.array(_nearest(measure, count, low, high))
     if measure.function == "AVG":
         return pa.array((high * 4294967296.0 + low) / np.maximum(count, 1))
     if np.any((high < -(1 << 31)) | (high >= 1 << 31)):
         raise InputError("a sum of RETURN leaves the range of 64 bits", hint="cast its argument to DOUBLE")
     return pa.array((high << 32) | low)
+
+
+def _nearest(measure: Measure, count: Any, low: Any, high: Any) -> Any:
+    """Averages as the nearest doubles: of whole numbers that doubles hold, their quotient is that."""
+    assert measure.dtype is not None
+    unit = 10**measure.dtype.scale if pa.types.is_decimal(measure.dtype) else 1
+    made = (high * 4294967296.0 + low) / (np.maximum(count, 1) * float(unit))
+    large = (high < -(1 << 20)) | (high >= 1 << 20) | (count * float(unit) >= 2.0**53)
+    for i in np.flatnonzero(large).tolist():
+        made[i] = ((int(high[i]) << 32) + int(low[i])) / (int(count[i]) * unit)
+    return made
 
 
 def _decimals(measure: Measure, count: Any, low: Any, high: Any, dtype: pa.DataType) -> pa.Array:

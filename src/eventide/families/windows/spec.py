@@ -30,6 +30,7 @@ class Measure:
     other: str | None = None  # the column of a second argument
     other_dtype: pa.DataType | None = None
     more: tuple[tuple[str, pa.DataType], ...] = ()
+    is_wide: bool = False  # exact in 38 digits, averages in the nearest double, as aggregates over trends are
 
     def columns(self) -> list[tuple[str, pa.DataType]]:
         """The columns that are read, with their types."""

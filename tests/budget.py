@@ -22,6 +22,15 @@ ON_SPARK: dict[str, Any] = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Pha
 # In plain Python, and compiled.
 MOST = 17_000, 9_000
 EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
+    "families.trends.test_single_events": {
+        "test_single_events_have_the_oracles_values": (200, 40),
+        "test_micro_batches_of_single_events_have_the_oracles_values": (100, 20),
+    },
+    "families.windows.test_aggregates": {
+        "test_windows_have_the_oracles_aggregates": (150, 30),
+        "test_micro_batches_and_restarts_leave_the_oracles_aggregates": (150, 30),
+        "test_windows_of_events_have_the_oracles_aggregates": (60, 20),
+    },
     "families.allen.test_derived": {
         "test_intervals_that_come_after_their_end_give_the_pairs_of_one_batch": (150, 20),
     },

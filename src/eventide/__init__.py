@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eventide.api import intervals, kafka, metrics
+    from eventide.api.aggregate import aggregate
     from eventide.api.allen import allen, to_instants
     from eventide.api.detect import Detection, detect
     from eventide.api.events import query
@@ -33,6 +34,7 @@ __all__ = [
     "QueryError",
     "RuleSet",
     "UnsupportedError",
+    "aggregate",
     "allen",
     "detect",
     "explain_sql",
@@ -52,6 +54,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _NAMES = {
+    "api.aggregate": ("aggregate",),
     "api.allen": ("allen", "to_instants"),
     "api.detect": ("Detection", "detect"),
     "api.events": ("query",),

@@ -27,6 +27,10 @@ CONSTRUCTORS: dict[str, tuple[Callable[..., ev.Query], dict[str, Any]]] = {
         lambda **given: ev.query("DEFINE H AS x > 1, L AS x < 2 PATTERN H meets L WITHIN 9 seconds", **given),
         {"events": EVENTS},
     ),
+    "ev.aggregate": (
+        lambda **given: ev.aggregate("count(*) AS n", by="kind", window="2 seconds", **given),
+        {"events": EVENTS},
+    ),
     "ev.match_recognize": (
         lambda **given: ev.match_recognize(
             order_by="ts", pattern="A B", define={"B": "x > A.x"}, measures={"n": "B.x"}, within="9 seconds", **given
@@ -72,6 +76,7 @@ REFUSED = {
     ("ev.allen", "live"): "live input is one input",
     ("ev.allen", "plan"): "this query has two inputs",
     ("ev.allen", "diagnose"): "a pair of intervals has no steps",
+    ("ev.aggregate", "diagnose"): "this query has no steps",
     ("ev.intervals.homogeneous", "diagnose"): "this query has no steps",
     ("ev.intervals.delta", "diagnose"): "this query has no steps",
     ("ev.intervals.heterogeneous", "diagnose"): "this query has no steps",

@@ -37,7 +37,7 @@ def add_computed(rows: pa.RecordBatch, computed: Sequence[Computed]) -> pa.Recor
                 table = connection.sql(f"SELECT *, {items} FROM matches").to_arrow_table()
             except (duckdb.OutOfRangeException, duckdb.ConversionException) as error:
                 hint = "cast its argument to DOUBLE, or take try_sum and try_avg, which give NULL then"
-                raise InputError("an aggregate of MATCH_RECOGNIZE leaves the range of its type", hint=hint) from error
+                raise InputError(f"an aggregate of {some[0].clause} leaves the range of its type", hint=hint) from error
             except duckdb.Error as error:
                 raise InputError(f"a measure cannot be computed: {str(error).splitlines()[0]}") from error
     fields = [*rows.schema, *(pa.field(column.name, column.dtype) for column in computed)]

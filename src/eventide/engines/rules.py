@@ -171,7 +171,7 @@ def _plan_query(text: str, given: dict[str, Any], shared: Shared) -> tuple[Physi
 
 def _prepare(tree: AnyQuery, options: Options, schema: pa.Schema, engine: str = "local") -> Physical:
     family = family_named(family_of_tree(tree))
-    return family.prepare(tree, options, schema, engine=engine)
+    return family.prepare(tree, options, schema, engine=engine, on_stream=True)
 
 
 def _check_shared(options: Options, shared: Shared) -> None:

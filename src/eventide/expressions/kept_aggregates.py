@@ -85,7 +85,7 @@ def filtered(node: exp.Filter) -> exp.Expr:
     inner = aggregate.this if isinstance(aggregate, exp.IgnoreNulls) else aggregate
     if isinstance(inner, exp.Anonymous):
         inner.set("expressions", [_where(condition, inner.expressions[0]), *inner.expressions[1:]])
-    elif isinstance(inner.this, exp.Identifier):
+    elif isinstance(inner.this, exp.Identifier | exp.Star):
         inner.set("this", _where(condition, exp.Literal.number(1)))
     else:
         key = "expression" if function in ("MAX_BY", "MIN_BY") else "this"

@@ -70,6 +70,10 @@ def starts_clause(tokens: list[Token], idx: int) -> bool:
     before, after = tokens[max(idx - 1, 0)], tokens[min(idx + 1, len(tokens) - 1)]
     if before.is_punctuation(".") or (word == "FROM" and before.word == "DISTINCT"):
         return False
+    # WITHIN GROUP (ORDER BY x) belongs to an aggregate.
+    opens = idx + 2 < len(tokens) and tokens[idx + 2].is_punctuation("(")
+    if (word == "WITHIN" and after.word == "GROUP" and opens) or (word == "GROUP" and before.word == "WITHIN"):
+        return word == "GROUP" and after.word == "BY"
     if word == "EMIT":
         return after.word == "ON"
     # MIN is also a function and, bare, a plausible column.

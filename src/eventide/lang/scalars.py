@@ -80,7 +80,7 @@ class Rules:
     subqueries: bool = False
 
 
-def parse_scalar(text: str) -> Scalar:
+def parse_scalar(text: str, rules: Rules | None = None) -> Scalar:
     """One scalar expression on its own, such as the condition of a builder step.
 
     >>> parse_scalar("amount > 2 * A.amount").tree.sql("spark")
@@ -88,7 +88,7 @@ def parse_scalar(text: str) -> Scalar:
     """
     tokens = tokenize(text)
     match_brackets(text, tokens)
-    return read_scalar(text, tokens[:-1], tokens[-1], "the expression")
+    return read_scalar(text, tokens[:-1], tokens[-1], "the expression", rules=rules)
 
 
 def read_scalar(
@@ -103,7 +103,7 @@ def read_scalar(
 
     `after` is the token behind them; errors call the expression `what`, and show `usage` when it is missing.
     """
-    rules = rules or _EVENT_RULES
+    rules = rules or EVENT_RULES
     if not tokens:
         hint = f"write for example: {usage}" if usage else None
         if after.kind is Kind.WORD:
@@ -340,7 +340,7 @@ def _check_size(text: str, tree: exp.Expr, whole: Span, what: str) -> None:
             stack.append((child, height + (not goes_on), length + 1 if goes_on else 0))
 
 
-_EVENT_RULES = Rules(
+EVENT_RULES = Rules(
     refused=(
         (exp.Query, "a subquery is not allowed in a query", "relate events by their symbols: A.user = B.user"),
         (exp.UDTF, "a table function is not allowed in a query", "compute it before the query"),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from eventide.lang.clauses import Clause
 from eventide.lang.cursor import Cursor
-from eventide.lang.scalars import read_scalar
+from eventide.lang.scalars import Rules, read_scalar
 from eventide.lang.tokens import Kind, Token
 from eventide.lang.tree import Name, Option, ReturnItem, Span
 
@@ -53,7 +53,10 @@ def split_commas(clause: Clause) -> list[tuple[tuple[Token, ...], Token]]:
 
 
 def read_returns(
-    text: str, clause: Clause, prepare: Callable[[tuple[Token, ...]], tuple[Token, ...]] = lambda tokens: tokens
+    text: str,
+    clause: Clause,
+    prepare: Callable[[tuple[Token, ...]], tuple[Token, ...]] = lambda tokens: tokens,
+    rules: Rules | None = None,
 ) -> tuple[ReturnItem, ...]:
     """The items of RETURN; `prepare` may change the words of an expression before it is read."""
     items: list[ReturnItem] = []
@@ -61,7 +64,7 @@ def read_returns(
     for tokens, after in split_commas(clause):
         cut = _alias_idx(tokens)
         behind = after if cut == len(tokens) else tokens[cut]
-        value = read_scalar(text, prepare(tokens[:cut]), behind, "the RETURN expression", "RETURN A.x, COUNT(*)")
+        value = read_scalar(text, prepare(tokens[:cut]), behind, "the RETURN expression", "RETURN A.x, COUNT(*)", rules)
         alias = None
         if cut < len(tokens):
             cursor = Cursor(text, (*tokens[cut + 1 :], after), clause.keyword)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from eventide.errors import QueryError
 from eventide.lang.clauses import Clause
 from eventide.lang.durations import read_length, read_window, write_length
-from eventide.lang.scalars import read_scalar
+from eventide.lang.scalars import Rules, read_scalar
 from eventide.lang.shared_clauses import cursor_of, read_columns, read_options, read_returns, read_source
 from eventide.lang.tree import Length, Scalar, Span, Windowing, WindowQuery
+from eventide.lang.window_expressions import WINDOW_RULES
 
 _ALLOWED = ("FROM", "WHERE", "GROUP BY", "WITHIN", "SESSION", "RETURN", "HAVING", "OPTIONS")
 _INSTEAD = {
@@ -36,20 +37,20 @@ def read_windows(text: str, clauses: dict[str, Clause]) -> WindowQuery:
         whole.finish("RETURN *", hint="it returns whole events and takes no columns; or name the columns alone")
     return WindowQuery(
         text=text,
-        returns=() if whole_events else read_returns(text, clauses["RETURN"]),
+        returns=() if whole_events else read_returns(text, clauses["RETURN"], rules=WINDOW_RULES),
         whole_events=whole_events,
         source=read_source(text, clauses["FROM"]) if "FROM" in clauses else None,
-        where=_condition(text, clauses["WHERE"], "WHERE price > 10") if "WHERE" in clauses else None,
+        where=_condition(text, clauses["WHERE"], "WHERE price > 10", None) if "WHERE" in clauses else None,
         group_by=read_columns(text, clauses, "GROUP BY"),
         windowing=windowing,
-        having=_condition(text, clauses["HAVING"], "HAVING n >= 3") if "HAVING" in clauses else None,
+        having=_condition(text, clauses["HAVING"], "HAVING n >= 3", WINDOW_RULES) if "HAVING" in clauses else None,
         options=read_options(text, clauses["OPTIONS"]) if "OPTIONS" in clauses else (),
     )
 
 
-def _condition(text: str, clause: Clause, usage: str) -> Scalar:
+def _condition(text: str, clause: Clause, usage: str, rules: Rules | None) -> Scalar:
     *tokens, after = clause.tokens
-    return read_scalar(text, tuple(tokens), after, f"the {clause.keyword} condition", usage)
+    return read_scalar(text, tuple(tokens), after, f"the {clause.keyword} condition", usage, rules)
 
 
 def _windowing(text: str, clauses: dict[str, Clause]) -> Windowing | None:

@@ -11,7 +11,7 @@ from eventide.lang.conditions import conjunction_joints
 from eventide.lang.durations import write_length
 from eventide.lang.keywords import RESERVED
 from eventide.lang.nodes import copied
-from eventide.lang.scalars import parse_scalar
+from eventide.lang.scalars import Rules, parse_scalar
 from eventide.lang.tokens import one_line, tokenize
 from eventide.lang.tree import (
     And,
@@ -32,6 +32,7 @@ from eventide.lang.tree import (
     Windowing,
     WindowQuery,
 )
+from eventide.lang.window_expressions import WINDOW_RULES
 
 _QUANTIFIERS = {(1, None): "+", (0, None): "*", (0, 1): "?"}
 
@@ -100,12 +101,12 @@ def _write_windows(query: WindowQuery) -> str:
     if query.windowing is not None:
         lines.append(write_windowing(query.windowing))
     items = [
-        write_scalar(each.value) + (f" AS {write_name(each.alias.text)}" if each.alias else "")
+        write_scalar(each.value, WINDOW_RULES) + (f" AS {write_name(each.alias.text)}" if each.alias else "")
         for each in query.returns
     ]
     lines.append("RETURN " + ("*" if query.whole_events else ", ".join(items)))
     if query.having is not None:
-        lines.append(f"HAVING {write_scalar(query.having)}")
+        lines.append(f"HAVING {write_scalar(query.having, WINDOW_RULES)}")
     if query.options:
         lines.append(f"OPTIONS {_options(query)}")
     return "\n".join(lines)
@@ -188,7 +189,7 @@ def write_pattern(pattern: Pattern) -> str:
 LONG = 2_000  # characters: what is longer is not written anew, which would take as long again as reading it
 
 
-def write_scalar(scalar: Scalar) -> str:
+def write_scalar(scalar: Scalar, rules: Rules | None = None) -> str:
     """A scalar expression in Spark SQL.
 
     Where sqlglot's text would read back as another tree (`int(x)` becomes a cast that parses differently),
@@ -200,7 +201,7 @@ def write_scalar(scalar: Scalar) -> str:
     text = _generate(scalar.tree)
     for candidate in (text, line):
         # What the tree was read from reads back as this tree.
-        if candidate == scalar.line or _reads_back(candidate, scalar.tree):
+        if candidate == scalar.line or _reads_back(candidate, scalar.tree, rules):
             return candidate
     return f"({text or scalar.text})"
 
@@ -228,9 +229,9 @@ def one_line_of(text: str) -> str:
         return text
 
 
-def _reads_back(text: str, tree: exp.Expression) -> bool:
+def _reads_back(text: str, tree: exp.Expression, rules: Rules | None) -> bool:
     try:
-        if parse_scalar(text).tree != tree:
+        if parse_scalar(text, rules).tree != tree:
             return False
     except QueryError:
         return False

@@ -62,13 +62,18 @@ class Aggregates(Generic[Measure]):
         """The operator's columns."""
         return [pa.field(f"a{i}", self.output_type(measure)) for measure, i in self.measures.items()]
 
-    def read(self, tree: exp.Expr, item: Item) -> tuple[str, pa.DataType | None]:
-        """The block column of what is aggregated, and its type there: a plain column keeps its own."""
+    def value(self, tree: exp.Expr, item: Item) -> tuple[EventValue, pa.DataType | None]:
+        """What is aggregated, and its type: a plain column keeps its own."""
         plan, text, span = self.plan, self.plan.query.text, item.span
         assert isinstance(tree, exp.Expression)
         typed = bind(tree, columns_of(plan.schema, text, span, plan.types), text, span, plan.types)
-        column = self.columns.add_value(EventValue(tree, typed, Source(text, span)))
-        return column, plan.schema.field(tree.name).type if isinstance(tree, exp.Column) else typed.dtype
+        dtype = plan.schema.field(tree.name).type if isinstance(tree, exp.Column) else typed.dtype
+        return EventValue(tree, typed, Source(text, span)), dtype
+
+    def read(self, tree: exp.Expr, item: Item) -> tuple[str, pa.DataType | None]:
+        """The block column of what is aggregated, and its type there."""
+        value, dtype = self.value(tree, item)
+        return self.columns.add_value(value), dtype
 
     def project(self, item: Item, schema: pa.Schema) -> SqlColumn:
         """The RETURN column over the operator's columns."""

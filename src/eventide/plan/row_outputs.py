@@ -5,8 +5,6 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import QueryError
-from eventide.expressions.navigation.aggregates import AGGREGATES, Use, columns
 from eventide.expressions.navigation.leaves import (
     AggregateLeaf,
     FoldLeaf,
@@ -22,32 +20,18 @@ from eventide.expressions.navigation.leaves import (
 from eventide.expressions.relate import event_value
 from eventide.expressions.split import EventValue
 from eventide.expressions.typecheck import Types, bind, columns_of
-from eventide.expressions.typed import Source, Typed, cast_to
-from eventide.expressions.types import MONTHS, column_type, is_number, kind, type_name
-from eventide.expressions.write_sql import write_typed
+from eventide.expressions.typed import Source, Typed
+from eventide.expressions.types import MONTHS, column_type, kind, type_name
 from eventide.lang.nodes import copied
 from eventide.lang.tree import Span
 from eventide.plan.columns import Columns
+from eventide.plan.list_aggregates import aggregate_lists, need_type, without_order
 from eventide.plan.physical import SqlColumn, column_as
 from eventide.plan.results import computed_column
 from eventide.plan.scope import is_orderable
 from eventide.runtime.computed import Computed
 from eventide.runtime.measured import Folded, Listed, Picked, Position
 from eventide.runtime.measures import NUMBER
-
-# What an aggregate takes, by the class of its argument, and what to try with something else.
-_WANTED = {
-    "number": ("numbers", "cast it: CAST(x AS DOUBLE)"),
-    "numeric": ("numbers", "cast it: CAST(x AS DOUBLE)"),
-    "integer": ("whole numbers", "cast it: CAST(x AS BIGINT)"),
-    "string": ("strings", "cast it: CAST(x AS STRING)"),
-    "boolean": ("booleans", "compare it with something"),
-    "array": ("arrays", "single values are collected by collect_set(x)"),
-}
-
-
-# Spark has the function, but it is not Spark that evaluates what looks at several rows.
-OF_ONE_ROW = "on Spark it works on the columns of one row, PREV(f(x)) in place of f(PREV(x))"
 
 
 class Readings:
@@ -137,7 +121,7 @@ class Outputs(Readings):
                     if (known.position, known.column) == (position, column):
                         return known.name
                 picked = Picked(f"n{len(self.picked)}", position, column)
-                self.picked[picked] = self._typed(leaf_type(leaf, self._type(value)), source)
+                self.picked[picked] = need_type(leaf_type(leaf, self._type(value)), source)
                 return picked.name
             case FoldLeaf():
                 value = None if leaf.tree is None else self._value(leaf.tree, leaf.span, source)
@@ -148,14 +132,14 @@ class Outputs(Readings):
                     name = leaf.function.lower()
                     made = AggregateLeaf(leaf.function, (item,), listed_items, False, leaf.span, name=name)
                     return self._aggregate(made, source)
-                dtype = self._typed(leaf_type(leaf, self._type(value)), source)
+                dtype = need_type(leaf_type(leaf, self._type(value)), source)
                 name = f"f{len(self.folded)}"
                 self.folded[Folded(name, leaf.function, leaf.members, self._column(value), leaf.final, dtype)] = dtype
                 return name
             case ListLeaf():
                 value = None if leaf.tree is None else self._value(leaf.tree, leaf.span, source)
                 column = self._column(value)
-                dtype = pa.int32() if value is None else self._typed(self._type(value), source)
+                dtype = pa.int32() if value is None else need_type(self._type(value), source)
                 for known_list in self.listed:
                     if (known_list.members, known_list.column, known_list.final) == (leaf.members, column, leaf.final):
                         return known_list.name
@@ -167,66 +151,12 @@ class Outputs(Readings):
 
     def _aggregate(self, leaf: AggregateLeaf, whole: Source) -> str:
         """A correlated subquery over the lists, which DuckDB evaluates for each row."""
-        aggregate = AGGREGATES[leaf.function]
         names = [self._add(item, whole) for item in leaf.lists]
         items = {item.name: dtype.value_type for item, dtype in self.listed.items()}
-        types = {str(i): items[name] for i, name in enumerate(names)} | {"number": pa.int64()}
-        source = Source(whole.text, leaf.span)
-        typed = [
-            bind(argument, lambda column: pa.field(column.name, types[column.name]), source.text, leaf.span)
-            for argument in leaf.arguments
-        ]
-        for argument in typed:
-            self._typed(argument.dtype, whole)
-        n_values = len(typed) - leaf.n_keys - leaf.filtered
-        classes = aggregate.classes(n_values, bool(leaf.order))
-        values = [
-            self._fitted(value, wanted, leaf, source) for value, wanted in zip(typed[:n_values], classes, strict=True)
-        ]
-        keys = [self._fitted(key, "orderable", leaf, source) for key in typed[n_values : n_values + leaf.n_keys]]
-        use = Use(
-            tuple(self._typed(value.dtype, whole) for value in values),
-            leaf.constants,
-            leaf.order,
-            leaf.distinct,
-            leaf.ignores_nulls,
-        )
-        made = dict(zip(columns(n_values), values, strict=True)) | {f"k{i}": key for i, key in enumerate(keys)}
-        unnested = [f'unnest("{name}") AS "{i}"' for i, name in enumerate(names)]
-        if leaf.distinct:
-            unnested.append(f'unnest(range(len("{names[0]}"))) AS "i"')
-        items_text = [f"{write_typed(value, source, OF_ONE_ROW)} AS {column}" for column, value in made.items()]
-        items_text += ["i"] if leaf.distinct else []
-        rows = f'SELECT {", ".join(items_text)} FROM (SELECT {", ".join(unnested)}, "{NUMBER}" AS "number")'
-        if leaf.filtered:
-            rows += f" WHERE {write_typed(self._fitted(typed[-1], 'boolean', leaf, source), source, OF_ONE_ROW)}"
-        if leaf.distinct:
-            rows = f"SELECT {', '.join(made)}, min(i) AS i FROM ({rows}) GROUP BY {', '.join(made)}"
-        text = aggregate.write(use).replace("{rows}", f"({rows})")
+        text, dtype = aggregate_lists(leaf, [(name, items[name]) for name in names], whole, {"number": NUMBER})
         name = f"a{len(self.computed)}"
-        self.computed[name] = Computed(name, f"({text})", aggregate.result(use))
+        self.computed[name] = Computed(name, text, dtype)
         return name
-
-    def _fitted(self, value: Typed, wanted: str, leaf: AggregateLeaf, source: Source) -> Typed:
-        """An argument in the class that the aggregate wants."""
-        dtype = value.dtype
-        assert dtype is not None
-        name = kind(dtype)
-        fits = {
-            "number": is_number(dtype),
-            "numeric": is_number(dtype),
-            "array": pa.types.is_list(dtype),
-            "orderable": is_orderable(dtype),
-            "any": True,
-        }
-        if not fits.get(wanted, name in (wanted, "null")):
-            if wanted == "orderable":
-                raise _unordered(leaf.name, dtype, leaf.span, source)
-            shown, hint = _WANTED[wanted]
-            raise source.error(f"{leaf.name} takes {shown}, but this is {type_name(dtype)}", leaf.span, hint)
-        if wanted == "number" or (wanted == "numeric" and name in ("float", "null")):
-            return cast_to(value, pa.float64())
-        return cast_to(value, pa.bool_()) if name == "null" and wanted == "boolean" else value
 
     def _check_fold(self, leaf: FoldLeaf, value: EventValue | None, source: Source) -> None:
         if leaf.function == "COUNT" or value is None:
@@ -234,7 +164,7 @@ class Outputs(Readings):
         dtype = self._type(value)
         if leaf.function in ("MIN", "MAX"):
             if dtype is not None and not is_orderable(column_type(dtype)):
-                raise _unordered(leaf.function.lower(), dtype, leaf.span, source)
+                raise without_order(leaf.function.lower(), dtype, leaf.span, source)
             return
         if value.dtype is None:
             return
@@ -253,23 +183,6 @@ class Outputs(Readings):
     def _column(self, value: EventValue | None) -> str | None:
         return None if value is None else self._columns.of_value(value)
 
-    def _typed(self, dtype: pa.DataType | None, source: Source) -> pa.DataType:
-        if dtype is None:
-            hint = "name its type with CAST, or compute it as a column before MATCH_RECOGNIZE"
-            raise source.error("the type of this is not known before the query runs", source.span, hint)
-        return dtype
-
 
 def _position(slot: Slot) -> Position:
     return Position(slot.members, slot.from_first, slot.offset, slot.shift, slot.final)
-
-
-def _unordered(name: str, dtype: pa.DataType, span: Span, source: Source) -> QueryError:
-    """Why an aggregate cannot order values: Spark orders structs and arrays, but otherwise than DuckDB."""
-    if pa.types.is_struct(dtype) or pa.types.is_list(dtype):
-        part = "a field of it, x.a" if pa.types.is_struct(dtype) else "an item of it, x[0]"
-        message = f"{name} cannot order {type_name(dtype)}: a NULL inside would come last, on Spark it comes first"
-        return source.error(message, span, f"take {part}")
-    return source.error(
-        f"there is no order for {name} of {type_name(dtype)}", span, "take a number, a string or a time"
-    )

@@ -16,6 +16,7 @@ class Computed:
     name: str
     duckdb: str
     dtype: pa.DataType
+    clause: str = "MATCH_RECOGNIZE"  # for messages
 
 
 Compute: TypeAlias = Callable[[pa.RecordBatch, Sequence[Computed]], pa.RecordBatch]

@@ -11,7 +11,7 @@ import pytest
 
 import eventide as ev
 from eventide.expressions.navigation.aggregates import AGGREGATES, ALIASES, REFUSED
-from eventide.lang.rows.keywords import AGGREGATES as CALLED
+from eventide.lang.keywords import AGGREGATES as CALLED
 
 # NULLs, equal values, one value, none, NaN, infinity, ties.
 GROUPS: dict[int, list[tuple[float | None, float | None]]] = {

@@ -32,6 +32,7 @@ _LONG_WINDOWS = [(20, None), (9, 4), (15, 6), (8, None)]
 _COUNT_WINDOWS = [(5, 2), (4, None), (3, 1), (2, 2), (6, 4), (5, 3)]
 _FOCUS = {
     None: patterns(),
+    "single": st.builds(Type, st.sampled_from(KINDS), st.sampled_from(["a", "b"])),
     "conjunction": patterns(conjunction=True),
     "negation": with_negation(),
     "adjacent": with_neighbours(),

@@ -1,6 +1,7 @@
 """The aggregates of Spark SQL in MATCH_RECOGNIZE: what each takes, its type, and its text on DuckDB.
 
 A text is a query over `{rows}`: the arguments of each row as columns x and y, the keys of WITHIN GROUP as k0, k1, ...
+Where rows are sorted or DISTINCT, i is the place of a row.
 tests/families/rows/test_aggregates.py runs every one on Spark, too.
 """
 
@@ -59,6 +60,7 @@ class Aggregate:
     keys: tuple[int, int] = (0, 0)
     key: str = ""
     nulls: str = ""  # "ignored" or "kept"
+    sorts: bool = False  # by something else than the order of rows, which comes next
 
     def classes(self, n: int, grouped: bool) -> tuple[str, ...]:
         """The classes of n arguments that are no constants; `grouped`: WITHIN GROUP has the value.
@@ -127,7 +129,7 @@ def _union(use: Use) -> str:
 
 def _joined(use: Use) -> str:
     separator = literal(use.constants[0] if use.constants else "")
-    by = ", ".join(f"k{i} {how}" for i, how in enumerate(use.order)) or ("i" if use.distinct else "")
+    by = ", ".join([*(f"k{i} {how}" for i, how in enumerate(use.order)), *(["i"] if use.order or use.distinct else [])])
     return f"SELECT string_agg(x, {separator}{f' ORDER BY {by}' if by else ''}) FROM {{rows}}"
 
 
@@ -231,7 +233,7 @@ def _by(function: str, direction: str) -> Write:
     def write(use: Use) -> str:
         if not use.constants:
             return f"SELECT {function}(x, y) FROM {{rows}}"
-        return f"SELECT list(x ORDER BY y {direction})[:{use.constants[0]}] FROM {{rows}} WHERE y IS NOT NULL"
+        return f"SELECT list(x ORDER BY y {direction}, i)[:{use.constants[0]}] FROM {{rows}} WHERE y IS NOT NULL"
 
     return write
 
@@ -285,8 +287,12 @@ AGGREGATES: dict[str, Aggregate] = {
     "TRY_AVG": Aggregate("(x)", ("numeric",), lambda use: average_type(use.types[0]), _try_average),
     "MIN": Aggregate("(x)", ("orderable",), _first, _plain("min(x)")),
     "MAX": Aggregate("(x)", ("orderable",), _first, _plain("max(x)")),
-    "MIN_BY": Aggregate("(x, y [, k])", ("any", "orderable", SIZE), _one_or_list, _by("arg_min_null", "ASC"), 1),
-    "MAX_BY": Aggregate("(x, y [, k])", ("any", "orderable", SIZE), _one_or_list, _by("arg_max_null", "DESC"), 1),
+    "MIN_BY": Aggregate(
+        "(x, y [, k])", ("any", "orderable", SIZE), _one_or_list, _by("arg_min_null", "ASC"), 1, sorts=True
+    ),
+    "MAX_BY": Aggregate(
+        "(x, y [, k])", ("any", "orderable", SIZE), _one_or_list, _by("arg_max_null", "DESC"), 1, sorts=True
+    ),
     "ANY_VALUE": _one_value("first(x{by})"),
     "FIRST_VALUE": _one_value("first(x{by})"),
     "LAST_VALUE": _one_value("last(x{by})"),
@@ -294,7 +300,13 @@ AGGREGATES: dict[str, Aggregate] = {
     "COLLECT_SET": Aggregate("(x)", ("any",), _list, _ordered("coalesce(list(x{by}), [])"), nulls="ignored"),
     "COLLECT_UNION": Aggregate("(array)", ("array",), _first, _union),
     "STRING_AGG": Aggregate(
-        "(x [, separator]) [WITHIN GROUP (ORDER BY y)]", ("string", TEXT), _STRING, _joined, optional=1, keys=(0, 9)
+        "(x [, separator]) [WITHIN GROUP (ORDER BY y)]",
+        ("string", TEXT),
+        _STRING,
+        _joined,
+        optional=1,
+        keys=(0, 9),
+        sorts=True,
     ),
     "BOOL_AND": _truth("bool_and"),
     "BOOL_OR": _truth("bool_or"),
@@ -380,9 +392,9 @@ REFUSED: dict[str, tuple[str, str]] = {
         (_SKETCH, _KEEP),
     ),
     "MEASURE": ("it belongs to metric views", "name the aggregate itself: sum(x)"),
-    "GROUPING": (_GROUPING, "group the result after MATCH_RECOGNIZE (...)"),
-    "GROUPING_ID": (_GROUPING, "group the result after MATCH_RECOGNIZE (...)"),
-    "SCHEMA_OF_VARIANT_AGG": (_VARIANT, "compute it after MATCH_RECOGNIZE (...)"),
+    "GROUPING": (_GROUPING, "group the result after {query}"),
+    "GROUPING_ID": (_GROUPING, "group the result after {query}"),
+    "SCHEMA_OF_VARIANT_AGG": (_VARIANT, "compute it after {query}"),
 }
 
 

@@ -9,21 +9,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import QueryError, did_you_mean
-from eventide.expressions.navigation.aggregates import (
-    AGGREGATES,
-    CONSTANTS,
-    FLAG,
-    FOREIGN,
-    FRACTION,
-    REFUSED,
-    SIZE,
-    TEXT,
-    known_aggregate,
-)
 from eventide.expressions.navigation.averages import exact_average, has_exact_average
 from eventide.expressions.navigation.calls import Call, read_call
+from eventide.expressions.navigation.general import check_call, general_call
 from eventide.expressions.navigation.leaves import (
-    AggregateLeaf,
     FoldLeaf,
     LabelLeaf,
     Leaf,
@@ -194,7 +183,7 @@ class _Resolver:
 
     def _aggregate(self, call: Call, node: exp.Expression, mode: str) -> exp.Expression:
         """Count, sum, minimum, maximum and average are folded where they can be, all others are over lists."""
-        function = self._check_call(call, node)
+        function = check_call(call, node, self.error)
         arguments, condition = list(call.arguments), call.condition
         for part in (*arguments, *call.order, *([condition] if condition is not None else [])):
             self._check_inside(part, node)
@@ -240,38 +229,8 @@ class _Resolver:
         made = exact_average(decimal)
         return made.transform(lambda part: read[part.name].copy() if isinstance(part, exp.Column) else part)
 
-    def _check_call(self, call: Call, node: exp.Expression) -> str:
-        """The aggregate's key in `AGGREGATES`; an error when there is none, or when it is not called like that."""
-        function, shown = known_aggregate(call.name), call.shown
-        if function is None and call.name in REFUSED:
-            reason, hint = REFUSED[call.name]
-            raise self.error(f"{shown} cannot be computed in MATCH_RECOGNIZE: {reason}", node, hint)
-        if function is None:
-            hint = f"in Spark SQL it is {FOREIGN[call.name]}" if call.name in FOREIGN else "is it one of Spark SQL's?"
-            raise self.error(f"there is no aggregate {shown}", node, hint)
-        aggregate = AGGREGATES[function]
-        usage = f"write {shown}{aggregate.usage}"
-        at_least, at_most = len(aggregate.params) - aggregate.optional, len(aggregate.params)
-        n_arguments, n_keys = len(call.arguments), len(call.order)
-        if function == "MODE" and n_keys == 1 and not n_arguments:
-            return function
-        if n_arguments < at_least or (n_arguments > at_most and not aggregate.variadic):
-            wanted = str(at_most) if at_least == at_most else f"{at_least} or {at_most}"
-            if function in ("MIN", "MAX") and n_arguments > 1:
-                usage += f"; of several values take {'least' if function == 'MIN' else 'greatest'}(x, y)"
-            plural = "s" if wanted != "1" else ""
-            raise self.error(f"{shown} takes {wanted} argument{plural}, found {n_arguments}", node, usage)
-        if not aggregate.keys[0] <= n_keys <= aggregate.keys[1] or (function == "MODE" and n_keys):
-            what = "takes no WITHIN GROUP" if n_keys and not aggregate.keys[0] else "needs WITHIN GROUP with one key"
-            raise self.error(f"{shown} {what}", node, usage)
-        if call.ignores_nulls is not None and not aggregate.nulls:
-            word = "IGNORE" if call.ignores_nulls else "RESPECT"
-            raise self.error(f"{shown} takes no {word} NULLS", node, "leave NULL out: FILTER (WHERE x IS NOT NULL)")
-        return function
-
     def _general(self, call: Call, function: str, node: exp.Expression, mode: str) -> exp.Expression:
         """An aggregate over lists of what its arguments read, for DuckDB."""
-        aggregate = AGGREGATES[function]
         members, final = self._members(self._one_label(node, node)), mode == "FINAL"
         lists: list[ListLeaf] = []
 
@@ -296,22 +255,9 @@ class _Resolver:
                 return exp.Column(this=exp.to_identifier("number", quoted=True))
             return part
 
-        flags: list[object] = []
-        constants: list[object] = []
-        trees: list[exp.Expression] = []
-        for i, argument in enumerate(call.arguments):
-            param = aggregate.params[min(i, len(aggregate.params) - 1)]
-            if param in CONSTANTS:
-                (flags if param == FLAG else constants).append(self._constant(argument, param, call))
-            else:
-                trees.append(argument)
-        nulls = call.ignores_nulls
-        if flags and nulls is None and aggregate.nulls:
-            nulls = bool(flags[0])
-        trees += [key.this for key in call.order]
-        trees += [] if call.condition is None else [call.condition]
+        general = general_call(call, function, self.error)
         made: list[exp.Expression] = []
-        for tree in trees:
+        for tree in general.trees:
             # Text and numbers need no list; a constant alone still counts once for each row.
             if isinstance(tree, (exp.Literal, exp.Null, exp.Boolean)):
                 made.append(tree)
@@ -321,37 +267,7 @@ class _Resolver:
                 made.append(item(self._plain(tree), tree))
         if not lists:
             item(None, node)
-        leaf = AggregateLeaf(
-            function,
-            tuple(made),
-            tuple(lists),
-            call.distinct or function == "COLLECT_SET",
-            self.span(node),
-            tuple(constants),
-            tuple(map(_direction, call.order)),
-            0 if aggregate.key else len(call.order),
-            call.condition is not None,
-            aggregate.nulls == "ignored" if nulls is None else nulls,
-            call.shown,
-        )
-        return self.leaf(leaf, node)
-
-    def _constant(self, node: exp.Expression, param: str, call: Call) -> object:
-        """The value of an argument that must be a constant."""
-        if param == FRACTION and isinstance(node, exp.Array):
-            return tuple(self._constant(item, param, call) for item in node.expressions)
-        inner = node.this if isinstance(node, exp.Cast) else node
-        if param == TEXT and (isinstance(node, exp.Null) or (isinstance(node, exp.Literal) and node.is_string)):
-            return "" if isinstance(node, exp.Null) else str(node.this)
-        if param == FLAG and isinstance(node, exp.Boolean):
-            return bool(node.this)
-        if isinstance(inner, exp.Literal) and not inner.is_string:
-            if param == FRACTION and 0 <= float(inner.this) <= 1:
-                return float(inner.this)
-            if param == SIZE and inner.this.isdigit() and int(inner.this) > 0:
-                return int(inner.this)
-        hint = f"write {call.shown}{AGGREGATES[known_aggregate(call.name) or ''].usage}"
-        raise self.error(f"this argument of {call.shown} must be {param}, and a constant", node, hint)
+        return self.leaf(general.leaf(tuple(made), tuple(lists), self.span(node)), node)
 
     def _plain(self, tree: exp.Expression) -> exp.Expression:
         """The expression over the columns of one row, without labels."""
@@ -468,8 +384,3 @@ def _is_dynamic(*trees: exp.Expression | None) -> bool:
     return any(
         _name(part) in ("CLASSIFIER", "MATCH_NUMBER") for tree in trees if tree is not None for part in tree.walk()
     )
-
-
-def _direction(key: exp.Ordered) -> str:
-    """How a key of WITHIN GROUP sorts."""
-    return f"{'DESC' if key.args.get('desc') else 'ASC'} NULLS {'FIRST' if key.args.get('nulls_first') else 'LAST'}"

@@ -36,10 +36,11 @@ from eventide.lang.rows.write import write_clause
 from eventide.lang.tree import Length, Scalar, Span
 from eventide.plan.columns import Columns
 from eventide.plan.facts import read_columns, with_facts
+from eventide.plan.list_aggregates import OF_ONE_ROW
 from eventide.plan.logical import Recognize
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical, SqlColumn, column_as
-from eventide.plan.row_outputs import OF_ONE_ROW, Outputs
+from eventide.plan.row_outputs import Outputs
 from eventide.plan.scope import is_orderable
 from eventide.runtime.block import SEQUENCE
 from eventide.runtime.computed import Computed

@@ -16,6 +16,8 @@ from eventide.families.trends.aggregates import Aggregates
 from eventide.families.trends.alphabet import alphabet_of
 from eventide.families.trends.relations import comparisons_of, tests_between, write_relations
 from eventide.families.trends.spec import MAX_SIDES, TrendSpec
+from eventide.families.windows.single_events import lower_single_events
+from eventide.lang.tree import Step
 from eventide.plan.columns import MAX_STEPS, check_told_apart, columns_of_plan, conditions_of, of_plan, read_columns
 from eventide.plan.facts import meaning
 from eventide.plan.logical import Match
@@ -37,6 +39,11 @@ def lower_trends(plan: Match, engine: str) -> Physical:
         raise error_at(query, steps[MAX_STEPS].span, f"a pattern has at most {MAX_STEPS} symbols")
     parts = split_adjacent(plan)
     program, sides = trend_program(plan, parts)
+    if is_of_single_events(plan):
+        groups = replace(plan, input=replace(plan.input, partition=plan.partition[:n_group]))
+        made = lower_single_events(groups, engine)
+        if made is not None:
+            return made
     columns = columns_of_plan(plan, engine)
     value_names = [columns.add_value(value) for value in parts.values]
     windows = _count_windows(plan)
@@ -92,6 +99,17 @@ def lower_trends(plan: Match, engine: str) -> Physical:
         passes_over=not parts.tests,
         **common,
     )
+
+
+def is_of_single_events(plan: Match) -> bool:
+    """Whether trends are events, and windows of events are asked for: not as logarithms, and not by positions.
+
+    A stream keeps the operator that its checkpoints know.
+    """
+    window, options = plan.query.window, plan.options
+    is_plain = options.counts == "exact" and options.on_overflow is None and not plan.input.is_stream
+    is_single = isinstance(plan.pattern, Step) and (plan.query.min_length or 1) == 1
+    return is_plain and is_single and (window is None or not window.length.in_events)
 
 
 def split_adjacent(plan: Match) -> Split:

@@ -8,8 +8,10 @@ from dataclasses import fields, replace
 import pyarrow as pa
 from sqlglot import exp
 
+from eventide.errors import QueryError
 from eventide.expressions.kept_aggregates import arguments_of, filtered, function_of, takes
 from eventide.expressions.navigation.calls import read_call
+from eventide.expressions.navigation.general import General, check_call, general_call
 from eventide.families.windows.spec import COUNT, WINDOW_END, WINDOW_START
 from eventide.lang.positions import call_span, span_of
 from eventide.lang.tree import Length, ReturnItem, Scalar, Span, WindowQuery
@@ -23,6 +25,7 @@ from eventide.plan.places import error_at, option_error
 from eventide.plan.references import qualify, references
 
 BOUNDS = (WINDOW_START, WINDOW_END)
+_ENDS = {"FIRST": "FIRST_VALUE", "LAST": "LAST_VALUE"}
 
 
 def bind_windows(query: WindowQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Match:
@@ -131,7 +134,7 @@ def _bind_item(item: ReturnItem, plan: Match, named: Mapping[str, exp.Expr]) -> 
     columns = {name.lower() for name in plan.schema.names}
 
     def plain(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.RespectNulls):
+        if isinstance(node, exp.RespectNulls) and is_kept(node.this):
             return node.this  # type: ignore[no-any-return]
         if isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.Filter):
             inner = node.this.copy()
@@ -155,13 +158,26 @@ def _bind_item(item: ReturnItem, plan: Match, named: Mapping[str, exp.Expr]) -> 
         return None if column in plan.partition else symbol
 
     tree = qualify(tree, source.span, plan, unqualified)
-    for node in tree.walk():
-        _check_node(node, source, plan)
+    for node in tree.walk(prune=is_aggregate):
+        if is_aggregate(node):
+            _check_call(node, source, plan)
+        elif isinstance(node, exp.Column) and node.table:
+            hint = f"a window has many events: GROUP BY {node.name}, or take an aggregate, such as max({node.name})"
+            raise error_at(plan.query, span_of(node, source.span), f"which event's '{node.name}'?", hint)
     return Item(_name(item, tree), tree, references(tree), True, item.span)
 
 
+def is_kept(node: exp.Expr) -> bool:
+    """Whether an aggregate can be kept while events come; others are made of all values of a window."""
+    function = function_of(node)
+    if function is None or any(isinstance(each, exp.Distinct) for each in arguments_of(node)):
+        return False
+    return function not in ("MAX_BY", "MIN_BY") or len(arguments_of(node)) < 3
+
+
 def _is_kept_filter(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Filter) and function_of(node.this) is not None and not _has_distinct(node.this)
+    # The first value among some is not the first that is there.
+    return isinstance(node, exp.Filter) and is_kept(node.this) and function_of(node.this) not in ("FIRST", "LAST")
 
 
 def _is_named(node: exp.Expr, named: Mapping[str, exp.Expr], columns: set[str]) -> bool:
@@ -169,10 +185,6 @@ def _is_named(node: exp.Expr, named: Mapping[str, exp.Expr], columns: set[str]) 
         return False
     # Inside an aggregate a name is a column of the events, where they have it.
     return node.name.lower() not in columns or not _is_inside(node)
-
-
-def _has_distinct(node: exp.Expr) -> bool:
-    return any(isinstance(each, exp.Distinct) for each in arguments_of(node))
 
 
 def _is_inside(node: exp.Expr) -> bool:
@@ -184,26 +196,45 @@ def _is_inside(node: exp.Expr) -> bool:
     return False
 
 
-def _check_node(node: exp.Expr, source: Scalar, plan: Match) -> None:
-    query, span = plan.query, span_of(node, source.span)
-    if isinstance(node, exp.Column) and node.table and not _is_inside(node):
-        hint = f"a window has many events: GROUP BY {node.name}, or take an aggregate, such as max({node.name})"
-        raise error_at(query, span, f"which event's '{node.name}'?", hint)
-    function = function_of(node)
-    if function is None:
+def _check_call(node: exp.Expr, source: Scalar, plan: Match) -> None:
+    query, span = plan.query, call_span(node, source.span, plan.query.text)
+    if not is_kept(node):
+        for tree in general_of(node, source.span, plan).trees:
+            _check_argument(tree, span, source, plan)
         return
-    span = call_span(node, source.span, query.text)
-    if _is_inside(node):
-        raise error_at(query, span, "an aggregate is inside another one", "an aggregate is over events")
+    function = function_of(node)
+    assert function is not None
     arguments = arguments_of(node)
     least, most = takes(function)
     if len(arguments) < least or (most is not None and len(arguments) > most):
         wanted = "two values" if least == 2 else "one value"
         raise error_at(query, span, f"{function.lower()} takes {wanted} of each event")
     for each in arguments:
-        if not isinstance(each, exp.Star | exp.Distinct):
-            assert isinstance(each, exp.Expression)
-            type_of(each, plan, source.span)
+        if not isinstance(each, exp.Star):
+            _check_argument(each, span, source, plan)
+
+
+def _check_argument(tree: exp.Expr, span: Span, source: Scalar, plan: Match) -> None:
+    assert isinstance(tree, exp.Expression)
+    if any(is_aggregate(node) for node in tree.walk()):
+        raise error_at(plan.query, span, "an aggregate is inside another one", "an aggregate is over events")
+    type_of(tree, plan, source.span)
+
+
+def general_of(node: exp.Expr, whole: Span, plan: Match) -> General:
+    """An aggregate that is not kept; an error where it is none of Spark SQL's, or is called otherwise."""
+    call = read_call(node)
+    assert call is not None
+    call = replace(call, name=_ENDS.get(call.name, call.name))
+
+    def fail(message: str, at: exp.Expr, hint: str | None) -> QueryError:
+        span = call_span(node, whole, plan.query.text) if at is node else span_of(at, whole)
+        return error_at(plan.query, span, message, hint)
+
+    function = check_call(call, node, fail, "over windows", "the query")
+    if function == "COUNT" and not call.arguments:
+        call = replace(call, arguments=(exp.Literal.number(1),))
+    return general_call(call, function, fail)
 
 
 def counts_events(query: WindowQuery) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from eventide.families.windows.single_events import WHY
 from eventide.families.windows.spec import ALL, COUNT, GROWING, SESSION, Windows, WindowSpec
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
 from eventide.plan.explain import Explanation, Sections, per_event
+from eventide.plan.logical import Trends
 from eventide.plan.physical import Physical, Planned
 
 
@@ -17,25 +19,33 @@ class WindowsExplanation(Explanation):
     def sections(self, planned: Planned, physical: Physical, learned: Any) -> Sections:
         spec = physical.spec
         assert isinstance(spec, WindowSpec)
-        lines = [f"windowed aggregation, {len(spec.measures)} aggregates", per_event(physical), *_lines(spec.windows)]
-        if planned.node.tree.where is not None:  # type: ignore[attr-defined]
+        has_lists = any(measure.is_list for measure in spec.measures)
+        lines = [f"windowed aggregation, {len(spec.measures)} aggregates", per_event(physical)]
+        lines += _lines(spec.windows, has_lists)
+        if has_lists:
+            lines.append("lists       all values of a window, of which DuckDB makes the aggregates that need them")
+        if isinstance(planned.node, Trends):
+            lines.append(f"instead     of the operator of trends: {WHY}")
+        elif planned.node.tree.where is not None:  # type: ignore[attr-defined]
             lines.append("filter      events that WHERE leaves out are left out before anything else")
         return {"Operator": lines}
 
     def kept_on_stream(self, spec: WindowSpec) -> list[str]:
         if spec.windows.kind == COUNT:
             return [f"keeps the last {spec.windows.size:,} events of every group, and its number of events"]
+        what = "all values for lists" if any(measure.is_list for measure in spec.measures) else "the aggregates"
         if spec.windows.kind == SESSION:
-            return ["keeps the aggregates of every session that is open"]
-        return ["keeps the aggregates of every pane of the windows that are open, and no event"]
+            return [f"keeps {what} of every session that is open"]
+        return [f"keeps {what} of every pane of the windows that are open, and no event"]
 
 
-def _lines(windows: Windows) -> list[str]:
+def _lines(windows: Windows, has_lists: bool) -> list[str]:
+    kept = "the values that lists hold" if has_lists else "an aggregate"
     if windows.kind == ALL:
-        return ["windows     none: one result a group", "memory      an aggregate for each group"]
+        return ["windows     none: one result a group", f"memory      {kept} for each group"]
     if windows.kind == SESSION:
         gap = write_length(Length(windows.size))
-        return [f"windows     sessions, ended by {gap} without an event", "memory      an aggregate for each session"]
+        return [f"windows     sessions, ended by {gap} without an event", f"memory      {kept} for each session"]
     if windows.kind == COUNT:
         return [
             f"windows     of {windows.size:,} events, each slide of {windows.slide:,}: two stacks over the events",
@@ -49,4 +59,4 @@ def _lines(windows: Windows) -> list[str]:
         n = -(-windows.size // windows.slide)
         panes = "one pane" if windows.panes_per_slide == 1 else "two panes"
         how = f"{n:,} overlap; {panes} for each slide, put together by two stacks"
-    return [f"windows     {how}", "memory      an aggregate for each group and pane, no event"]
+    return [f"windows     {how}", f"memory      {kept} for each group and pane, no event"]

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from sqlglot import exp
 
 from eventide.expressions.kept_aggregates import arguments_of, function_of
 from eventide.expressions.split import split
-from eventide.families.windows.bind import BOUNDS, bound_name, is_aggregate, kind_of
-from eventide.families.windows.operator import result_fields
+from eventide.expressions.typed import Source
+from eventide.families.windows.bind import BOUNDS, bound_name, general_of, is_aggregate, is_kept, kind_of
+from eventide.families.windows.operator import measure_fields, result_fields
 from eventide.families.windows.partials import output_type
-from eventide.families.windows.spec import ALL, COUNT, SESSION, Measure, Windows, WindowSpec
+from eventide.families.windows.spec import ALL, COUNT, SESSION, Measure, Windows, WindowSpec, list_of
 from eventide.lang.durations import write_length
 from eventide.lang.positions import call_span
 from eventide.lang.tree import Length, Step
 from eventide.plan.aggregates import output_column
 from eventide.plan.columns import Columns, check_told_apart, conditions_of, of_plan, read_columns
 from eventide.plan.facts import canonical, with_options
-from eventide.plan.kept_aggregates import KeptAggregates, picked_column
+from eventide.plan.kept_aggregates import WIDEST, KeptAggregates, picked_column
+from eventide.plan.list_aggregates import aggregate_lists, need_type
 from eventide.plan.logical import Item, Window
 from eventide.plan.physical import Physical, SqlColumn, column_as
 from eventide.plan.places import error_at
 from eventide.plan.windows import time_unit_us
-from eventide.runtime.block import SEQUENCE
+from eventide.runtime.block import SEQUENCE, TS
+from eventide.runtime.computed import Computed
+
+_BEFORE = "the query"
 
 
 def lower_windows(plan: Window, engine: str) -> Physical:
@@ -38,8 +43,7 @@ def lower_windows(plan: Window, engine: str) -> Physical:
         check_told_apart(plan, "sequence")
         told = columns.hold(_read(plan))
     aggregates = Aggregates(plan, columns, {})
-    shown = [*plan.items, *([plan.having] if plan.having is not None else [])]
-    for item in shown:
+    for item in (*plan.items, *([plan.having] if plan.having is not None else [])):
         aggregates.add(item)
     layout = columns.layout()
     sequence = [SEQUENCE] if layout.has_sequence else []
@@ -53,16 +57,19 @@ def lower_windows(plan: Window, engine: str) -> Physical:
         is_filtered=bool(plan.conjuncts) and not is_counted,
     )
     out = pa.schema([*plan.input.partition_fields(), *result_fields(spec)])
+    computed = tuple(aggregates.computed.values())
+    shown = pa.schema([*out, *(pa.field(column.name, column.dtype) for column in computed)])
     parts = split(plan.conjuncts, list(plan.symbols), plan.schema, plan.query.text, plan.types)
     assert isinstance(plan.pattern, Step)
     made = columns.physical(
         spec,
         columns.masks(conditions_of(plan, [plan.pattern], parts)) if plan.conjuncts else (),
-        (*(aggregates.project(item, out) for item in plan.items), *_added(plan)),
+        (*(aggregates.project(item, shown) for item in plan.items), *_added(plan)),
         out,
-        having=None if plan.having is None else aggregates.project(plan.having, out),
+        having=None if plan.having is None else aggregates.project(plan.having, shown),
         windows_close=windows.kind != ALL,
-        holds_aggregates=not is_counted,
+        holds_aggregates=not is_counted and not any(measure.is_list for measure in spec.measures),
+        computed=computed,
         takes_codes=True,
         passes_over=bool(plan.conjuncts) and not is_counted,
         **{**of_plan(plan), "reads": _read(plan), "keep_all": not plan.conjuncts},
@@ -109,11 +116,13 @@ def _added(plan: Window) -> Iterator[SqlColumn]:
 class Aggregates(KeptAggregates[Measure]):
     """The measures of a query."""
 
+    computed: dict[str, Computed] = field(default_factory=dict)  # by the text of the aggregate
+
     def add(self, item: Item) -> None:
         """Register what a RETURN column reads."""
-        for node in item.tree.walk():
+        for node in item.tree.walk(prune=is_aggregate):
             if is_aggregate(node):
-                self.measure(node, item)
+                self._column(node, item)
 
     def output_type(self, measure: Measure) -> pa.DataType:
         return output_type(measure)
@@ -122,20 +131,56 @@ class Aggregates(KeptAggregates[Measure]):
         bound = bound_name(node)
         if bound is not None:
             return output_column(bound)
-        return output_column(f"a{self.measures[self.measure(node, item)]}") if is_aggregate(node) else None
+        return output_column(self._column(node, item)) if is_aggregate(node) else None
 
     def origin(self, tree: exp.Expr) -> str | None:
         if bound_name(tree) is not None:
             return None if kind_of(self.plan.tree) == COUNT else self.plan.ts  # type: ignore[attr-defined]
-        return picked_column(tree)
+        return picked_column(tree) if is_kept(tree) else None
+
+    def read(self, tree: exp.Expr, item: Item) -> tuple[str, pa.DataType | None]:
+        value, dtype = self.value(tree, item)
+        return self.columns.of_value(value), dtype
 
     def make(self, node: exp.Expr, item: Item) -> Measure:
-        function = function_of(node)
-        arguments = arguments_of(node) if function is not None else []
-        if function is None or any(isinstance(each, exp.Distinct) for each in arguments):
-            span = call_span(node, item.span, self.plan.query.text)
-            raise error_at(self.plan.query, span, "this aggregate is not kept over windows yet")
-        if isinstance(arguments[0], exp.Star):
+        if isinstance(arguments_of(node)[0], exp.Star):
             return Measure("COUNT")
         name, columns = self.kept(node, item)
         return Measure(name, *columns)
+
+    def _column(self, node: exp.Expr, item: Item) -> str:
+        """The column of an aggregate: the operator's, or what the engine makes of the operator's lists."""
+        if is_kept(node) and not self._is_wide(node, item):
+            return f"a{self.measures[self.measure(node, item)]}"
+        text = node.sql("spark")
+        if text not in self.computed:
+            self.computed[text] = self._compute(node, item)
+        return self.computed[text].name
+
+    def _is_wide(self, node: exp.Expr, item: Item) -> bool:
+        """Whether a sum may need more than the halves of 64 bits that are kept."""
+        if function_of(node) not in ("SUM", "AVG"):
+            return False
+        dtype = self.value(arguments_of(node)[0], item)[1]
+        is_decimal = dtype is not None and pa.types.is_decimal(dtype)
+        return dtype == pa.uint64() or (is_decimal and dtype.precision > WIDEST)
+
+    def _compute(self, node: exp.Expr, item: Item) -> Computed:
+        whole, lists = Source(self.plan.query.text, item.span), dict[str, pa.DataType]()
+
+        def read(tree: exp.Expression) -> exp.Expression:
+            # A constant needs no list.
+            if isinstance(tree, (exp.Literal, exp.Null, exp.Boolean)):
+                return tree
+            name, dtype = self.read(tree, item)
+            lists.setdefault(name, need_type(dtype, whole, _BEFORE))
+            return exp.Column(this=exp.to_identifier(str(list(lists).index(name)), quoted=True))
+
+        general = general_of(node, item.span, self.plan)
+        arguments = tuple(read(tree) for tree in general.trees)
+        measure = list_of(list(lists.items()) or [(TS, pa.int64())])
+        i = self.measures.setdefault(measure, len(self.measures))
+        leaf = general.leaf(arguments, (), call_span(node, item.span, whole.text))
+        columns = [(column.name, column.type.value_type) for column in measure_fields(i, measure)]
+        text, dtype = aggregate_lists(leaf, columns, whole, before=_BEFORE)
+        return Computed(f"g{len(self.computed)}", text, dtype, "RETURN")

@@ -25,6 +25,7 @@ from eventide.families.windows.spec import (
     SESSION,
     WINDOW_END,
     WINDOW_START,
+    Measure,
     WindowSpec,
 )
 from eventide.runtime.block import MASK, MAX_US, MIN_US, TS, concatenate, numpy_int64
@@ -40,6 +41,7 @@ _ROWS_PER_THREAD = 1 << 17
 _SPARSE = 8  # slots for each event: with more, most would be empty
 _FEW = 1 << 10
 _ROWS_PER_BATCH = 1 << 18
+_ITEMS_PER_BATCH = 1 << 22  # of lists, which windows that overlap have several times
 _ROWS_HELD = 1 << 22  # with more, those of one pane and group are put together
 
 
@@ -50,7 +52,16 @@ def result_fields(spec: WindowSpec) -> list[pa.Field]:
     if kind != ALL:
         bound = pa.int64() if kind == COUNT else times
         fields = [pa.field(WINDOW_START, bound), pa.field(WINDOW_END, bound), *fields]
-    return [*fields, *(pa.field(f"a{i}", output_type(measure)) for i, measure in enumerate(spec.measures))]
+    for i, measure in enumerate(spec.measures):
+        fields += measure_fields(i, measure)
+    return fields
+
+
+def measure_fields(i: int, measure: Measure) -> list[pa.Field]:
+    """The columns of measure i: one, or a list of each value."""
+    if measure.is_list:
+        return [pa.field(f"l{i}_{j}", pa.list_(dtype)) for j, (_, dtype) in enumerate(measure.columns())]
+    return [pa.field(f"a{i}", output_type(measure))]
 
 
 @dataclass(slots=True)
@@ -119,8 +130,8 @@ class WindowOperator(WatermarkOperator):
     def _rows(self, partials: Partials, spans: IntArray) -> Results:
         """The rows of windows that hold spans of partial aggregates."""
         windows = self.spec.windows
-        for lo in range(0, spans.shape[0], _ROWS_PER_BATCH):
-            some = spans[lo : lo + _ROWS_PER_BATCH]
+        for lo, hi in self._cuts(partials.table, spans):
+            some = spans[lo:hi]
             if windows.kind == GROWING:
                 n_steps = windows.panes_per_window
                 start = windows.origin + some[:, 0] // n_steps * windows.size
@@ -132,6 +143,20 @@ class WindowOperator(WatermarkOperator):
             inside = some - np.array([0, some[0, 1], some[0, 1]])
             parts = self._spans(table, inside)
             yield self._batch(table, inside[:, 1], (start, end), self._complete_us(partials, some, end), parts)
+
+    def _cuts(self, table: pa.Table, spans: IntArray) -> list[tuple[int, int]]:
+        """Where batches of rows begin and end: each has so many windows and so many items of lists, or one window."""
+        number = np.arange(spans.shape[0]) // _ROWS_PER_BATCH
+        lists = [i for i, measure in enumerate(self.spec.measures) if measure.is_list]
+        if lists:
+            rows = np.ones(table.num_rows, dtype=np.int64)
+            if is_partial(table):
+                rows = pc.list_value_length(table.column(f"m{lists[0]}_0")).to_numpy().astype(np.int64)
+            before = np.concatenate([[0], np.cumsum(rows)])
+            items = np.cumsum(before[spans[:, 2]] - before[spans[:, 1]]) * len(lists)
+            number += items // _ITEMS_PER_BATCH
+        borders = np.flatnonzero(np.diff(number, prepend=-1, append=-1)).tolist()
+        return list(pairwise(borders))
 
     def _complete_us(self, partials: Partials, spans: IntArray, end: IntArray) -> IntArray:
         """When windows that hold spans of rows were complete."""
@@ -154,7 +179,9 @@ class WindowOperator(WatermarkOperator):
         is_count = self.spec.windows.kind == COUNT
         restored = [pa.array(bound) if is_count else self.spec.time_type.restore(bound) for bound in bounds]
         restored.append(self.spec.time_type.restore(complete_us))
-        made = [finish(measure, part) for measure, part in zip(self.spec.measures, parts, strict=True)]
+        made: list[pa.Array] = []
+        for measure, each in zip(self.spec.measures, parts, strict=True):
+            made += each[: len(measure.columns())] if measure.is_list else [finish(measure, each)]
         names = [*self.spec.layout.partition, *(field.name for field in result_fields(self.spec))]
         return pa.RecordBatch.from_arrays([*columns, *restored, *made], names=names)
 
@@ -167,12 +194,13 @@ class WindowOperator(WatermarkOperator):
             is_closed[:] = self._watermark_us == MAX_US
         # Those of earlier calls are still among the rows held.
         at = np.flatnonzero(is_closed & ((last_us > before_us + 1) | (not has_end)))
-        if at.size:
-            rows = Rows(sessions.take(pa.array(at)), is_partial=True)
+        for lo, hi in self._cuts(sessions, np.stack([at, at, at + 1], axis=1)):
+            some = at[lo:hi]
+            rows = Rows(sessions.take(pa.array(some)), is_partial=True)
             columns = [rows.parts(i, measure) for i, measure in enumerate(self.spec.measures)]
             parts = [[part.combine_chunks() for part in each] for each in columns]
-            bounds = (numpy_int64(sessions.column(TS))[at], last_us[at]) if has_end else ()
-            yield self._batch(sessions, at, bounds, last_us[at], parts)
+            bounds = (numpy_int64(sessions.column(TS))[some], last_us[some]) if has_end else ()
+            yield self._batch(sessions, some, bounds, last_us[some], parts)
         left = sessions.filter(pa.array(~is_closed))
         # What is over is let go when it is the larger part: until then no row is written twice.
         if 2 * left.num_rows < held.num_rows:

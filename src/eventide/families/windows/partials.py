@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from eventide.errors import InputError
 from eventide.families.windows import kernel_reduce as reduce
 from eventide.families.windows import kernel_slide as slide
+from eventide.families.windows.nested import nested_ranks
 from eventide.families.windows.spec import Measure
 from eventide.runtime.aggregate_types import average_type, sum_type
 from eventide.runtime.block import SEQUENCE, TS, numpy_int64
@@ -27,20 +28,19 @@ BITS = ("BIT_AND", "BIT_OR", "BIT_XOR")
 PICKS = ("FIRST", "LAST", "FIRST_PRESENT", "LAST_PRESENT")
 BY = ("MAX_BY", "MIN_BY")
 EXTREMES = ("MIN", "MAX")
-LIST = "LIST"  # all values, in order of time: what the engine makes other aggregates of
 _ALL = np.empty(0, dtype=np.bool_)  # every row has a value
 
 
 def output_type(measure: Measure) -> pa.DataType:
     """The type of what is returned."""
     if measure.function == "COUNT":
-        return pa.int64()
+        return pa.decimal128(38, 0) if measure.is_wide else pa.int64()
     dtype = measure.dtype
     assert dtype is not None
-    if measure.function in N_PARTS:
+    if measure.function in N_PARTS or (measure.is_wide and measure.function == "AVG"):
         return pa.float64()
-    if measure.function == LIST:
-        return pa.list_(dtype)
+    if measure.is_wide and measure.function == "SUM" and _is_exact(measure):
+        return pa.decimal128(38, dtype.scale if pa.types.is_decimal(dtype) else 0)
     return {"SUM": sum_type, "AVG": average_type}.get(measure.function, lambda kept: kept)(dtype)
 
 
@@ -53,7 +53,9 @@ def _is_exact(measure: Measure) -> bool:
 def _n_parts(measure: Measure, has_sequence: bool) -> int:
     if measure.function in N_PARTS:
         return N_PARTS[measure.function]
-    if measure.function in (*PICKS, LIST):
+    if measure.is_list:
+        return len(measure.columns()) + 1 + has_sequence
+    if measure.function in PICKS:
         return 2 + has_sequence
     if measure.function in BY:
         return 3 + has_sequence
@@ -73,7 +75,7 @@ class Rows:
         if self.is_partial:
             return [self.table.column(f"m{i}_{j}") for j in range(_n_parts(measure, self._kept_sequence(i, measure)))]
         columns = [_plain(self.table.column(name), dtype) for name, dtype in measure.columns()]
-        if measure.function in (*PICKS, *BY, LIST):
+        if measure.is_list or measure.function in (*PICKS, *BY):
             columns += [self.table.column(TS), *([self.table.column(SEQUENCE)] if self.has_sequence else [])]
         return columns
 
@@ -96,16 +98,16 @@ class Rows:
             valid = _whole(parts[0]) > 0 if self.is_partial else _valid(parts[0])
             reduce.combine_bits(slot, _whole(parts[-1]), valid, BITS.index(measure.function), bits, count)
             return [pa.array(count), pa.array(bits)]
-        if measure.function == LIST:
-            return self._list(parts, slot, n_slots)
+        if measure.is_list:
+            return self._list(parts, measure, slot, n_slots)
         return self._pick(parts, measure, slot, n_slots)
 
-    def _list(self, parts: list[pa.ChunkedArray], slot: IntArray, n_slots: int) -> list[pa.Array]:
+    def _list(self, parts: list[pa.ChunkedArray], measure: Measure, slot: IntArray, n_slots: int) -> list[pa.Array]:
         if self.is_partial:
             lists = [_joined(part) for part in parts]
             slot = np.repeat(slot, lists[0].value_lengths().to_numpy())
             parts = [pa.chunked_array([part.flatten()]) for part in lists]
-        return lists_of(parts, slot, n_slots)
+        return lists_of(parts, len(measure.columns()), slot, n_slots)
 
     def _count(self, parts: list[pa.ChunkedArray], slot: IntArray, n_slots: int) -> pa.Array:
         count = np.zeros(n_slots, dtype=np.int64)
@@ -141,6 +143,10 @@ class Rows:
             rows[:, 1 + j] = _doubles(column)
             if column.null_count:
                 rows[~column.is_valid().to_numpy(), 0] = 0.0
+            # As in Spark: the distance of an infinite value from any mean is no number.
+            is_paired = measure.function in PAIRED
+            bad = np.flatnonzero(~np.isfinite(rows[:, 1 + j]))
+            rows[np.ix_(bad, [1 + j, 3 + j, 5] if is_paired else range(1, rows.shape[1]))] = np.nan
         return rows
 
     def _pick(self, parts: list[pa.ChunkedArray], measure: Measure, slot: IntArray, n_slots: int) -> list[pa.Array]:
@@ -171,8 +177,8 @@ class Rows:
             count = self._counts(parts)
             slide.slide_bits(_whole(parts[-1]), count, spans, BITS.index(measure.function), bits)
             return [_slide_whole(count, spans), pa.array(bits)]
-        if measure.function == LIST:
-            return self._list_spans(parts, spans)
+        if measure.is_list:
+            return self._list_spans(parts, measure, spans)
         return self._pick_spans(parts, measure, spans)
 
     def _counts(self, parts: list[pa.ChunkedArray]) -> IntArray:
@@ -201,7 +207,7 @@ class Rows:
         slide.slide_rows(rows, spans, reduce.TOTALS, out)
         return _columns(out)
 
-    def _list_spans(self, parts: list[pa.ChunkedArray], spans: IntArray) -> list[pa.Array]:
+    def _list_spans(self, parts: list[pa.ChunkedArray], measure: Measure, spans: IntArray) -> list[pa.Array]:
         lengths = spans[:, 2] - spans[:, 1]
         rows = np.repeat(spans[:, 1] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
         window = np.repeat(np.arange(lengths.size), lengths)
@@ -209,7 +215,8 @@ class Rows:
         if self.is_partial:
             window = np.repeat(window, taken[0].value_lengths().to_numpy())
             taken = [part.flatten() for part in taken]
-        return lists_of([pa.chunked_array([part]) for part in taken], window, lengths.size)
+        chunked = [pa.chunked_array([part]) for part in taken]
+        return lists_of(chunked, len(measure.columns()), window, lengths.size)
 
     def _pick_spans(self, parts: list[pa.ChunkedArray], measure: Measure, spans: IntArray) -> list[pa.Array]:
         n, greatest = spans.shape[0], is_greatest(measure)
@@ -228,9 +235,10 @@ class Rows:
         return [_taken(part, rows) for part in parts]
 
 
-def lists_of(parts: Sequence[pa.ChunkedArray], slot: IntArray, n_slots: int) -> list[pa.Array]:
-    """Lists of values by slot, in order of what stands beside them, then of the values, NULLs first."""
-    keys = [_nulls_first(parts[0]), *(_key(part) for part in reversed(parts[1:])), slot]
+def lists_of(parts: Sequence[pa.ChunkedArray], n_values: int, slot: IntArray, n_slots: int) -> list[pa.Array]:
+    """Lists by slot, in order of what stands behind the values, then of the values, NULLs first."""
+    values = [_nulls_first(part) for part in reversed(parts[:n_values])]
+    keys = [*values, *(_key(part) for part in reversed(parts[n_values:])), slot]
     order = pa.array(np.lexsort(keys))
     offsets = pa.array(np.concatenate([[0], np.cumsum(np.bincount(slot, minlength=n_slots))]).astype(np.int32))
     return [pa.ListArray.from_arrays(offsets, _joined(part.take(order))) for part in parts]
@@ -283,6 +291,8 @@ def _key(column: pa.ChunkedArray) -> IntArray:
         return np.zeros(len(column), dtype=np.int64)
     if pa.types.is_timestamp(dtype) or pa.types.is_duration(dtype) or pa.types.is_date64(dtype):
         return _whole(column.cast(pa.int64()))
+    if pa.types.is_nested(dtype):
+        return nested_ranks(column)
     ranks = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
     return ranks.to_numpy().astype(np.int64)  # type: ignore[no-any-return]
 
@@ -357,7 +367,7 @@ def finish(measure: Measure, parts: Sequence[pa.Array]) -> pa.Array:
     if measure.function in N_PARTS:
         return statistic(measure.function, [part.to_numpy() for part in parts])
     if measure.function not in ("SUM", "AVG", *BITS):
-        return parts[0]
+        return parts[0].cast(output_type(measure)) if measure.is_wide else parts[0]
     none = pc.equal(parts[0], 0)
     dtype = output_type(measure)
     if measure.function in BITS:
@@ -375,11 +385,24 @@ def _whole_sums(measure: Measure, parts: Sequence[pa.Array], dtype: pa.DataType)
     high, low = high + (low >> 32), low & 0xFFFFFFFF
     if pa.types.is_decimal(dtype):
         return _decimals(measure, count, low, high, dtype)
+    if measure.is_wide:
+        return pa.array(_nearest(measure, count, low, high))
     if measure.function == "AVG":
         return pa.array((high * 4294967296.0 + low) / np.maximum(count, 1))
     if np.any((high < -(1 << 31)) | (high >= 1 << 31)):
         raise InputError("a sum of RETURN leaves the range of 64 bits", hint="cast its argument to DOUBLE")
     return pa.array((high << 32) | low)
+
+
+def _nearest(measure: Measure, count: Any, low: Any, high: Any) -> Any:
+    """Averages as the nearest doubles: of whole numbers that doubles hold, their quotient is that."""
+    assert measure.dtype is not None
+    unit = 10**measure.dtype.scale if pa.types.is_decimal(measure.dtype) else 1
+    made = (high * 4294967296.0 + low) / (np.maximum(count, 1) * float(unit))
+    large = (high < -(1 << 20)) | (high >= 1 << 20) | (count * float(unit) >= 2.0**53)
+    for i in np.flatnonzero(large).tolist():
+        made[i] = ((int(high[i]) << 32) + int(low[i])) / (int(count[i]) * unit)
+    return made
 
 
 def _decimals(measure: Measure, count: Any, low: Any, high: Any, dtype: pa.DataType) -> pa.Array:

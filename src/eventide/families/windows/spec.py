@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,23 +13,42 @@ from eventide.runtime.times import TimeType
 
 # The kinds of windows.
 TIME, GROWING, SESSION, COUNT, ALL = "time", "growing", "session", "count", "all"
+LIST = "LIST"  # all values, in order of time: what the engine makes other aggregates of
 WINDOW_START, WINDOW_END, DETECTED_AT = "window_start", "window_end", "detected_at"
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """An aggregate over the events of a window; without a column it counts them."""
+    """An aggregate over the events of a window; without a column it counts them.
+
+    LIST has all values of an event's columns side by side, `more` those beyond the second.
+    """
 
     function: str
     column: str | None = None
     dtype: pa.DataType | None = None  # of the column
     other: str | None = None  # the column of a second argument
     other_dtype: pa.DataType | None = None
+    more: tuple[tuple[str, pa.DataType], ...] = ()
+    is_wide: bool = False  # exact in 38 digits, averages in the nearest double, as aggregates over trends are
 
     def columns(self) -> list[tuple[str, pa.DataType]]:
         """The columns that are read, with their types."""
         both = ((self.column, self.dtype), (self.other, self.other_dtype))
-        return [(name, dtype) for name, dtype in both if name is not None and dtype is not None]
+        found = [(name, dtype) for name, dtype in both if name is not None and dtype is not None]
+        return [*found, *self.more]
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is made of all values, in place of an aggregate of them."""
+        return self.function == LIST
+
+
+def list_of(columns: Sequence[tuple[str, pa.DataType]]) -> Measure:
+    """The measure that has all values of some columns."""
+    (first, *rest) = columns
+    second = rest[0] if rest else (None, None)
+    return Measure(LIST, *first, *second, more=tuple(rest[1:]))
 
 
 @dataclass(frozen=True, slots=True)

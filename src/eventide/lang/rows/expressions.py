@@ -15,8 +15,9 @@ from sqlglot.tokenizer_core import Token as SqlToken
 from sqlglot.tokenizer_core import TokenType
 
 from eventide.errors import QueryError
+from eventide.lang.keywords import AGGREGATES
 from eventide.lang.positions import span_of
-from eventide.lang.rows.keywords import AGGREGATES, misplaced_hint
+from eventide.lang.rows.keywords import misplaced_hint
 from eventide.lang.rows.names import is_plain_label, unknown_label_hint
 from eventide.lang.scalars import BoundedParser, Rules, fail_at, read_scalar
 from eventide.lang.tokens import Kind, Token, check_character, match_brackets, tokenize

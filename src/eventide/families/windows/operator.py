@@ -78,13 +78,12 @@ class WindowOperator(WatermarkOperator):
 
     def take(self, block: pa.Table) -> None:
         """Hold what a block adds to the panes; a block of partial aggregates is held as it is."""
-        if is_partial(block):
-            self._buffer.append(block)
-            return
-        block = self._without_late(block)
-        if not block.num_rows:
-            return
-        self._buffer.append(partials_of(self.spec, block, self._n_threads))
+        if not is_partial(block):
+            block = self._without_late(block)
+            if not block.num_rows:
+                return
+            block = partials_of(self.spec, block, self._n_threads)
+        self._buffer.append(block)
         held = self._buffer.select_all() if self._buffer.count(MAX_US) > self._most_rows else None
         if held is not None:
             table = merged(self.spec, held).table

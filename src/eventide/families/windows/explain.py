@@ -18,6 +18,9 @@ class WindowsExplanation(Explanation):
         spec = physical.spec
         assert isinstance(spec, WindowSpec)
         lines = [f"windowed aggregation, {len(spec.measures)} aggregates", per_event(physical), *_lines(spec.windows)]
+        if spec.every_us:
+            every = write_length(Length(spec.every_us))
+            lines.append(f"early       open windows with new events every {every} of event time, while input comes")
         if planned.node.tree.where is not None:  # type: ignore[attr-defined]
             lines.append("filter      events that WHERE leaves out are left out before anything else")
         return {"Operator": lines}

@@ -13,6 +13,7 @@ from eventide.runtime.times import TimeType
 # The kinds of windows.
 TIME, GROWING, SESSION, COUNT, ALL = "time", "growing", "session", "count", "all"
 WINDOW_START, WINDOW_END, DETECTED_AT = "window_start", "window_end", "detected_at"
+IS_FINAL = "is_final"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,4 +80,6 @@ class WindowSpec:
     measures: tuple[Measure, ...]
     time_type: TimeType
     tie_columns: tuple[str, ...] = ()
+    every_us: int = 0  # how often windows that are open are returned; 0: never
+    is_early: bool = False  # they are: input is still coming
     facts: tuple[tuple[str, str], ...] = ()

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from eventide.runtime.costs import cost
-
 
 @dataclass(frozen=True, slots=True)
 class Combining:
@@ -22,10 +20,13 @@ class Combining:
 
 
 class Smaller:
-    """For a task: blocks in place of its events, as long as that makes them smaller. The first block decides."""
+    """For a task: blocks in place of its events, if that makes them smaller. The first block decides.
 
-    def __init__(self, combining: Combining | None) -> None:
-        self._combine = None if combining is None else combining.combine
+    `most` is the cost "most_combined".
+    """
+
+    def __init__(self, combining: Combining | None, most: float) -> None:
+        self._combine, self._most = None if combining is None else combining.combine, most
         self._is_tried = False
 
     def __call__(self, block: pa.Table) -> pa.Table:
@@ -33,7 +34,7 @@ class Smaller:
         if self._combine is None or not block.num_rows:
             return block
         made = self._combine(block)
-        if not self._is_tried and made.nbytes > cost("most_combined") * block.nbytes:
+        if not self._is_tried and made.nbytes > self._most * block.nbytes:
             self._combine = None
             return block
         self._is_tried = True

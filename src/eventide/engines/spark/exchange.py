@@ -24,6 +24,7 @@ from eventide.families.registry import family_of
 from eventide.plan.physical import Intake, Physical, Piece
 from eventide.runtime.block import cut, to_bytes
 from eventide.runtime.combining import Smaller
+from eventide.runtime.costs import cost
 from eventide.runtime.protocol import Spec
 
 BLOCK_SCHEMA = "bucket int, data binary"
@@ -56,6 +57,7 @@ class Cutter:
     n_buckets: int
     labels: tuple[int, ...] | None = None
     spec: Spec | None = None
+    most_combined: float = 0.0  # the cost of that name
 
     def rows_of(self, batches: Batches) -> Batches:
         """Block rows of the batches that Spark gives a task."""
@@ -69,7 +71,8 @@ class Cutter:
 
     def blocks(self, raw: Iterable[pa.Table]) -> Blocks:
         """Blocks by bucket of raw tables, cut together up to `ROWS_PER_CUT` events at a time."""
-        smaller = Smaller(None if self.spec is None else family_of(self.spec).combining(self.spec))
+        combining = None if self.spec is None else family_of(self.spec).combining(self.spec)
+        smaller = Smaller(combining, self.most_combined)
         waiting: list[pa.Table] = []
         n_waiting = 0
         for table in raw:
@@ -166,7 +169,7 @@ def from_paths(
 
 def blocks_by_key(events: Events, physical: Physical, n_buckets: int) -> DataFrame:
     """The blocks of events, or of less in their place, by bucket of the partition columns: what `batch.run` takes."""
-    cutter = Cutter(physical.intake, n_buckets, spec=physical.spec)
+    cutter = Cutter(physical.intake, n_buckets, spec=physical.spec, most_combined=cost("most_combined"))
     return events(lambda tables, _: cutter.rows(tables), BLOCK_SCHEMA)
 
 

@@ -60,7 +60,9 @@ def is_aggregation(query: WindowQuery) -> bool:
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Whether a node is a call of an aggregate, kept or not."""
+    """Whether a node is a call of an aggregate, kept or not, with all that belongs to the call."""
+    if isinstance(node.parent, exp.IgnoreNulls | exp.RespectNulls | exp.Filter | exp.WithinGroup):
+        return node.parent.this is not node and function_of(node) is not None
     return function_of(node) is not None or read_call(node) is not None
 
 

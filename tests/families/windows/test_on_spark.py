@@ -78,3 +78,26 @@ def as_stream(case: WindowCase, folder: Path, spark: Any) -> pa.Table:
     write_batch(far, folder / "in", 3)
     query = ev.query(case.text, allowed_lateness="3 seconds", **case.options)
     return collect(query.run(read_batches(spark, folder / "in")), folder, spark)
+
+
+def test_late_events_are_left_out_and_are_a_stream_of_their_own(spark: Any, tmp_path: Path) -> None:
+    query = ev.query(
+        "FROM e GROUP BY g WITHIN 10 seconds RETURN g, count(*) AS n", ts_unit="s", allowed_lateness="3 seconds"
+    )
+    # When 30 has come, 26 is late and 28 is not.
+    for i, times in enumerate(([12, 21, 30], [26, 28], [1000])):
+        write_batch(pa.table({"ts": times, "g": ["a"] * len(times)}), tmp_path / "in", i)
+    rows = collect(query.run(read_batches(spark, tmp_path / "in")), tmp_path, spark)
+    assert sorted((row["window_start"], row["n"]) for row in rows.to_pylist()) == [(10, 1), (20, 2), (30, 1)]
+    late = collect(query.late(read_batches(spark, tmp_path / "in")), tmp_path, spark, out="late")
+    assert late.to_pylist() == [{"ts": 26, "g": "a"}]
+
+
+def test_a_stream_returns_open_windows_beside_the_final_ones(spark: Any, tmp_path: Path) -> None:
+    query = ev.query("FROM e GROUP BY g WITHIN 60 seconds EMIT EVERY 10 seconds RETURN g, count(*) AS n", ts_unit="s")
+    for i, times in enumerate(([61, 65, 72], [74], [99, 101], [1000])):
+        write_batch(pa.table({"ts": times, "g": ["a"] * len(times)}), tmp_path / "in", i)
+    rows = collect(query.run(read_batches(spark, tmp_path / "in")), tmp_path, spark).to_pylist()
+    found = sorted((row["detected_at"], row["n"], row["is_final"]) for row in rows if row["window_start"] == 60)
+    assert found == [(70, 3, False), (100, 6, False), (120, 6, True)]
+    assert all(not row["is_final"] for row in rows if row["window_start"] > 60)

@@ -25,6 +25,12 @@ class WindowsExplanation(Explanation):
             lines.append("filter      events that WHERE leaves out are left out before anything else")
         return {"Operator": lines}
 
+    def shared_out(self, spec: WindowSpec, engine: str, keys: str) -> str | None:
+        if spec.windows.kind != COUNT or keys or engine == "local":
+            return None
+        one = "one task" if engine == "spark" else "one bucket"
+        return f"{one}, because there is no GROUP BY, and an event has its position among all events"
+
     def kept_on_stream(self, spec: WindowSpec) -> list[str]:
         if spec.windows.kind == COUNT:
             return [f"keeps the last {spec.windows.size:,} events of every group, and its number of events"]

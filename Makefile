@@ -43,6 +43,8 @@ mutants: setup
 
 soak: setup
 	@$(JAVA) && $(BIN)/python -m tests.soak && $(BIN)/python -m tests.soak --kafka
+	@$(JAVA) && $(BIN)/python -m tests.soak --families windows,sessions,positions
+	@$(BIN)/python -m tests.soak --flat --events 10000000
 
 clean:
 	@rm -rf build site $(VENV)

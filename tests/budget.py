@@ -249,6 +249,14 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_micro_batches_that_leave_matrices_give_the_values_of_the_oracle": (60, 4),
         "test_slices_on_spark_give_the_values_of_the_oracle": 2,
     },
+    "families.windows.test_early": {
+        "test_early_rows_are_those_of_the_oracle": (200, 10),
+    },
+    "families.windows.test_on_spark": {
+        "test_a_spark_dataframe_returns_the_oracles_windows": 6,
+        "test_files_read_by_spark_tasks_return_the_oracles_windows": 4,
+        "test_a_stream_returns_the_oracles_windows": 3,
+    },
 }
 
 

@@ -1,8 +1,11 @@
-"""Endurance: `python -m tests.soak [--kills N] [--events N] [--families pattern,trends] [--kafka]`.
+"""Endurance: `python -m tests.soak [--kills N] [--events N] [--families pattern,trends] [--kafka | --flat]`.
 
 A stream whose driver is killed with SIGKILL at random moments and started again. In the end a file sink must hold the
 rows of a batch run over the same events, none lost and none twice; a Kafka topic the same rows, where repeats with the
 same match_id count once. With Kafka the broker is restarted, too.
+
+With `--flat` nothing is killed: aggregates over windows take so many events in micro-batches, each restored from the
+state of the one before, and the state must not grow.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import eventide as ev
+from tests.micro_batches import Stream
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = "key bigint, ts timestamp, kind string, value bigint"
@@ -45,6 +49,23 @@ DEFINE Low AS value < 3000, Often AS kind IN ('A', 'B')
 PATTERN Low overlaps|during Often WITHIN 5 seconds
 RETURN key, start(Low) AS low, start(Often) AS often, count(Low.*) AS n
 """
+# The event that decides all others would have windows of its own.
+WINDOWS = """
+FROM events
+WHERE key >= 0
+GROUP BY key
+WITHIN 2 seconds SLIDE 300 milliseconds
+RETURN key, count(*) AS n, sum(value) AS total, max(value) AS top, last(kind) AS kind
+"""
+SESSIONS = "FROM events WHERE key >= 0 GROUP BY key SESSION 200 milliseconds RETURN key, count(*) AS n"
+POSITIONS = """
+FROM events
+WHERE key >= 0
+GROUP BY key
+WITHIN 20 EVENTS SLIDE 7 EVENTS
+RETURN key, count(*) AS n, sum(value) AS total
+HAVING n = 20
+"""
 UNANSWERED = (
     ev.Pattern.begin("a", "kind = 'A'")
     .followed_by("b", "kind = 'B' AND value > a.value")
@@ -52,9 +73,15 @@ UNANSWERED = (
     .within("2 seconds")
 )
 
+WINDOWED = {
+    name: ev.query(text, ts="ts", allowed_lateness=OPTIONS["allowed_lateness"])
+    for name, text in (("windows", WINDOWS), ("sessions", SESSIONS), ("positions", POSITIONS))
+}
+
 Family = Callable[[Any], Any]
 FAMILIES: dict[str, Family] = {
     "pattern": ev.query(PATTERN, type="kind", match_id=True, **OPTIONS).run,
+    **{name: query.run for name, query in WINDOWED.items()},
     "trends": ev.query(TRENDS, type="kind", **OPTIONS).run,
     "rows": ev.match_recognize(
         partition_by="key",
@@ -268,6 +295,26 @@ def _payload(row: dict[str, Any]) -> str:
     return json.dumps(row | {"ts": row["ts"].isoformat()})
 
 
+def flat(name: str, n_events: int, batch_events: int = 20_000) -> bool:
+    """Whether the state of a query stays as small as it was, over events that go on and on."""
+    query, n_batches = WINDOWED[name], n_events // batch_events
+    events = make_events(50 * batch_events).slice(0, 50 * batch_events)
+    first, *_, last = events.column("ts").cast(pa.int64()).to_pylist()
+    stream, sizes = Stream(query._plan(query.options, events.schema, on_stream=True)), []
+    lateness_us = stream.physical.allowed_lateness_us
+    for number in range(n_batches):
+        turn, place = divmod(number, 50)
+        part = events.slice(place * batch_events, batch_events)
+        times_us = pc.add(part.column("ts").cast(pa.int64()), turn * (last - first + 1))
+        part = part.set_column(1, "ts", times_us.cast(events.schema.field("ts").type))
+        stream.step(part, pc.max(times_us).as_py() - lateness_us)
+        stream.rows.clear()
+        sizes.append(len(stream.snapshot.head) + sum(map(len, stream.snapshot.segments.values())))
+    shown = [max(sizes[lo : lo + n_batches // 10]) for lo in range(0, n_batches, n_batches // 10)]
+    print(f"{name}: bytes of state, the most in each tenth: {shown}", flush=True)
+    return max(shown) <= 1.5 * max(shown[:3])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Kill a stream and start it again.")
     parser.add_argument("--kills", type=int, default=20)
@@ -275,6 +322,7 @@ def main() -> int:
     parser.add_argument("--files", type=int, default=60, help="micro-batches")
     parser.add_argument("--families", default="pattern", help=f"some of {','.join(FAMILIES)}")
     parser.add_argument("--kafka", action="store_true", help="source and sink are topics")
+    parser.add_argument("--flat", action="store_true", help="the state of windows over many events, without Spark")
     parser.add_argument("--restarts", type=int, default=3, help="of the broker")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="no more kills after so long")
     parser.add_argument("--seed", type=int, default=1)
@@ -285,6 +333,8 @@ def main() -> int:
     if arguments.drive is not None:
         drive(arguments.drive, families, arguments.servers)
         return 0
+    if arguments.flat:
+        return 0 if all([flat(name, arguments.events) for name in WINDOWED]) else 1
     chance = random.Random(arguments.seed)
     folder = ROOT / "build" / ("soak-kafka" if arguments.kafka else "soak")
     events = make_events(arguments.events)

@@ -55,7 +55,7 @@ def test_tasks_that_read_parquet_themselves_give_the_same_rows(
     given = FileInput(expand_path(str(folder)), plan)
     shares = given.pieces(3)
     assert (len(shares), given.n_rows) == (3, events.num_rows)
-    blocks = blocks_by_key(from_paths(spark, shares, plan), plan.intake, 4)
+    blocks = blocks_by_key(from_paths(spark, shares, plan), plan, 4)
     assert table_rows(run(blocks, plan, spark, 4).toArrow()) == expected_rows(events, plan)
     pieces = [piece for share in shares for piece in share]
     assert table_rows(run_pieces(pieces, plan, spark).toArrow()) == expected_rows(events, plan)
@@ -67,7 +67,7 @@ def test_each_bucket_is_one_task(spark: Any, folder: Path) -> None:
     from eventide.engines.spark.exchange import blocks_by_key, from_dataframe
 
     plan = make_plan()
-    blocks = blocks_by_key(from_dataframe(spark.read.parquet(str(folder)), plan), plan.intake, 3)
+    blocks = blocks_by_key(from_dataframe(spark.read.parquet(str(folder)), plan), plan, 3)
     placed = blocks.repartitionById(3, "bucket").select("bucket", sf.spark_partition_id().alias("task")).distinct()
     assert sorted(map(tuple, placed.collect())) == [(0, 0), (1, 1), (2, 2)]
 
@@ -79,7 +79,7 @@ def test_a_null_partition_is_one_partition_across_blocks(spark: Any, tmp_path: P
     events, plan = make_events(200, seed=2, null_users=True), make_plan()
     pq.write_table(events, tmp_path / "e.parquet", row_group_size=30)
     shares = FileInput([str(tmp_path / "e.parquet")], plan).pieces(4)
-    blocks = blocks_by_key(from_paths(spark, shares, plan), plan.intake, 2)
+    blocks = blocks_by_key(from_paths(spark, shares, plan), plan, 2)
     assert table_rows(run(blocks, plan, spark, 2).toArrow()) == expected_rows(events, plan)
 
 

@@ -147,7 +147,7 @@ WINDOWS = (
     # When
     Mutant(
         "windows: a window is returned an instant before its end",
-        "_window_after",
+        "windows.operator:window_after",
         "(watermark_us + 1 - windows.origin - length) // windows.slide + 1",
         "(watermark_us + 2 - windows.origin - length) // windows.slide + 1",
         ("tests/families/windows/test_rules.py::test_a_window_waits_for_its_last_instant",),

@@ -79,3 +79,37 @@ def value(
         events = sorted(events, key=lambda e: (e["ts"], e[column] is not None, e[column]))
     values = [event[column] for event in events]
     return aggregate(function, values, [event[other] for event in events] if other is not None else ())
+
+
+Step = tuple[list[Event], int | None]  # events that come, and the instant that time has come to when they are there
+
+
+def early(
+    steps: Sequence[Step], by: Sequence[str], windows: Any, every: int
+) -> list[tuple[int, tuple[Any, ...], Window]]:
+    """The early rows of EMIT EVERY, as (instant, group, window so far); `windows` lists those of a group's events.
+
+    An event before the instant that time has come to is late. A window is over when time has come to its end.
+    """
+    found: list[tuple[int, tuple[Any, ...], Window]] = []
+    seen: list[Event] = []
+    new: list[Event] = []  # since the last multiple of the interval
+    now: int | None = None
+    multiple: int | None = None
+    for events, next_now in steps:
+        in_time = [event for event in events if now is None or event["ts"] >= now]
+        seen, new = [*seen, *in_time], [*new, *in_time]
+        if next_now is None:
+            continue
+        if now is None and seen:
+            multiple = min(event["ts"] for event in seen) // every * every
+        now = next_now
+        reached = now // every * every
+        if multiple is not None and reached <= multiple:
+            continue
+        for group, mine in groups(seen, by).items() if multiple is not None else ():
+            for window in windows(mine):
+                if window[1] > now and any(event is other for event in window[2] for other in new):
+                    found.append((reached, group, window))
+        multiple, new = reached, [] if multiple is not None else new
+    return found

@@ -13,7 +13,7 @@ from tests.soak import compare_files, make_events, n_commits, run_streams, soak,
 pytest.importorskip("pyspark")
 pytestmark = pytest.mark.spark
 
-FAMILIES = ["pattern", "situations"]
+FAMILIES = ["pattern", "situations", "windows"]
 
 
 def test_killed_drivers_lose_no_row_and_repeat_none(spark: Any, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from eventide.lang.deadline import planning_within
 from eventide.lang.rows import parse_statement
 from eventide.lang.rows.tree import RowQuery
 from eventide.lang.tokens import tokenize
-from eventide.lang.tree import AnyQuery, Span
+from eventide.lang.tree import AnyQuery, Span, WindowQuery
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.plan.streams import for_stream
@@ -155,8 +155,11 @@ def _plan_query(text: str, given: dict[str, Any], shared: Shared) -> tuple[Physi
     written = {option.name.text.lower() for option in tree.options} | given.keys()
     if tree.partition_by:
         written.add("partition_by")
-    if isinstance(tree, SituationQuery):
+    if isinstance(tree, SituationQuery | WindowQuery):
         written.add("type")
+    if isinstance(tree, WindowQuery) and tree.every is not None:
+        message = "a rule returns what is certain, and EMIT EVERY returns windows that are still open"
+        raise UnsupportedError(message, hint="leave out EMIT EVERY, or run it as a query of its own")
     defaults = {name: value for name, value in shared.given if name not in written}
     options = Options.for_query(tree, **defaults, **given)
     _check_shared(options, shared)

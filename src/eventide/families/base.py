@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from eventide.errors import EventideError, UnsupportedError
+from eventide.runtime.combining import Combining
 from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.limit import tighter
 from eventide.runtime.protocol import Operator, Spec
@@ -162,6 +163,11 @@ class Family:
     def late_of(self, pair: Physical, schema: pa.Schema) -> Physical:
         """What returns the rows that come too late; `schema` is that of both inputs as one."""
         raise NotImplementedError
+
+    # --- less in place of events
+
+    def combining(self, spec: Any) -> Combining | None:
+        """What tasks exchange in place of the events that they read; None: nothing stands for events."""
 
     # --- slices of time
 

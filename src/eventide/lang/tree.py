@@ -258,6 +258,7 @@ class WindowQuery:
     where: Scalar | None = None
     group_by: tuple[Name, ...] = ()
     windowing: Windowing | None = None
+    every: Length | None = None  # EMIT EVERY
     having: Scalar | None = None
     options: tuple[Option, ...] = ()
 

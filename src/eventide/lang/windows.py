@@ -10,12 +10,12 @@ from eventide.lang.shared_clauses import cursor_of, read_columns, read_options, 
 from eventide.lang.tree import Length, Scalar, Span, Windowing, WindowQuery
 from eventide.lang.window_expressions import WINDOW_RULES
 
-_ALLOWED = ("FROM", "WHERE", "GROUP BY", "WITHIN", "SESSION", "RETURN", "HAVING", "OPTIONS")
+_ALLOWED = ("FROM", "WHERE", "GROUP BY", "WITHIN", "SESSION", "EMIT EVERY", "RETURN", "HAVING", "OPTIONS")
 _INSTEAD = {
     "PARTITION BY": "write GROUP BY: each group has windows of its own",
     "SEMANTICS": "a strategy says how events of a PATTERN follow one another",
     "MIN LENGTH": "HAVING count(*) >= 3 leaves out windows with few events",
-    "EMIT ON": "a window is returned when it is over",
+    "EMIT ON": "a window is returned when it is over; EMIT EVERY 10 seconds returns it before, too",
 }
 
 
@@ -43,6 +43,7 @@ def read_windows(text: str, clauses: dict[str, Clause]) -> WindowQuery:
         where=_condition(text, clauses["WHERE"], "WHERE price > 10", None) if "WHERE" in clauses else None,
         group_by=read_columns(text, clauses, "GROUP BY"),
         windowing=windowing,
+        every=_every(text, clauses["EMIT EVERY"], windowing) if "EMIT EVERY" in clauses else None,
         having=_condition(text, clauses["HAVING"], "HAVING n >= 3", WINDOW_RULES) if "HAVING" in clauses else None,
         options=read_options(text, clauses["OPTIONS"]) if "OPTIONS" in clauses else (),
     )
@@ -82,6 +83,18 @@ def _windowing(text: str, clauses: dict[str, Clause]) -> Windowing | None:
         message = f"{write_length(length)} is not a whole number of steps of {write_length(step)}"
         cursor.fail(message, at=step.span, hint="the last window of each must end with it")
     return Windowing("growing", length, step, Span(start, step.span.end))
+
+
+def _every(text: str, clause: Clause, windowing: Windowing | None) -> Length:
+    """How often windows that are open are returned."""
+    cursor = cursor_of(text, clause)
+    every = _time(text, read_length(cursor), "EMIT EVERY is about a time: EMIT EVERY 10 seconds")
+    cursor.finish("the time of EMIT EVERY", hint="write EMIT EVERY 10 seconds")
+    if windowing is None or windowing.length.in_events:
+        found = "this query has no windows" if windowing is None else "these windows are open until an event fills them"
+        message = f"EMIT EVERY returns windows of time and sessions while they are open, and {found}"
+        raise QueryError(message, text, clause.span.start, every.span.end, hint="add WITHIN 1 hour, or leave it out")
+    return every
 
 
 def _time(text: str, length: Length, why: str) -> Length:

@@ -44,6 +44,7 @@ class Choice:
     shared: tuple[Ranges, ...] = ()  # for each share, the times in which other shares have events, too
     ranges: tuple[Part, ...] = ()  # the slices that are combined
     parts: tuple[Part, ...] = ()  # what is matched apart; with none, matching is by key
+    exchanged: str = ""  # what stands for events where tasks exchange them by key
 
     def describe(self, keys: str) -> str:
         """For `explain`; `keys` are the columns by whose values events may be worked on apart."""
@@ -52,6 +53,9 @@ class Choice:
         if self.form == SLICES:
             how = f"then {self.then}" if self.then else "each with a window of its neighbours' events"
             return f"slices of time in parallel tasks, {how}: {self.reason}"
+        if self.exchanged:
+            whither = f"hash of {keys} to buckets, one operator per bucket" if keys else "one task puts them together"
+            return f"all tasks read events, blocks of {self.exchanged} exchanged once; {whither}: {self.reason}"
         if not keys:
             return f"one task, because all events belong together and {self.reason}"
         return f"hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket: {self.reason}"
@@ -122,7 +126,8 @@ def choose(physical: Physical, given: Input, n_buckets: int) -> Choice:
         return Choice(ONE_TASK, few)
     slicing = family_of(physical.spec).slicing(physical.spec)
     if isinstance(slicing, str):
-        return Choice(KEYS, slicing)
+        combining = family_of(physical.spec).combining(physical.spec)
+        return Choice(KEYS, slicing, exchanged="" if combining is None else combining.what)
     few = "asked for" if asked == KEYS else _why_few(given)
     if few is not None:
         return Choice(KEYS, few)

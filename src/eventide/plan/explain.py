@@ -19,6 +19,7 @@ from eventide.lang.durations import write_length
 from eventide.lang.situations import END
 from eventide.lang.tree import Length, Span, Strategy
 from eventide.lang.write import write_constraint, write_duration, write_windowing
+from eventide.plan.choose import KEYS, Choice
 from eventide.plan.logical import Intervals, Join, Logical, Match, Navigation, Scan, Situations, Window
 from eventide.plan.physical import Physical, Planned
 from eventide.plan.streams import for_stream
@@ -133,6 +134,11 @@ def _shared_out(explanation: Explanation, physical: Physical, engine: str) -> st
     own = explanation.shared_out(physical.spec, engine, keys)
     if own is not None:
         return own
+    family = family_of(physical.spec)
+    combining = family.combining(physical.spec) if engine == "spark" else None
+    if combining is not None:
+        why = family.slicing(physical.spec)
+        return Choice(KEYS, str(why), exchanged=combining.what).describe(keys) + "; few events in files: one task"
     if not keys:
         one = {"local": "one thread", "spark": "one task"}.get(engine, "one bucket")
         return f"{one}, because there is no partition column"

@@ -101,7 +101,7 @@ def run_dataframe(df: DataFrame, physical: Physical, n_buckets: int | None = Non
     spark = df.sparkSession
     ensure_shipped(spark)
     n_buckets = n_buckets or count_buckets(spark)
-    return run(blocks_by_key(from_dataframe(df, physical), physical.intake, n_buckets), physical, spark, n_buckets)
+    return run(blocks_by_key(from_dataframe(df, physical), physical, n_buckets), physical, spark, n_buckets)
 
 
 def project(rows: DataFrame, physical: Physical) -> DataFrame:

@@ -20,8 +20,12 @@ from eventide.engines.parquet import read_piece, to_microseconds
 from eventide.engines.raw_columns import WANTED, wanted_columns
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.workers import settled
+from eventide.families.registry import family_of
 from eventide.plan.physical import Intake, Physical, Piece
 from eventide.runtime.block import cut, to_bytes
+from eventide.runtime.combining import Smaller
+from eventide.runtime.costs import cost
+from eventide.runtime.protocol import Spec
 
 BLOCK_SCHEMA = "bucket int, data binary"
 ROWS_PER_CUT = 500_000
@@ -44,11 +48,16 @@ PLAIN = Reading()
 
 @dataclass(frozen=True, slots=True)
 class Cutter:
-    """What a task needs to make blocks; `labels[i]` is written in place of bucket i when given."""
+    """What a task needs to make blocks; `labels[i]` is written in place of bucket i when given.
+
+    With a spec, less may be sent in place of events: see `Family.combining`.
+    """
 
     intake: Intake
     n_buckets: int
     labels: tuple[int, ...] | None = None
+    spec: Spec | None = None
+    most_combined: float = 0.0  # the cost of that name
 
     def rows_of(self, batches: Batches) -> Batches:
         """Block rows of the batches that Spark gives a task."""
@@ -62,6 +71,8 @@ class Cutter:
 
     def blocks(self, raw: Iterable[pa.Table]) -> Blocks:
         """Blocks by bucket of raw tables, cut together up to `ROWS_PER_CUT` events at a time."""
+        combining = None if self.spec is None else family_of(self.spec).combining(self.spec)
+        smaller = Smaller(combining, self.most_combined)
         waiting: list[pa.Table] = []
         n_waiting = 0
         for table in raw:
@@ -69,13 +80,13 @@ class Cutter:
             waiting.append(block)
             n_waiting += block.num_rows
             if n_waiting >= ROWS_PER_CUT:
-                yield from self._cut(waiting)
+                yield from self._cut(waiting, smaller)
                 waiting, n_waiting = [], 0
-        yield from self._cut(waiting)
+        yield from self._cut(waiting, smaller)
 
-    def _cut(self, blocks: list[pa.Table]) -> Blocks:
+    def _cut(self, blocks: list[pa.Table], smaller: Smaller) -> Blocks:
         if blocks:
-            yield from cut(pa.concat_tables(blocks), self.intake.layout, self.n_buckets)
+            yield from cut(smaller(pa.concat_tables(blocks)), self.intake.layout, self.n_buckets)
 
     def _take_in(self, table: pa.Table) -> pa.Table:
         return take_in(table, self.intake)[0]
@@ -156,9 +167,9 @@ def from_paths(
     return tasks
 
 
-def blocks_by_key(events: Events, intake: Intake, n_buckets: int) -> DataFrame:
-    """The blocks of events by bucket of the partition columns: what `batch.run` takes."""
-    cutter = Cutter(intake, n_buckets)
+def blocks_by_key(events: Events, physical: Physical, n_buckets: int) -> DataFrame:
+    """The blocks of events, or of less in their place, by bucket of the partition columns: what `batch.run` takes."""
+    cutter = Cutter(physical.intake, n_buckets, spec=physical.spec, most_combined=cost("most_combined"))
     return events(lambda tables, _: cutter.rows(tables), BLOCK_SCHEMA)
 
 

@@ -106,7 +106,7 @@ def _run_chosen(events: Events, choice: Choice, physical: Physical, spark: Spark
     """By key, or by time; `where` the events are is told with the reason."""
     n_buckets = _count_buckets(physical, spark)
     if choice.form == KEYS:
-        return Run(batch.run(blocks_by_key(events, physical.intake, n_buckets), physical, spark, n_buckets), where)
+        return Run(batch.run(blocks_by_key(events, physical, n_buckets), physical, spark, n_buckets), where)
     return Run(run_slices(events, choice, physical, n_buckets), f"{where}, by time: {choice.reason}")
 
 

@@ -12,7 +12,7 @@ from eventide.errors import QueryError
 from eventide.expressions.kept_aggregates import arguments_of, filtered, function_of, takes
 from eventide.expressions.navigation.calls import read_call
 from eventide.expressions.navigation.general import General, check_call, general_call
-from eventide.families.windows.spec import COUNT, WINDOW_END, WINDOW_START
+from eventide.families.windows.spec import COUNT, IS_FINAL, WINDOW_END, WINDOW_START
 from eventide.lang.positions import call_span, span_of
 from eventide.lang.tree import Length, ReturnItem, Scalar, Span, WindowQuery
 from eventide.lang.tree import Window as Within
@@ -45,7 +45,8 @@ def bind_windows(query: WindowQuery, options: Options, schema: pa.Schema, *, on_
         raise error_at(query, span, "RETURN * is about events, and this query is about windows", "RETURN count(*)")
     items = tuple(_bind_item(item, plan, {}) for item in query.returns)
     plain = tuple(item for item in items if bound_name(item.tree) is None or item.name.lower() not in BOUNDS)
-    check_names(plain, plan, BOUNDS if query.windowing is not None else ())
+    added = (*(BOUNDS if query.windowing is not None else ()), *([IS_FINAL] if query.every is not None else []))
+    check_names(plain, plan, added)
     held = {field.name: getattr(plan, field.name) for field in fields(plan)}
     having = None
     if query.having is not None:

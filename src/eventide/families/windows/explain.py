@@ -24,11 +24,20 @@ class WindowsExplanation(Explanation):
         lines += _lines(spec.windows, has_lists)
         if has_lists:
             lines.append("lists       all values of a window, of which DuckDB makes the aggregates that need them")
+        if spec.every_us:
+            every = write_length(Length(spec.every_us))
+            lines.append(f"early       open windows with new events every {every} of event time, while input comes")
         if isinstance(planned.node, Trends):
             lines.append(f"instead     of the operator of trends: {WHY}")
         elif planned.node.tree.where is not None:  # type: ignore[attr-defined]
             lines.append("filter      events that WHERE leaves out are left out before anything else")
         return {"Operator": lines}
+
+    def shared_out(self, spec: WindowSpec, engine: str, keys: str) -> str | None:
+        if spec.windows.kind != COUNT or keys or engine == "local":
+            return None
+        one = "one task" if engine == "spark" else "one bucket"
+        return f"{one}, because there is no GROUP BY, and an event has its position among all events"
 
     def kept_on_stream(self, spec: WindowSpec) -> list[str]:
         if spec.windows.kind == COUNT:

@@ -10,8 +10,10 @@ import pyarrow as pa
 from eventide.families.base import NO_DIAGNOSIS, NO_SITUATIONS, Family, refuse_unbounded
 from eventide.families.registry import family_named, register
 from eventide.families.windows.counted import CountOperator
-from eventide.families.windows.operator import WindowOperator
+from eventide.families.windows.early import EarlyOperator
+from eventide.families.windows.operator import WindowOperator, partials_of
 from eventide.families.windows.spec import ALL, COUNT, WindowSpec
+from eventide.runtime.combining import Combining
 from eventide.runtime.computed import Compute, cannot_compute
 from eventide.runtime.protocol import Operator
 
@@ -58,7 +60,9 @@ class WindowQueries(Family):
         return write(tree)
 
     def operator(self, spec: WindowSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
-        return (CountOperator if spec.windows.kind == COUNT else WindowOperator)(spec, n_threads)
+        if spec.windows.kind == COUNT:
+            return CountOperator(spec, n_threads)
+        return (EarlyOperator if spec.every_us else WindowOperator)(spec, n_threads)
 
     def with_origin(self, spec: WindowSpec, origin_us: int) -> WindowSpec:
         return replace(spec, windows=replace(spec.windows, origin=origin_us))
@@ -71,6 +75,21 @@ class WindowQueries(Family):
         if spec.windows.kind == ALL:
             raise refuse_unbounded("group", "add windows: WITHIN 1 hour, or SESSION 30 seconds")
         return spec
+
+    def combining(self, spec: WindowSpec) -> Combining | None:
+        if spec.windows.kind == COUNT:
+            return None
+        return Combining("partial aggregates", lambda block: partials_of(spec, block))
+
+    def slicing(self, spec: WindowSpec) -> str:
+        if spec.windows.kind == COUNT:
+            return "an event has its position among all events of its group"
+        return "what is read is aggregated at once, and events are sent on only where aggregates are no smaller"
+
+    def kept_of_hot_key(self, spec: WindowSpec) -> str:
+        if spec.windows.kind == COUNT:
+            return f"it is not sliced, because {self.slicing(spec)}"
+        return "its state is an aggregate for each pane, however many events it has"
 
 
 register(WindowQueries())

@@ -14,7 +14,7 @@ from eventide.expressions.typed import Source
 from eventide.families.windows.bind import BOUNDS, bound_name, general_of, is_aggregate, is_kept, kind_of
 from eventide.families.windows.operator import measure_fields, result_fields
 from eventide.families.windows.partials import output_type
-from eventide.families.windows.spec import ALL, COUNT, SESSION, Measure, Windows, WindowSpec, list_of
+from eventide.families.windows.spec import ALL, COUNT, IS_FINAL, SESSION, Measure, Windows, WindowSpec, list_of
 from eventide.lang.durations import write_length
 from eventide.lang.positions import call_span
 from eventide.lang.tree import Length, Step
@@ -55,8 +55,11 @@ def lower_windows(plan: Window, engine: str) -> Physical:
         time_type=plan.time_type,
         tie_columns=(*sequence, *(columns.returned[name] for name in told)),
         is_filtered=bool(plan.conjuncts) and not is_counted,
+        every_us=plan.tree.every.amount if plan.tree.every is not None else 0,
+        is_early=plan.input.is_stream and plan.tree.every is not None,
     )
-    out = pa.schema([*plan.input.partition_fields(), *result_fields(spec)])
+    added = [pa.field(IS_FINAL, pa.bool_())] if spec.every_us else []
+    out = pa.schema([*plan.input.partition_fields(), *result_fields(spec), *added])
     computed = tuple(aggregates.computed.values())
     shown = pa.schema([*out, *(pa.field(column.name, column.dtype) for column in computed)])
     parts = split(plan.conjuncts, list(plan.symbols), plan.schema, plan.query.text, plan.types)
@@ -95,7 +98,8 @@ def _windows(plan: Window) -> Windows:
         slide = 0
     if kind != COUNT:
         unit_us = time_unit_us(plan.time_type)
-        if any(us % unit_us for us in (size, slide, origin)):
+        every = plan.tree.every.amount if plan.tree.every is not None else 0
+        if any(us % unit_us for us in (size, slide, origin, every)):
             unit = write_length(Length(unit_us)).removeprefix("1 ")
             message = f"these windows do not begin and end at a whole {unit}, which is all '{plan.ts}' can say"
             hint = f"use whole {unit}s, or a time column with a finer unit"
@@ -110,6 +114,8 @@ def _added(plan: Window) -> Iterator[SqlColumn]:
     if plan.tree.windowing is not None:
         yield from (column_as(name, name, origin=origin) for name in BOUNDS if name not in returned)
     yield column_as("detected_at", "detected_at", origin=plan.ts)
+    if plan.tree.every is not None:
+        yield column_as(IS_FINAL, IS_FINAL)
 
 
 @dataclass(slots=True)

@@ -89,15 +89,14 @@ class WindowOperator(WatermarkOperator):
 
     def take(self, block: pa.Table) -> None:
         """Hold what a block adds to the panes; a block of partial aggregates is held as it is."""
-        if is_partial(block):
-            self._buffer.append(block)
-            return
-        block = self._without_late(block)
-        if self.spec.is_filtered:
-            block = block.filter(pc.not_equal(block.column(MASK), 0))
-        if not block.num_rows:
-            return
-        self._buffer.append(partials_of(self.spec, block, self._n_threads))
+        if not is_partial(block):
+            block = self._without_late(block)
+            if self.spec.is_filtered:
+                block = block.filter(pc.not_equal(block.column(MASK), 0))
+            if not block.num_rows:
+                return
+            block = partials_of(self.spec, block, self._n_threads)
+        self._buffer.append(block)
         held = self._buffer.select_all() if self._buffer.count(MAX_US) > self._most_rows else None
         if held is not None:
             table = merged(self.spec, held).table
@@ -117,7 +116,7 @@ class WindowOperator(WatermarkOperator):
 
     def _close_windows(self, held: pa.Table, before_us: int) -> Results:
         windows = self.spec.windows
-        first, stop = _window_after(self.spec, before_us), _window_after(self.spec, self._watermark_us)
+        first, stop = window_after(self.spec, before_us), window_after(self.spec, self._watermark_us)
         partials = merged(self.spec, held)
         n_groups = partials.borders.size - 1
         pane = panes_of(self.spec, numpy_int64(partials.table.column(TS)))
@@ -194,18 +193,23 @@ class WindowOperator(WatermarkOperator):
             is_closed[:] = self._watermark_us == MAX_US
         # Those of earlier calls are still among the rows held.
         at = np.flatnonzero(is_closed & ((last_us > before_us + 1) | (not has_end)))
-        for lo, hi in self._cuts(sessions, np.stack([at, at, at + 1], axis=1)):
-            some = at[lo:hi]
-            rows = Rows(sessions.take(pa.array(some)), is_partial=True)
-            columns = [rows.parts(i, measure) for i, measure in enumerate(self.spec.measures)]
-            parts = [[part.combine_chunks() for part in each] for each in columns]
-            bounds = (numpy_int64(sessions.column(TS))[some], last_us[some]) if has_end else ()
-            yield self._batch(sessions, some, bounds, last_us[some], parts)
+        yield from self._session_rows(sessions, at)
         left = sessions.filter(pa.array(~is_closed))
         # What is over is let go when it is the larger part: until then no row is written twice.
         if 2 * left.num_rows < held.num_rows:
             self._buffer.clear()
             self._buffer.append(left)
+
+    def _session_rows(self, sessions: pa.Table, at: IntArray) -> Results:
+        """The rows of the sessions that are `at` some rows."""
+        for lo, hi in self._cuts(sessions, np.stack([at, at, at + 1], axis=1)):
+            some = sessions.take(pa.array(at[lo:hi]))
+            rows = Rows(some, is_partial=True)
+            columns = [rows.parts(i, measure) for i, measure in enumerate(self.spec.measures)]
+            parts = [[part.combine_chunks() for part in each] for each in columns]
+            end_us = numpy_int64(some.column(LAST)) + self.spec.windows.size
+            bounds = (numpy_int64(some.column(TS)), end_us) if self.spec.windows.kind == SESSION else ()
+            yield self._batch(sessions, at[lo:hi], bounds, end_us, parts)
 
     def open_runs(self) -> int:
         return self._buffer.count(MAX_US)
@@ -221,7 +225,7 @@ class WindowOperator(WatermarkOperator):
             ends = numpy_int64(merged(self.spec, held).table.column(LAST)) + windows.size - 1
             ends = ends[ends > self._watermark_us]
             return int(ends.min()) if ends.size else None
-        stop = _window_after(self.spec, self._watermark_us)
+        stop = window_after(self.spec, self._watermark_us)
         since = int(pc.min(held.column(TS)).as_py()) - windows.origin
         if windows.kind == GROWING:
             return windows.origin + (max(stop, since // windows.slide) + 1) * windows.slide - 1
@@ -240,7 +244,7 @@ def is_partial(block: pa.Table) -> bool:
     return LAST in block.column_names
 
 
-def _window_after(spec: WindowSpec, watermark_us: int) -> int:
+def window_after(spec: WindowSpec, watermark_us: int) -> int:
     """The first window that ends later than the watermark decides."""
     windows = spec.windows
     if watermark_us >= MAX_US or watermark_us <= MIN_US:

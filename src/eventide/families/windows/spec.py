@@ -15,6 +15,7 @@ from eventide.runtime.times import TimeType
 TIME, GROWING, SESSION, COUNT, ALL = "time", "growing", "session", "count", "all"
 LIST = "LIST"  # all values, in order of time: what the engine makes other aggregates of
 WINDOW_START, WINDOW_END, DETECTED_AT = "window_start", "window_end", "detected_at"
+IS_FINAL = "is_final"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +101,6 @@ class WindowSpec:
     time_type: TimeType
     tie_columns: tuple[str, ...] = ()
     is_filtered: bool = False  # events without a bit in their mask may come
+    every_us: int = 0  # how often windows that are open are returned; 0: never
+    is_early: bool = False  # they are: input is still coming
     facts: tuple[tuple[str, str], ...] = ()

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from eventide.api.query import Inputs, Query
 from eventide.engines.diagnose.result import Diagnosis, refuse_spark
+from eventide.engines.filling import check_syntax
 from eventide.engines.local.run import Run, size_bytes
 from eventide.engines.local.sources import is_local, open_source
 from eventide.engines.local.statement import explain_statement, run_statement
-from eventide.engines.statements import check_syntax
 from eventide.errors import EventideError, InputError, UnsupportedError
 from eventide.lang.rows import parse_statement
 from eventide.lang.rows.tree import Statement

@@ -14,9 +14,8 @@ from eventide.families.windows.bind import BOUNDS, bound_name, is_aggregate, kin
 from eventide.families.windows.operator import result_fields
 from eventide.families.windows.partials import output_type
 from eventide.families.windows.spec import ALL, COUNT, SESSION, Measure, Windows, WindowSpec
-from eventide.lang.durations import write_length
 from eventide.lang.positions import call_span
-from eventide.lang.tree import Length, Step
+from eventide.lang.tree import Step
 from eventide.plan.aggregates import output_column
 from eventide.plan.columns import Columns, check_told_apart, conditions_of, of_plan, read_columns
 from eventide.plan.facts import canonical, with_options
@@ -24,7 +23,7 @@ from eventide.plan.kept_aggregates import KeptAggregates, picked_column
 from eventide.plan.logical import Item, Window
 from eventide.plan.physical import Physical, SqlColumn, column_as
 from eventide.plan.places import error_at
-from eventide.plan.windows import time_unit_us
+from eventide.plan.windows import broken_units
 from eventide.runtime.block import SEQUENCE
 
 
@@ -84,12 +83,9 @@ def _windows(plan: Window) -> Windows:
     if kind == SESSION:
         slide = 0
     if kind != COUNT:
-        unit_us = time_unit_us(plan.time_type)
-        if any(us % unit_us for us in (size, slide, origin)):
-            unit = write_length(Length(unit_us)).removeprefix("1 ")
-            message = f"these windows do not begin and end at a whole {unit}, which is all '{plan.ts}' can say"
-            hint = f"use whole {unit}s, or a time column with a finer unit"
-            raise error_at(plan.query, windowing.span, message, hint)
+        complaint = broken_units(plan.time_type, plan.ts, (size, slide, origin))
+        if complaint is not None:
+            raise error_at(plan.query, windowing.span, *complaint)
     return Windows(kind, size, slide, 0 if kind in (SESSION, COUNT) else origin)
 
 

@@ -1,7 +1,7 @@
 """Table functions of windows in a statement: TUMBLE, HOP, CUMULATE and SESSION, as Flink and RisingWave write them.
 
-`TABLE(HOP(TABLE trades, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '1' MINUTE))`, with or without the outer TABLE;
-`HOP(trades, ts, INTERVAL '10' SECOND, INTERVAL '1' MINUTE)`; `HOP(DATA => TABLE trades, TIMECOL => DESCRIPTOR(ts), ...)`.
+`TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE))`, with or without the outer TABLE; `TUMBLE(t, ts, ...)`;
+`TUMBLE(DATA => TABLE t, TIMECOL => DESCRIPTOR(ts), SIZE => ...)`.
 """
 
 from __future__ import annotations

@@ -206,6 +206,13 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_every_nth_is_in_order_starts_with_the_first_and_keeps_to_the_limit": 100,
         "test_an_outline_keeps_the_lowest_and_the_highest_value": 100,
     },
+    "families.statement.test_window_rows": {
+        "test_groups_of_windows_are_the_oracles": (150, 10),
+        "test_expanded_rows_are_the_oracles": (100, 40),
+        "test_an_aggregate_of_the_sql_engine_is_over_the_same_windows": (40, 20),
+        "test_the_language_returns_the_same_windows": (40, 4),
+        "test_on_spark_groups_and_rows_are_the_oracles": 4,
+    },
     "families.trends.test_queues": {
         "test_a_queue_gives_what_is_below_least_first": 100,
         "test_a_queue_of_equal_values_gives_those_at_a_place_once": 100,

@@ -7,7 +7,7 @@ windows, by plain SQL.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from textwrap import indent, shorten
 from typing import Any
@@ -26,6 +26,7 @@ from eventide.plan.options import Options
 from eventide.plan.physical import Planned
 from eventide.plan.statements.expand import check_function, check_number
 from eventide.plan.statements.grouped import Grouped, Pieces, UnfitError, find_grouped
+from eventide.plan.statements.names import unknown_name
 from eventide.runtime.times import TimeType
 
 
@@ -73,8 +74,10 @@ class Filling:
         """Make a table of the rows with their windows; the name that stands for it."""
         raise NotImplementedError
 
-    def aggregate(self, function: WindowFunction, query: WindowQuery, options: Options, opened: Opened) -> str:
-        """Run the window operator; the name that stands for its result. QueryError where it cannot say the query."""
+    def aggregate(
+        self, function: WindowFunction, query: WindowQuery, options: Options, opened: Opened
+    ) -> Callable[[], str]:
+        """What runs the window operator, for the name of its result. QueryError where it cannot say the query."""
         raise NotImplementedError
 
     def columns_of(self, query: Filled) -> list[str]:
@@ -148,19 +151,21 @@ class Filling:
         rows, schema = self.opened(part)
         opened = Opened(rows, schema, check_function(part, schema, self.options.ts_unit, self.statement.text))
         try:
-            self._aggregate(part, opened)
+            found, run = self._grouped(part, opened)
         except (UnfitError, QueryError) as error:
             check_number(part, self.statement.text)
             name = self.expand(part, opened)
             self._edits[part.span] = (called(part, name),)
             reason = str(error) if isinstance(error, UnfitError) else error.message
             self.told.append(Told(part, name, reason=f"not the window operator: {reason}"))
+            return
+        names = self._names(part, found, opened)
+        self._edits |= {**found.edits, **names, part.span: (called(part, run()),)}
 
-    def _aggregate(self, function: WindowFunction, opened: Opened) -> None:
-        """Put the operator's result in the place of the function, where there is such a query."""
+    def _grouped(self, function: WindowFunction, opened: Opened) -> tuple[Grouped, Callable[[], str]]:
+        """The SELECT that the window operator answers, and what runs it for the name of its result."""
         select, level = self._around(function)
         found = find_grouped(select, level.text, level.place, self.statement, function, opened.schema.names)
-        names = self._names(function, found, opened)
         query = found.query
         if found.needs_time:
             earlier = "1" if not pa.types.is_timestamp(opened.time_type.arrow) else "INTERVAL '1' MICROSECOND"
@@ -174,20 +179,31 @@ class Filling:
             state_ttl=None,
             max_steps_per_partition=None,
         )
-        name = self.aggregate(function, query, options, opened)
-        self._edits |= {**found.edits, **names, function.span: (called(function, name),)}
+        return found, self.aggregate(function, query, options, opened)
 
     def _names(self, function: WindowFunction, found: Grouped, opened: Opened) -> dict[Span, Pieces]:
         """Results without a name are called after the text that the user wrote: the expanded rows tell how."""
         if not found.unnamed:
             return {}
-        self._edits[function.span] = (called(function, self.expand(function, opened)),)
+        table = called(function, self.expand(function, opened))
+        self._edits[function.span] = (table,)
         try:
-            columns = self.columns_of(self.after_with(self.filled(found.select), function))
+            whole = self.columns_of(self.after_with(self.filled(found.select), function))
+            columns = [whole[at] for at in found.unnamed]
+        except QueryError:
+            # Another result may be what the SQL engine cannot compute.
+            columns = [self._name_of(item, table, function) for item in found.unnamed.values()]
         finally:
             del self._edits[function.span]
-        escaped = [(columns[at].replace("`", "``"), end) for at, end in found.unnamed]
-        return {Span(end, end): (f" AS `{name}`",) for name, end in escaped}
+        ends = [Span(item.end, item.end) for item in found.unnamed.values()]
+        return {end: (" AS `" + name.replace("`", "``") + "`",) for end, name in zip(ends, columns, strict=True)}
+
+    def _name_of(self, item: Span, table: str, function: WindowFunction) -> str:
+        query = Filled("SELECT ") + self.filled(item) + Filled(f" FROM {table}")
+        try:
+            return self.columns_of(self.after_with(query, function))[0]
+        except QueryError as error:
+            raise unknown_name(self.statement.text, item) from error
 
     def _around(self, function: WindowFunction) -> tuple[exp.Expr | None, Filled]:
         """The SELECT in whose FROM a function stands, and the text that it was read from."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -108,13 +108,19 @@ class _Statement(Filling):
         self.tables[name] = f"({sql})"
         return name
 
-    def aggregate(self, function: WindowFunction, query: WindowQuery, options: Options, opened: Opened) -> str:
+    def aggregate(
+        self, function: WindowFunction, query: WindowQuery, options: Options, opened: Opened
+    ) -> Callable[[], str]:
         windows = family_named("windows")
         planned = windows.plan(query, options, held_by(opened.schema, "sql"))
         planned.ready()
-        name = self._next_name()
-        self.told.append(Told(function, name, ("local", planned, windows.write(query))))
-        return self._result(name, planned, opened.rows)
+
+        def run() -> str:
+            name = self._next_name()
+            self.told.append(Told(function, name, ("local", planned, windows.write(query))))
+            return self._result(name, planned, opened.rows)
+
+        return run
 
     def columns_of(self, query: Filled) -> list[str]:
         return [name for name, _ in self._written(query).columns]

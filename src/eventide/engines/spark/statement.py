@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -93,8 +93,11 @@ class _Statement(Filling):
         with in_utc(self.spark, []):
             return self._named(self.spark.sql(text, rows=opened.rows))
 
-    def aggregate(self, function: WindowFunction, query: WindowQuery, options: Options, opened: Opened) -> str:
-        return self._result(function, "windows", query, options, opened.rows)
+    def aggregate(
+        self, function: WindowFunction, query: WindowQuery, options: Options, opened: Opened
+    ) -> Callable[[], str]:
+        name = self._result(function, "windows", query, options, opened.rows)
+        return lambda: name
 
     def columns_of(self, query: Filled) -> list[str]:
         return self._query(query).columns

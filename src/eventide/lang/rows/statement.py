@@ -29,7 +29,7 @@ _NEVER_IN_TABLE = """
     INTERSECT MINUS VIEW
 """
 _NOT_IN_TABLE = frozenset(_NEVER_IN_TABLE.split())
-_MAY_HOLD_PARTS = re.compile(rf"match_recognize|descriptor|\b({'|'.join(FUNCTIONS)})\b|\bTABLE\s*\(", re.IGNORECASE)
+_MAY_HOLD_PARTS = re.compile(rf"match_recognize|descriptor|\b({'|'.join(FUNCTIONS)}|interval)\b", re.IGNORECASE)
 
 
 def parse_statement(text: str) -> Statement:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from eventide.errors import QueryError, did_you_mean
 from eventide.lang.durations import IN_FUNCTION, read_length, write_length
@@ -69,13 +70,19 @@ def _list_start(tokens: Sequence[Token], comma: int) -> int:
 
 
 def _is_meant(tokens: Sequence[Token], opening: int) -> bool:
-    """Whether the arguments of a call are those of a table function: TABLE t, or DESCRIPTOR(ts)."""
+    """Whether the arguments of a call are those of a table function: TABLE t, or DESCRIPTOR(ts).
+
+    A function of somebody's may take INTERVAL, so then its name must be like one of ours.
+    """
+    is_like = bool(get_close_matches(tokens[opening - 1].word, FUNCTIONS, n=1, cutoff=0.7))
     depth = 0
     for at in range(opening, len(tokens) - 1):
         depth += (tokens[at].text == "(") - (tokens[at].text == ")")
         if depth == 0:
             break
         if depth == 1 and tokens[at].word == "DESCRIPTOR" and tokens[at + 1].is_punctuation("("):
+            return True
+        if depth == 1 and tokens[at].word == "INTERVAL" and is_like:
             return True
     return tokens[opening + 1].word == "TABLE" and is_name(tokens[opening + 2])
 

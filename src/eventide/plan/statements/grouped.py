@@ -42,13 +42,13 @@ class UnfitError(Exception):
 class Grouped:
     """A query for the operator, and what is left of the SELECT over its result.
 
-    `unnamed` are the results whose names Spark makes of their text: their positions, and where AS goes.
+    `unnamed` are the results whose names Spark makes of their text, by their positions.
     """
 
     query: WindowQuery
     select: Span
     edits: dict[Span, Pieces]
-    unnamed: tuple[tuple[int, int], ...]
+    unnamed: dict[int, Span]
     needs_time: bool  # window_time is read
 
 
@@ -91,12 +91,12 @@ class _Reader:
     def read(self) -> Grouped:
         select, clauses = self._clauses()
         self._group_by()
-        unnamed = []
+        unnamed: dict[int, Span] = {}
         for at, item in enumerate(self.tree.expressions):
             n_before = len(self.edits)
             self._visit(item.unalias(), {name for name in self._aliases() if name not in self.columns})
             if len(self.edits) > n_before and not isinstance(item, exp.Alias):
-                unnamed.append((at, self.items[at].end))
+                unnamed[at] = self.items[at]
         for part in ("having", "qualify", "order", "windows"):
             for node in _listed(self.tree.args.get(part)):
                 self._visit(node, set(self._aliases()))
@@ -105,7 +105,7 @@ class _Reader:
             self._inline_aliases()
             conditions.append(_behind(clauses["HAVING"]))
         return Grouped(
-            self._query(where), select, self.edits | self._instead(clauses, conditions), tuple(unnamed), self.needs_time
+            self._query(where), select, self.edits | self._instead(clauses, conditions), unnamed, self.needs_time
         )
 
     # --- where everything stands ------------------------------------------------------------------------------
@@ -241,9 +241,9 @@ class _Reader:
         span = self.place(call_span(node, Span(0, 0), self.text))
         if span is None:
             raise UnfitError(f"{node.sql('spark')} is not understood")
-        if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
-            behind = [token for token in self.statement.tokens if token.start >= span.end][:2]
-            span = Span(span.start, behind[-1].end)
+        behind = [token for token in self.statement.tokens if token.start >= span.end][:2]
+        if behind[0].word in ("IGNORE", "RESPECT") and isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
+            span = Span(span.start, behind[1].end)
         scalar, key = self._scalar(span, node), node.sql("spark")
         if key not in self.aggregates:
             words = {token.value.lower() for token in self.statement.tokens}

@@ -56,6 +56,8 @@ EXPRESSIONS = """
 STATEMENTS = [
     "SELECT count(*), count(x), count(DISTINCT x), sum(x), avg(x), min(s), max(d), sum(c), any_value(1) FROM t",
     "SELECT sum(x) + 1, max(x) - min(x), x * 0 FROM t WHERE id > 9 GROUP BY x",
+    "SELECT count_if(x > 9), count_if(b) FROM t WHERE x IS NULL",
+    "SELECT count_if(x > 9), count_if(b) FROM t WHERE id > 9",
     "SELECT x, s FROM t ORDER BY x, s DESC",
     "SELECT x, s FROM t ORDER BY x DESC, s ASC NULLS LAST",
     "SELECT d FROM t ORDER BY d DESC",

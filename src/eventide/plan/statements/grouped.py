@@ -31,6 +31,7 @@ _KEPT = {
 }  # fmt: skip
 _CLAUSES = ("WHERE", "GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "LIMIT", "OFFSET")
 _ENDS = ("UNION", "EXCEPT", "MINUS", "INTERSECT")
+_NOT_ALONE = "it is not alone in FROM"
 _WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
@@ -68,7 +69,8 @@ def find_grouped(
         raise UnfitError("no GROUP BY stands directly over it")
     for part, value in select.args.items():
         if value and part not in _KEPT:
-            raise UnfitError(f"the SELECT over it has {part.rstrip('_').upper()}")
+            is_table = part in ("joins", "laterals", "pivots", "sample")
+            raise UnfitError(_NOT_ALONE if is_table else f"the SELECT over it has {part.rstrip('_').upper()}")
     if function.columns:
         raise UnfitError("its columns are renamed")
     return _Reader(select, text, place, statement, function, {name.lower(): name for name in columns}).read()
@@ -127,7 +129,7 @@ class _Reader:
                 break
             depth += (tokens[i].text in ("(", "[")) - (tokens[i].text in (")", "]"))
         if any(word not in _CLAUSES for word in clauses) or "GROUP" not in clauses:
-            raise UnfitError("it is not alone in FROM")
+            raise UnfitError(_NOT_ALONE)
         return Span(self._read_items(), tokens[opened - 1].end), clauses
 
     def _read_items(self) -> int:
@@ -135,7 +137,7 @@ class _Reader:
         tokens = self.statement.tokens
         at = next(i for i, token in enumerate(tokens) if token.end > self.function.span.start) - 1
         if tokens[at].word != "FROM":
-            raise UnfitError("it is not alone in FROM")
+            raise UnfitError(_NOT_ALONE)
         end, depth = at, 0
         while at > 0 and not (depth == 0 and tokens[at].word == "SELECT"):
             at -= 1

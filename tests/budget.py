@@ -209,9 +209,9 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
     "families.statement.test_window_rows": {
         "test_groups_of_windows_are_the_oracles": (150, 10),
         "test_expanded_rows_are_the_oracles": (100, 40),
-        "test_an_aggregate_of_the_sql_engine_is_over_the_same_windows": (40, 20),
+        "test_groups_of_expanded_rows_are_the_oracles": (40, 20),
         "test_the_language_returns_the_same_windows": (40, 4),
-        "test_on_spark_groups_and_rows_are_the_oracles": 4,
+        "test_on_spark_groups_and_rows_are_the_oracles": 3,
     },
     "families.trends.test_queues": {
         "test_a_queue_gives_what_is_below_least_first": 100,

@@ -251,6 +251,7 @@ def test_what_would_differ_is_refused_by_its_name(item: str) -> None:
         ("WITH t AS (SELECT x FROM t UNION SELECT k FROM u) SELECT count(*) FROM t", [6]),
         ("SELECT x FROM (SELECT id AS x, x AS id FROM t) AS t WHERE id = 1", [3]),
         ("SELECT (SELECT max(k) FROM u WHERE u.x = t.x) AS k FROM t ORDER BY id", [1, None, 2, 1, None]),
+        ("SELECT count_if(x > 9) AS n FROM t GROUP BY x IS NULL", [0, 0]),
     ],
 )
 def test_the_meaning_is_sparks_in_this_process(text: str, expected: list[Any]) -> None:

@@ -139,7 +139,7 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_a_small_result_array_pauses_and_resumes": 100,
     },
     "oracle.rows.test_self_check": {
-        "test_every_match_is_the_one_with_the_least_decisions": 1000,
+        "test_every_match_is_the_one_with_the_least_decisions": 670,
     },
     "oracle.test_self_check": {
         "test_any_equals_all_subsequences": 300,

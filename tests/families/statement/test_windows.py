@@ -156,6 +156,13 @@ def test_what_the_operator_cannot_say_is_expanded_and_explain_says_why(text: str
     assert rows(text)
 
 
+def test_windows_that_grow_are_told_apart_by_both_ends() -> None:
+    growing = f"CUMULATE(TABLE trades, DESCRIPTOR(ts), {SECONDS}, INTERVAL '1' MINUTE)"
+    text = f"SELECT window_start, count(*) AS n FROM {growing} GROUP BY window_start"
+    assert rows(text) == [(at(0), 6 + 6 + 5 + 4 + 4 + 3 + 2)]
+    assert [n for _, n in rows(f"{text}, window_end ORDER BY window_end")] == [2, 3, 5, 6, 7, 7]
+
+
 def test_an_aggregate_that_the_operator_does_not_keep_is_one_of_the_sql_engine(monkeypatch: Any) -> None:
     text = f"SELECT symbol, window_end, max(price) AS m FROM {HOP} {BY} ORDER BY window_end, symbol"
     expected = rows(text)

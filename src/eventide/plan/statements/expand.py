@@ -213,7 +213,8 @@ def _series(function: WindowFunction, time_type: TimeType, dialect: Dialect) -> 
 
 def _floor(number: str, step: int, offset: int, dialect: Dialect) -> str:
     """The greatest `offset + k * step` that is not above a number."""
-    return f"({number} - {dialect.modulo(f'{number} - {offset % step}', step)})"
+    above = dialect.modulo(f"{number} - {offset % step}", step)
+    return f"({number} - {above})"
 
 
 def _sessions(

@@ -148,7 +148,7 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_a_small_result_array_pauses_and_resumes": 100,
     },
     "oracle.rows.test_self_check": {
-        "test_every_match_is_the_one_with_the_least_decisions": 1000,
+        "test_every_match_is_the_one_with_the_least_decisions": 670,
     },
     "oracle.test_self_check": {
         "test_any_equals_all_subsequences": 300,
@@ -214,6 +214,13 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_bars_are_no_more_than_the_limit_and_cover_all_intervals": 100,
         "test_every_nth_is_in_order_starts_with_the_first_and_keeps_to_the_limit": 100,
         "test_an_outline_keeps_the_lowest_and_the_highest_value": 100,
+    },
+    "families.statement.test_window_rows": {
+        "test_groups_of_windows_are_the_oracles": (150, 10),
+        "test_expanded_rows_are_the_oracles": (100, 40),
+        "test_groups_of_expanded_rows_are_the_oracles": (40, 20),
+        "test_the_language_returns_the_same_windows": (40, 4),
+        "test_on_spark_groups_and_rows_are_the_oracles": 3,
     },
     "families.trends.test_queues": {
         "test_a_queue_gives_what_is_below_least_first": 100,

@@ -33,6 +33,7 @@ from tests.mutants.rows import ROWS
 from tests.mutants.rules import RULES
 from tests.mutants.situations import SITUATIONS
 from tests.mutants.statement import STATEMENT
+from tests.mutants.statement_windows import STATEMENT_WINDOWS
 from tests.mutants.streams import STREAMS
 from tests.mutants.timeline import TIMELINE
 from tests.mutants.trends import TRENDS
@@ -71,6 +72,7 @@ MUTANTS = (
     *LIVE_VIEW,
     *METRICS,
     *STATEMENT,
+    *STATEMENT_WINDOWS,
 )
 
 

@@ -1,4 +1,4 @@
-"""What users call for SQL statements with MATCH_RECOGNIZE: `ev.sql(...)`."""
+"""What users call for SQL statements with MATCH_RECOGNIZE and windows: `ev.sql(...)`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from eventide.api.query import Inputs, Query
 from eventide.engines.diagnose.result import Diagnosis, refuse_spark
+from eventide.engines.filling import check_syntax
 from eventide.engines.local.run import Run, size_bytes
 from eventide.engines.local.sources import is_local, open_source
 from eventide.engines.local.statement import explain_statement, run_statement
-from eventide.engines.statements import check_syntax
 from eventide.errors import EventideError, InputError, UnsupportedError
 from eventide.lang.rows import parse_statement
 from eventide.lang.rows.tree import Statement
@@ -40,13 +40,13 @@ def sql(
     memory_limit: int | str | None = None,
     **tables: Any,
 ) -> Any:
-    """The result of a SQL statement with MATCH_RECOGNIZE in it.
+    """The result of a SQL statement with MATCH_RECOGNIZE in it, or with TUMBLE, HOP, CUMULATE or SESSION.
 
     Tables are given by name. Spark DataFrames give a Spark DataFrame; all other tables give a pyarrow Table. With
     `spark`, Spark reads the paths, and looks up names that are not given in its catalog. `ts_unit` is the unit of an
-    integer ORDER BY column that is a time. `state_ttl`, `allowed_lateness`, `match_id`, `on_bad_event` and
-    `max_steps_per_partition` are as in `match_recognize`. Without tables and without `spark` the result is the
-    `Query`; its `run(ticks=ticks)` returns the rows.
+    integer column that is a time: of ORDER BY, or of a DESCRIPTOR. `state_ttl`, `allowed_lateness`, `match_id`,
+    `on_bad_event` and `max_steps_per_partition` are as in `match_recognize`. Without tables and without `spark` the
+    result is the `Query`; its `run(ticks=ticks)` returns the rows.
 
     >>> import eventide as ev
     >>> ticks = [{"ts": i, "price": price} for i, price in enumerate([10, 8, 6, 7, 9, 5])]
@@ -58,6 +58,10 @@ def sql(
     ...         DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)
     ...     )''', ticks=ticks).to_pylist()
     [{'bottom': 6, 'up': 2}]
+    >>> ev.sql('''
+    ...     SELECT window_start, max(price) AS highest FROM TUMBLE(TABLE ticks, DESCRIPTOR(ts), INTERVAL '4' SECOND)
+    ...     GROUP BY window_start, window_end ORDER BY window_start''', ticks=ticks, ts_unit="s").to_pylist()
+    [{'window_start': 0, 'highest': 10}, {'window_start': 4, 'highest': 9}]
     """
     options = Options.of(
         ts_unit=ts_unit,
@@ -76,8 +80,9 @@ def sql(
 def explain_sql(text: str, *, spark: Any = None, **given: Any) -> str:
     """What a statement does, without running it. The arguments are those of `sql`.
 
-    The text explains the statement, and then each MATCH_RECOGNIZE as `match_recognize(...).explain` does, the inner
-    ones first. Only subqueries inside MEASURES and DEFINE are run, because their values are part of the program.
+    The text explains the statement, then each MATCH_RECOGNIZE as `match_recognize(...).explain` does, and each query of
+    the window operator; the inner ones first. Only subqueries inside MEASURES and DEFINE are run, because their values
+    are part of the program.
 
     >>> import eventide as ev
     >>> text = ev.explain_sql("SELECT n FROM t MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A+))", t=[{"x": 1}])

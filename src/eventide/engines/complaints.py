@@ -58,7 +58,7 @@ def unknown_table(table: exp.Table, filled: Filled, statement: str, known: Itera
     shown = ".".join(part.name for part in table.parts)
     hint = did_you_mean(table.name, known) or usage
     if shown.upper() == "TABLE":
-        hint = "TABLE t is not known here: write t, or (SELECT * FROM t)"
+        hint = "only TUMBLE, HOP, CUMULATE and SESSION take TABLE t: write t, or (SELECT * FROM t)"
     span = span_of(table.this, Span(0, 0))
     return complain(Complaint(f"unknown table '{shown}'", hint=hint), filled, statement, span)
 

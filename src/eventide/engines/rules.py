@@ -187,7 +187,7 @@ def _check_shared(options: Options, shared: Shared) -> None:
 
 def _plan_rows(text: str, given: dict[str, Any], shared: Shared) -> tuple[Physical, bool, Columns]:
     statement = parse_statement(text)
-    if len(statement.recognitions) != 1:
+    if len(statement.recognitions) != 1 or statement.functions:
         raise _too_much("a rule that is a SQL statement has one MATCH_RECOGNIZE")
     (found,) = statement.recognitions
     unknown = given.keys() - set(_OF_ROWS)

@@ -1,4 +1,4 @@
-"""A SQL statement around MATCH_RECOGNIZE: which tables it names, and its text with other tables put in."""
+"""A SQL statement around the parts that Eventide runs: how it is read, and which tables it names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from textwrap import indent, shorten
 from typing import Any
 
 import sqlglot
@@ -16,15 +15,12 @@ from sqlglot import exp
 from eventide.engines.complaints import Complaint, complain, syntax_error
 from eventide.engines.filled import Filled
 from eventide.errors import InputError, QueryError
-from eventide.families.registry import family_named
 from eventide.lang.chains import balance
 from eventide.lang.doors import check_node
 from eventide.lang.positions import place, span_of
-from eventide.lang.rows.tree import Recognition, RowQuery, Statement
+from eventide.lang.rows.tree import RowQuery
 from eventide.lang.tokens import Kind, Token, tokenize
 from eventide.lang.tree import Scalar, Span
-from eventide.plan.explain import explained, in_sections
-from eventide.plan.physical import Planned
 
 Edit = tuple[Span, str]
 
@@ -38,25 +34,6 @@ def replace_spans(text: str, edits: Iterable[Edit]) -> str:
     for span, new in sorted(edits, key=lambda edit: -edit[0].start):
         text = text[: span.start] + new + text[span.end :]
     return text
-
-
-def outer_recognitions(statement: Statement) -> list[Recognition]:
-    """Those that stand in no other one's relation."""
-    return _outermost(statement.recognitions)
-
-
-def inner_recognitions(statement: Statement, outer: Recognition) -> list[Recognition]:
-    """Those directly inside the relation of another one."""
-    return _outermost([r for r in statement.recognitions if _inside(r, outer)])
-
-
-def _outermost(recognitions: Sequence[Recognition]) -> list[Recognition]:
-    return [r for r in recognitions if not any(_inside(r, other) for other in recognitions)]
-
-
-def _inside(recognition: Recognition, other: Recognition) -> bool:
-    a, b = recognition.span, other.span
-    return a != b and b.start <= a.start and a.end <= b.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,92 +97,6 @@ def _entries(tokens: Sequence[Token], at: int, place: int) -> list[Common]:
             break
         at += 1
     return found
-
-
-class Filling:
-    """A statement whose recognitions are run one by one and replaced by the names of their results."""
-
-    def __init__(self, statement: Statement) -> None:
-        self.statement = statement
-        self.planned: list[tuple[Recognition, str, Planned]] = []  # with the engine
-        self._done: dict[Span, str] = {}
-
-    def recognize(self, recognition: Recognition) -> str:
-        """Run one MATCH_RECOGNIZE; the name that stands for its result."""
-        raise NotImplementedError
-
-    def explain(self, sql_engine: str) -> str:
-        """What is left of the statement, then what each recognition does, the inner ones first."""
-        rest = self.whole().text.strip()
-        headings, parts = [], []
-        for recognition, engine, planned in self.planned:
-            line = self.statement.text.count("\n", 0, recognition.span.start) + 1
-            relation = shorten(" ".join(recognition.relation.split()), 60, placeholder=" ...")
-            name = self._done[recognition.span]
-            headings.append(f"{name:<11} MATCH_RECOGNIZE over {relation} (line {line})")
-            text = explained(family_named("rows").write(recognition.clause), planned, engine)
-            parts.append(f"{name}: MATCH_RECOGNIZE over {relation} (line {line})\n{indent(text, '  ')}")
-        whole = {
-            "Query": self.statement.text.strip().splitlines(),
-            "Logical plan": [*headings, *rest.splitlines()],
-            "Operator": [f"{sql_engine} runs the statement" + (" over these results" if parts else "")],
-        }
-        return "\n".join([in_sections(whole), *parts])
-
-    def whole(self) -> Filled:
-        """The statement without MATCH_RECOGNIZE."""
-        return self._filled(Span(0, len(self.statement.text)), outer_recognitions(self.statement))
-
-    def relation(self, recognition: Recognition) -> Filled:
-        """The input of a recognition, without MATCH_RECOGNIZE."""
-        return self._filled(_relation_span(recognition), inner_recognitions(self.statement, recognition))
-
-    def after_with(self, query: Filled, recognition: Recognition) -> Filled:
-        """A query with the WITH entries in front that a recognition sees."""
-        common = common_tables(self.statement.tokens, recognition.span.start)
-        if not common:
-            return query
-        filled = Filled("WITH RECURSIVE " if any(entry.recursive for entry in common) else "WITH ")
-        for i, entry in enumerate(common):
-            inside = [r for r in self.statement.recognitions if entry.span.start <= r.span.start < entry.span.end]
-            filled += Filled(", " if i else "") + self._filled(entry.span, _outermost(inside))
-        return filled + Filled(" ") + query
-
-    def _filled(self, span: Span, recognitions: list[Recognition]) -> Filled:
-        filled, at = Filled(""), span.start
-        for recognition in sorted(recognitions, key=lambda r: r.span.start):
-            if recognition.span not in self._done:
-                self._done[recognition.span] = self.recognize(recognition)
-            filled += Filled.of(self.statement.text, Span(at, recognition.span.start))
-            instead = called(recognition, self._done[recognition.span])
-            filled += Filled.instead(instead, _relation_span(recognition))
-            at = recognition.span.end
-        return filled + Filled.of(self.statement.text, Span(at, span.end))
-
-
-def _relation_span(recognition: Recognition) -> Span:
-    start = recognition.span.start
-    return Span(start, start + len(recognition.relation))
-
-
-def called(recognition: Recognition, name: str) -> str:
-    """A table in the place of a recognition, with the alias and the columns that it had."""
-    alias = f" AS `{recognition.alias}`" if recognition.alias else ""
-    columns = ", ".join(f"`{column}`" for column in recognition.columns)
-    return f"{name}{alias}{f'({columns})' if columns else ''}"
-
-
-class _Named(Filling):
-    """A statement in which a name stands for each recognition."""
-
-    def recognize(self, recognition: Recognition) -> str:
-        self.relation(recognition)
-        return f"result_{len(self._done)}"
-
-
-def check_syntax(statement: Statement) -> None:
-    """Refuse what cannot be a query, whatever its tables are."""
-    parse_sql(_Named(statement).whole(), statement.text)
 
 
 def parse_sql(filled: Filled, statement: str) -> exp.Query:

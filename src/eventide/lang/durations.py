@@ -47,6 +47,7 @@ _AMOUNT = re.compile(r"(\d{1,15}(\.\d{0,15})?|\.\d{1,15})", re.ASCII)
 _LARGEST = 2**63 - 1
 _FORMS = "lengths look like: 5 minutes, 1.5 hours, 100 EVENTS, INTERVAL '5' MINUTE"
 _TIME = "the length of time"  # where no events are counted
+IN_FUNCTION = "the table function"  # its lengths are times, too
 
 
 def parse_length(text: str) -> Length:
@@ -76,7 +77,11 @@ def parse_time(text: str) -> int:
 
 
 def _forms(cursor: Cursor) -> str:
-    return _FORMS.replace(" 100 EVENTS,", "") if cursor.clause == _TIME else _FORMS
+    return _FORMS.replace(" 100 EVENTS,", "") if cursor.clause in (_TIME, IN_FUNCTION) else _FORMS
+
+
+def _instead_of_zero(cursor: Cursor) -> str:
+    return _forms(cursor) if cursor.clause == IN_FUNCTION else "leave WITHIN out for no limit"
 
 
 def write_length(length: Length) -> str:
@@ -134,7 +139,7 @@ def read_length(cursor: Cursor) -> Length:
         return Length(_count(cursor, pairs[0][0], span), True, span)
     total = sum((_microseconds(cursor, *pair) for pair in pairs), Fraction(0))
     if total == 0:
-        cursor.fail("a length must be more than zero", at=span, hint="leave WITHIN out for no limit")
+        cursor.fail("a length must be more than zero", at=span, hint=_instead_of_zero(cursor))
     if total.denominator != 1:
         cursor.fail("the length is not a whole number of microseconds", at=span, hint="round it")
     if total > _LARGEST:
@@ -158,7 +163,7 @@ def _take_number(cursor: Cursor) -> Token:
 def _take_unit(cursor: Cursor, number: Token) -> Token:
     if cursor.ended or cursor.next.kind is not Kind.WORD or cursor.at_word("SLIDE"):
         message = f"the length {number.text} has no unit"
-        also = "" if cursor.clause == _TIME else f", or {number.text} EVENTS"
+        also = "" if cursor.clause in (_TIME, IN_FUNCTION) else f", or {number.text} EVENTS"
         cursor.fail(message, at=number, hint=f"write for example: {number.text} seconds{also}")
     return cursor.take()
 
@@ -189,7 +194,7 @@ def _microseconds(cursor: Cursor, number: str, unit: Token, span: Span) -> Fract
 def _fail_unit(cursor: Cursor, unit: Token) -> NoReturn:
     if unit.text.lower() in ("month", "months", "year", "years", "quarter", "quarters"):
         cursor.fail(f"a {unit.text.lower().rstrip('s')} has no fixed length", at=unit, hint="give the length in days")
-    known = [f"{name}s" for name in _UNITS_US] + ([] if cursor.clause == _TIME else ["EVENTS"])
+    known = [f"{name}s" for name in _UNITS_US] + ([] if cursor.clause in (_TIME, IN_FUNCTION) else ["EVENTS"])
     cursor.fail(f"unknown unit {unit}", at=unit, hint=misplaced_hint(unit) or did_you_mean(unit.text, known))
 
 

@@ -76,7 +76,7 @@ def place(tree: exp.Expr, tokens: Sequence[Token], offset: int | None = None) ->
         # The sides of a binary operator are balanced already, and chains of them are long.
         is_operator = isinstance(node, exp.Binary) and not is_named and not _is_call(node)
         if not is_operator and not isinstance(node, _OWN_PLACE):
-            first, last = _stretch(node, tokens, first, last)
+            first, last = _stretch(node, tokens, first, last, is_named=is_named)
         if not isinstance(node, _OWN_PLACE):
             node.meta["start"], node.meta["end"] = tokens[first].start, tokens[last].end - 1
         above = id(node.parent)
@@ -130,8 +130,10 @@ def _called_at(node: exp.Expr, tokens: Sequence[Token], first: int) -> int | Non
     return at - 1 if is_called else None
 
 
-def _stretch(node: exp.Expr, tokens: Sequence[Token], first: int, last: int) -> tuple[int, int]:
-    name_at = _called_at(node, tokens, first)
+def _stretch(node: exp.Expr, tokens: Sequence[Token], first: int, last: int, *, is_named: bool) -> tuple[int, int]:
+    # In max(max(x)) the inner call begins at its own name, not at the one before it.
+    is_at_name = is_named and isinstance(node, exp.Func) and tokens[first].word in node.sql_names()
+    name_at = None if is_at_name else _called_at(node, tokens, first)
     before = _BEFORE.get(exp.Cast if isinstance(node, exp.Cast) else type(node), ())
     if name_at is not None:
         first, last = name_at, max(last, first)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 
 from eventide.lang.durations import write_length
@@ -17,11 +19,19 @@ def check_windows(plan: Match) -> None:
     window, slide = plan.query.window, slide_of(plan)
     if window is None or slide is None or window.slide is None or window.length.in_events:
         return
-    unit_us = time_unit_us(plan.time_type)
-    if any(us % unit_us for us in (slide.length_us, slide.slide_us, slide.origin_us)):
-        unit = write_length(Length(unit_us)).removeprefix("1 ")
-        message = f"these windows do not begin and end at a whole {unit}, which is all '{plan.ts}' can say"
-        raise error_at(plan.query, window.span, message, f"use whole {unit}s, or a time column with a finer unit")
+    complaint = broken_units(plan.time_type, plan.ts, (slide.length_us, slide.slide_us, slide.origin_us))
+    if complaint is not None:
+        raise error_at(plan.query, window.span, *complaint)
+
+
+def broken_units(time_type: TimeType, name: str, lengths_us: Iterable[int]) -> tuple[str, str] | None:
+    """What is wrong with windows whose borders the time column cannot say, and what to try; None where it can."""
+    unit_us = time_unit_us(time_type)
+    if not any(us % unit_us for us in lengths_us):
+        return None
+    unit = write_length(Length(unit_us)).removeprefix("1 ")
+    message = f"these windows do not begin and end at a whole {unit}, which is all '{name}' can say"
+    return message, f"use whole {unit}s, or a time column with a finer unit"
 
 
 def time_unit_us(time_type: TimeType) -> int:

@@ -126,7 +126,7 @@ STATEMENTS = [
         f"SELECT * FROM (TABLE trades) {FALLS}",
         "unknown table 'TABLE' (line 1, column 16)",
         "TABLE",
-        "TABLE t is not known here: write t, or (SELECT * FROM t)",
+        "only TUMBLE, HOP, CUMULATE and SESSION take TABLE t: write t, or (SELECT * FROM t)",
     ),
     (
         f"SELECT * FROM trades {FALLS}; SELECT 1",

@@ -56,6 +56,8 @@ EXPRESSIONS = """
 STATEMENTS = [
     "SELECT count(*), count(x), count(DISTINCT x), sum(x), avg(x), min(s), max(d), sum(c), any_value(1) FROM t",
     "SELECT sum(x) + 1, max(x) - min(x), x * 0 FROM t WHERE id > 9 GROUP BY x",
+    "SELECT count_if(x > 9), count_if(b) FROM t WHERE x IS NULL",
+    "SELECT count_if(x > 9), count_if(b) FROM t WHERE id > 9",
     "SELECT x, s FROM t ORDER BY x, s DESC",
     "SELECT x, s FROM t ORDER BY x DESC, s ASC NULLS LAST",
     "SELECT d FROM t ORDER BY d DESC",
@@ -249,6 +251,7 @@ def test_what_would_differ_is_refused_by_its_name(item: str) -> None:
         ("WITH t AS (SELECT x FROM t UNION SELECT k FROM u) SELECT count(*) FROM t", [6]),
         ("SELECT x FROM (SELECT id AS x, x AS id FROM t) AS t WHERE id = 1", [3]),
         ("SELECT (SELECT max(k) FROM u WHERE u.x = t.x) AS k FROM t ORDER BY id", [1, None, 2, 1, None]),
+        ("SELECT count_if(x > 9) AS n FROM t GROUP BY x IS NULL", [0, 0]),
     ],
 )
 def test_the_meaning_is_sparks_in_this_process(text: str, expected: list[Any]) -> None:

@@ -29,6 +29,11 @@ _SAID = (
         "leave such rows out before: a subquery with WHERE",
     ),
     (
+        r"an event has no time: '(?P<column>.*)' is NULL",
+        "an event has no time: '{column}' is NULL",
+        'fill in the time, or pass on_bad_event="drop" to drop such events',
+    ),
+    (
         r"More than one row returned by a subquery",
         "a subquery that is used as a value gives more than one row",
         "add LIMIT 1",

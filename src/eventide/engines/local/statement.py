@@ -1,11 +1,12 @@
-"""A SQL statement with MATCH_RECOGNIZE in this process: DuckDB runs what is around, the operator what is inside."""
+"""A SQL statement in this process: DuckDB runs what is around its parts, operators run the parts."""
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import duckdb
@@ -17,24 +18,21 @@ from eventide.engines.database import connect_confined
 from eventide.engines.file_types import readable
 from eventide.engines.file_versions import check_versions
 from eventide.engines.filled import Filled
+from eventide.engines.filling import Filling, Opened, Told
 from eventide.engines.lengths import with_lengths
 from eventide.engines.local import run as local
 from eventide.engines.local.complaints import complaint_of, place_of
 from eventide.engines.local.sources import Attached, Source, attach, source_schema
 from eventide.engines.names import absolute, expand_path
-from eventide.engines.statements import (
-    Filling,
-    common_tables,
-    parse_sql,
-    told_in,
-    visible_names,
-    without_subqueries,
-)
+from eventide.engines.statements import common_tables, parse_sql, told_in, visible_names, without_subqueries
 from eventide.expressions.types import DURATION, column_type
 from eventide.families.registry import family_named
-from eventide.lang.rows.tree import Recognition, Statement
+from eventide.lang.rows.tree import Part, Recognition, Statement, WindowFunction
+from eventide.lang.tree import WindowQuery
 from eventide.plan.options import Options
+from eventide.plan.physical import Planned
 from eventide.plan.places import within_the_stack
+from eventide.plan.statements.expand import DuckDB, expanded
 from eventide.plan.statements.queries import write_statement
 from eventide.plan.statements.tables import Table, Written
 from eventide.plan.time_column import held_by
@@ -47,7 +45,7 @@ def run_statement(
     seen: list[local.Run],
     memory_limit_bytes: int | None = None,
 ) -> pa.Table:
-    """The result of a statement over tables by name; `seen` gets what each MATCH_RECOGNIZE saw."""
+    """The result of a statement over tables by name; `seen` gets what each part saw."""
     made = _Statement(statement, tables, options, memory_limit_bytes=memory_limit_bytes)
     rows = made.run()
     seen += made.seen
@@ -69,10 +67,9 @@ class _Statement(Filling):
         is_dry: bool = False,
         memory_limit_bytes: int | None = None,
     ) -> None:
-        super().__init__(statement)
+        super().__init__(statement, options)
         self.seen: list[local.Run] = []
         self.memory_limit_bytes = memory_limit_bytes
-        self.options = options
         self.is_dry = is_dry  # only subqueries in clauses are run: everything else needs no more than types
         self.connection = connect_confined(_files(tables.values()))
         self.tables: dict[str, str] = {}  # name in the statement -> what stands in FROM
@@ -81,7 +78,7 @@ class _Statement(Filling):
             self.attached[name] = attach(self.connection, f"table_{i}", events)
             self.tables[name] = self.attached[name].sql
         self.schemas: dict[str, Table] = {}
-        self.n_results = 0
+        self.used: list[str] = []
 
     def run(self) -> pa.Table:
         return self._query(self.whole())
@@ -93,22 +90,60 @@ class _Statement(Filling):
 
     def recognize(self, recognition: Recognition) -> str:
         """Run one MATCH_RECOGNIZE; the name under which DuckDB has its result."""
-        name = f"result_{self.n_results}"
-        self.n_results += 1
+        name = self._next_name()
         source = self._source(recognition, f"{name}_rows")
         clause = without_subqueries(recognition.clause, lambda query: self._rows(self.after_with(query, recognition)))
-        planned = family_named("rows").plan(clause, self.options, held_by(source.schema, "sql"))
-        self.planned.append((recognition, "local", planned))
+        rows = family_named("rows")
+        planned = rows.plan(clause, self.options, held_by(source.schema, "sql"))
+        self.told.append(Told(recognition, name, ("local", planned, rows.write(recognition.clause))))
+        return self._result(name, planned, source)
+
+    def opened(self, function: WindowFunction) -> tuple[Source, pa.Schema]:
+        source = self._source(function, self._next_name("rows"))
+        return source, source.schema
+
+    def expand(self, function: WindowFunction, opened: Opened) -> str:
+        name, drop = self._next_name("expanded"), self.options.on_bad_event == "drop"
+        sql = expanded(function, opened.rows.sql, opened.schema, opened.time_type, DuckDB(), drop=drop)
+        self.tables[name] = f"({sql})"
+        return name
+
+    def aggregate(
+        self, function: WindowFunction, query: WindowQuery, options: Options, opened: Opened
+    ) -> Callable[[], str]:
+        windows = family_named("windows")
+        planned = windows.plan(query, options, held_by(opened.schema, "sql"))
+        planned.ready()
+
+        def run() -> str:
+            name = self._next_name()
+            self.told.append(Told(function, name, ("local", planned, windows.write(query))))
+            return self._result(name, planned, opened.rows)
+
+        return run
+
+    def columns_of(self, query: Filled) -> list[str]:
+        return [name for name, _ in self._written(query).columns]
+
+    def _next_name(self, what: str = "result") -> str:
+        """A name that no table has."""
+        taken = {name.lower() for name in (*self.tables, *self.used)}
+        name = next(name for n in count() if (name := f"{what}_{n}") not in taken)
+        self.used.append(name)
+        return name
+
+    def _result(self, name: str, planned: Planned, source: Source) -> str:
+        """Run an operator; its rows are a table under the name."""
         table, seen = local.run(planned.ready(), source, self.memory_limit_bytes)
         self.seen.append(seen)
         self.connection.register(name, readable(table))
         self.tables[name] = name
         return name
 
-    def _source(self, recognition: Recognition, name: str) -> Source:
+    def _source(self, part: Part, name: str) -> Source:
         """What a relation holds; a table that was passed is read as it is, only the columns that are needed."""
-        relation = self.relation(recognition)
-        hidden = {entry.name.lower() for entry in common_tables(self.statement.tokens, recognition.span.start)}
+        relation = self.relation(part)
+        hidden = {entry.name.lower() for entry in common_tables(self.statement.tokens, part.span.start)}
         passed = {known.lower(): known for known in self.attached if known.lower() not in hidden}.get(
             relation.text.strip().strip("`").lower()
         )
@@ -116,7 +151,7 @@ class _Statement(Filling):
             source = self.attached[passed].source(self.connection)
             none = f"(SELECT * FROM {source.sql} LIMIT 0)"
             return replace(source, sql=none, n_rows=0, files=()) if self.is_dry else source
-        rows = self._query(self.after_with(Filled("SELECT * FROM ") + relation, recognition), is_dry=self.is_dry)
+        rows = self._query(self.after_with(Filled("SELECT * FROM ") + relation, part), is_dry=self.is_dry)
         return attach(self.connection, name, rows).source(self.connection)
 
     def _rows(self, query: Filled) -> list[tuple[Any, ...]]:
@@ -125,10 +160,7 @@ class _Statement(Filling):
 
     def _query(self, filled: Filled, *, is_dry: bool = False) -> pa.Table:
         """The rows of a query; none if it is only to be checked."""
-        tree = parse_sql(filled, self.statement.text)
-        self._check_tables(tree, filled)
-        with told_in(filled, self.statement.text), within_the_stack(filled.text):
-            written = write_statement(tree, self._known(), filled.text)
+        written = self._written(filled)
         sql = _in_numbers(written)
         sql = f"SELECT * FROM ({sql}) LIMIT 0" if is_dry else sql
         try:
@@ -139,6 +171,12 @@ class _Statement(Filling):
             complaint = complaint_of(error)
             place = place_of(complaint, sql, filled, self.connection)
             raise complain(complaint, filled, self.statement.text, place) from error
+
+    def _written(self, filled: Filled) -> Written:
+        tree = parse_sql(filled, self.statement.text)
+        self._check_tables(tree, filled)
+        with told_in(filled, self.statement.text), within_the_stack(filled.text):
+            return write_statement(tree, self._known(), filled.text)
 
     def _known(self) -> dict[str, Table]:
         """The tables by name, with the types that DuckDB gives them."""

@@ -1,8 +1,9 @@
-"""A SQL statement with MATCH_RECOGNIZE on Spark: `spark.sql` runs what is around, the operator what is inside."""
+"""A SQL statement on Spark: `spark.sql` runs what is around its parts, operators run the parts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -11,12 +12,13 @@ from sqlglot import exp
 
 from eventide.engines.complaints import complain, unknown_table
 from eventide.engines.filled import Filled
+from eventide.engines.filling import Filling, Opened, Told
 from eventide.engines.spark.complaints import complaint_of, place_of
 from eventide.engines.spark.run import run_frame
 from eventide.engines.spark.time_zone import in_utc
+from eventide.engines.spark.types import arrow_schema
 from eventide.engines.statements import (
     Edit,
-    Filling,
     common_names,
     named_tables,
     parse_sql,
@@ -24,15 +26,20 @@ from eventide.engines.statements import (
     told_in,
     without_subqueries,
 )
-from eventide.errors import EventideError, is_of_spark
+from eventide.errors import EventideError, UnsupportedError, is_of_spark
 from eventide.families.registry import family_named
 from eventide.lang.doors import check_text
 from eventide.lang.positions import span_of
-from eventide.lang.rows.tree import Recognition, RowQuery, Statement
-from eventide.lang.tree import Span
+from eventide.lang.rows.tree import Part, Recognition, Statement, WindowFunction
+from eventide.lang.tree import Span, WindowQuery
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
+from eventide.plan.statements.expand import Spark, expanded
 from eventide.plan.statements.spark_text import check_paths, null_by_zero
+
+
+def _braced(name: str) -> str:
+    return name.replace("{", "{{").replace("}", "}}")
 
 
 def run_statement(
@@ -56,28 +63,66 @@ class _Statement(Filling):
     def __init__(
         self, statement: Statement, tables: Mapping[str, DataFrame], spark: SparkSession, options: Options
     ) -> None:
-        super().__init__(statement)
+        super().__init__(statement, options)
         self.given = list(tables)
         self.tables = dict(tables)
         self.spark = spark
-        self.options = options
 
     def run(self) -> DataFrame:
         return self._query(self.whole())
 
     def recognize(self, recognition: Recognition) -> str:
         """Plan one MATCH_RECOGNIZE; the name of its result among the tables."""
-        rows = self._query(self.after_with(Filled("SELECT * FROM ") + self.relation(recognition), recognition))
+        rows = self._relation(recognition)
         clause = without_subqueries(recognition.clause, lambda query: self._rows(self.after_with(query, recognition)))
+        return self._result(recognition, "rows", clause, self.options, rows)
+
+    def opened(self, function: WindowFunction) -> tuple[DataFrame, pa.Schema]:
+        rows = self._relation(function)
+        return rows, arrow_schema(rows.schema)
+
+    def expand(self, function: WindowFunction, opened: Opened) -> str:
+        if opened.rows.isStreaming and function.windowing.kind == "session":
+            message = "Spark has no sessions of a stream as rows"
+            raise UnsupportedError(message, hint="GROUP BY the columns of PARTITION BY, window_start and window_end")
+        drop = self.options.on_bad_event == "drop"
+        # Braces of names are not places of tables.
+        columns = pa.schema([field.with_name(_braced(field.name)) for field in opened.schema])
+        braced = replace(function, column=replace(function.column, text=_braced(function.column.text)))
+        text = expanded(braced, "{rows}", columns, opened.time_type, Spark(), drop=drop)
+        with in_utc(self.spark, []):
+            return self._named(self.spark.sql(text, rows=opened.rows))
+
+    def aggregate(
+        self, function: WindowFunction, query: WindowQuery, options: Options, opened: Opened
+    ) -> Callable[[], str]:
+        name = self._result(function, "windows", query, options, opened.rows)
+        return lambda: name
+
+    def columns_of(self, query: Filled) -> list[str]:
+        return self._query(query).columns
+
+    def _relation(self, part: Part) -> DataFrame:
+        return self._query(self.after_with(Filled("SELECT * FROM ") + self.relation(part), part))
+
+    def _named(self, rows: DataFrame) -> str:
         name = f"eventide_result_{len(self.tables)}"
-        self.tables[name] = run_frame(rows, lambda schema: self._plan(recognition, clause, schema, rows)).rows
+        self.tables[name] = rows
         return name
 
-    def _plan(self, recognition: Recognition, clause: RowQuery, schema: pa.Schema, rows: DataFrame) -> Physical:
-        rows_of = family_named("rows")
-        made = rows_of.plan(clause, self.options, schema, engine="spark", on_stream=rows.isStreaming)
-        self.planned.append((recognition, "spark stream" if rows.isStreaming else "spark", made))
-        return made.ready()
+    def _result(self, part: Part, family: str, clause: Any, options: Options, rows: DataFrame) -> str:
+        """Plan an operator over the rows; the name of its result."""
+        queries, told = family_named(family), []
+
+        def plan(schema: pa.Schema) -> Physical:
+            made = queries.plan(clause, options, schema, engine="spark", on_stream=rows.isStreaming)
+            ready = made.ready()
+            told.append(("spark stream" if rows.isStreaming else "spark", made, queries.write(clause)))
+            return ready
+
+        name = self._named(run_frame(rows, plan).rows)
+        self.told.append(Told(part, name, told[-1]))
+        return name
 
     def _rows(self, query: Filled) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self._query(query).collect()]

@@ -38,9 +38,15 @@ class Statements(Family):
 
         class Clauses(Explanation):
             def outline(self, tree: Statement, options: Any) -> dict[str, list[str]]:
-                """The clauses as they are understood."""
+                """The parts as they are understood."""
+                from eventide.lang.rows.tree import Recognition
+                from eventide.lang.write import write_windowing
+
                 lines = []
-                for each in tree.recognitions:
+                for each in tree.parts:
+                    if not isinstance(each, Recognition):
+                        lines += [f"{each.name} over {each.relation}", f"  {write_windowing(each.windowing)}"]
+                        continue
                     lines.append(f"MATCH_RECOGNIZE over {each.relation}")
                     lines += (f"  {line}" for line in family_named("rows").write(each.clause).splitlines())
                 return {"Logical plan": lines}

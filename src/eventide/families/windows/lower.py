@@ -15,9 +15,8 @@ from eventide.families.windows.bind import BOUNDS, bound_name, general_of, is_ag
 from eventide.families.windows.operator import measure_fields, result_fields
 from eventide.families.windows.partials import output_type
 from eventide.families.windows.spec import ALL, COUNT, IS_FINAL, SESSION, Measure, Windows, WindowSpec, list_of
-from eventide.lang.durations import write_length
 from eventide.lang.positions import call_span
-from eventide.lang.tree import Length, Step
+from eventide.lang.tree import Step
 from eventide.plan.aggregates import output_column
 from eventide.plan.columns import Columns, check_told_apart, conditions_of, of_plan, read_columns
 from eventide.plan.facts import canonical, with_options
@@ -26,7 +25,7 @@ from eventide.plan.list_aggregates import aggregate_lists, need_type
 from eventide.plan.logical import Item, Window
 from eventide.plan.physical import Physical, SqlColumn, column_as
 from eventide.plan.places import error_at
-from eventide.plan.windows import time_unit_us
+from eventide.plan.windows import broken_units
 from eventide.runtime.block import SEQUENCE, TS
 from eventide.runtime.computed import Computed
 
@@ -97,13 +96,10 @@ def _windows(plan: Window) -> Windows:
     if kind == SESSION:
         slide = 0
     if kind != COUNT:
-        unit_us = time_unit_us(plan.time_type)
         every = plan.tree.every.amount if plan.tree.every is not None else 0
-        if any(us % unit_us for us in (size, slide, origin, every)):
-            unit = write_length(Length(unit_us)).removeprefix("1 ")
-            message = f"these windows do not begin and end at a whole {unit}, which is all '{plan.ts}' can say"
-            hint = f"use whole {unit}s, or a time column with a finer unit"
-            raise error_at(plan.query, windowing.span, message, hint)
+        complaint = broken_units(plan.time_type, plan.ts, (size, slide, origin, every))
+        if complaint is not None:
+            raise error_at(plan.query, windowing.span, *complaint)
     return Windows(kind, size, slide, 0 if kind in (SESSION, COUNT) else origin)
 
 

@@ -1,4 +1,4 @@
-"""Syntax tree of MATCH_RECOGNIZE, and of a statement around it.
+"""Syntax tree of MATCH_RECOGNIZE, of table functions of windows, and of a statement around them.
 
 As in `lang.tree`: nodes are frozen, a `Span` of offsets into the statement takes no part in equality, scalar
 expressions are sqlglot trees. A label is upper-case unless it was written in quotes, as the standard says, and
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from eventide.lang.tokens import Token
-from eventide.lang.tree import Length, Name, Scalar, Span
+from eventide.lang.tree import Length, Name, Scalar, Span, Windowing
 
 
 def _span() -> Span:
@@ -190,11 +190,45 @@ class Recognition:
     columns: tuple[str, ...] = ()
     span: Span = _span()
 
+    @property
+    def relation_span(self) -> Span:
+        """Where the relation stands: in front."""
+        return Span(self.span.start, self.span.start + len(self.relation))
+
+
+@dataclass(frozen=True, slots=True)
+class WindowFunction:
+    """One `TUMBLE(TABLE relation, DESCRIPTOR(column), ...) [AS] alias [(columns)]` in a statement, also HOP and others.
+
+    `span` covers all of it, with the `TABLE(...)` around it where there is one. `offset` moves the windows, in
+    microseconds.
+    """
+
+    name: str
+    relation: str
+    relation_span: Span
+    column: Name
+    windowing: Windowing
+    offset: int = 0
+    partition_by: tuple[Name, ...] = ()
+    alias: str | None = None
+    columns: tuple[str, ...] = ()
+    span: Span = _span()
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A SQL statement; `recognitions` in the order of their ends, so an inner one comes before the one around it."""
+    """A SQL statement; its parts are in the order of their ends, so an inner one comes before the one around it."""
 
     text: str = field(compare=False)
     recognitions: tuple[Recognition, ...] = ()
-    tokens: tuple[Token, ...] = field(default=(), compare=False, repr=False)  # where there are recognitions
+    functions: tuple[WindowFunction, ...] = ()
+    tokens: tuple[Token, ...] = field(default=(), compare=False, repr=False)  # where there are parts
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All that is run before the rest of the statement."""
+        return tuple(sorted((*self.recognitions, *self.functions), key=lambda part: part.span.end))
+
+
+Part = Recognition | WindowFunction

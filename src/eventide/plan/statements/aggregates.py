@@ -115,10 +115,9 @@ def _call(name: str, distinct: str, value: Value, dtype: pa.DataType) -> Call | 
     if name in ("bool_and", "bool_or", "count_if"):
         if group not in ("boolean", "null"):
             return None
-        is_count = name == "count_if"
-        return Call(
-            f"{name}({sql})", pa.int64() if is_count else pa.bool_(), "CAST({} AS BIGINT)" if is_count else "{}"
-        )
+        if name == "count_if":  # DuckDB's is NULL where no condition is known
+            return Call(f"count_if({sql})", pa.int64(), "coalesce(CAST({} AS BIGINT), 0)")
+        return Call(f"{name}({sql})", pa.bool_())
     if name == "array_agg":
         kept = f"list({sql}) FILTER (WHERE {value.sql} IS NOT NULL)"
         return None if distinct else Call(kept, pa.list_(value.dtype), "coalesce({}, [])")

@@ -57,7 +57,11 @@ TypeOf = Callable[[exp.Expr], pa.DataType | None]
 
 def needs_name(item: exp.Expr, text: str) -> QueryError:
     """The error about a result whose name on Spark is not known here."""
-    span = span_of(item, Span(0, 0))
+    return unknown_name(text, span_of(item, Span(0, 0)))
+
+
+def unknown_name(text: str, span: Span) -> QueryError:
+    """The error about a result that stands there in the text."""
     shown = " ".join(text[span.start : span.end].split()) or "..."
     message = f"the name that Spark gives to {shown} is not known in this process"
     return QueryError(message, text, span.start, span.end, hint=f"give it a name: {shown} AS name")

@@ -38,6 +38,9 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
     "families.builder.test_streams": {
         "test_micro_batches_find_the_matches_of_one_batch": 100,
     },
+    "families.joins.test_same_pairs": {
+        "test_the_embedded_engine_finds_the_oracles_results": (400, 8),
+    },
     "engines.diagnosis.test_builder": {
         "test_random_patterns_come_as_far_as_the_oracle_says": (50, 2),
     },

@@ -1,19 +1,20 @@
-"""What users call for event patterns, trends and situations: `ev.query(...)`."""
+"""What users call for event patterns, trends, situations and joins: `ev.query(...)`."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
+from eventide.api.joins import Joined
 from eventide.api.query import Query
 from eventide.errors import EventideError
 from eventide.lang import parse
-from eventide.lang.tree import SituationQuery
+from eventide.lang.tree import JoinQuery, SituationQuery
 from eventide.plan.options import Options
 
 
 def query(text: str, **options: Any) -> Query:
-    """The query of a text: an event pattern, aggregates over trends, or situations.
+    """The query of a text: an event pattern, aggregates over trends, situations, or a join.
 
     It runs on every engine; docs/language.md lists the options.
 
@@ -29,5 +30,7 @@ def query(text: str, **options: Any) -> Query:
         hint = "ev.query(path.read_text())" if isinstance(text, os.PathLike) else None
         raise EventideError(f"a query is text, found {type(text).__name__}", hint=hint)
     tree = parse(text)
+    if isinstance(tree, JoinQuery):
+        return Joined("joins", text, tree, Options.for_query(tree, **options))
     family = "situations" if isinstance(tree, SituationQuery) else "events"
     return Query(family, text, tree, Options.for_query(tree, **options))

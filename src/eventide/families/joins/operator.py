@@ -1,0 +1,233 @@
+"""Left and right rows to pairs: holds the rows in reach of later ones, returns one row per result.
+
+State is those rows and nothing else: what was returned before follows from their times and the watermark.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from eventide.errors import InputError
+from eventide.families.joins import kernel as plain_kernel
+from eventide.families.joins.spec import CAN_MATCH, DETECTED_AT, JoinSpec
+from eventide.runtime.block import MASK, SEQUENCE, TS, numpy_int64
+from eventide.runtime.by_code import order_by_code
+from eventide.runtime.encode import encode_columns
+from eventide.runtime.generated import load_specialized
+from eventide.runtime.interval_columns import LEFT, RIGHT
+from eventide.runtime.kernels.arrays import IntArray
+from eventide.runtime.kernels.order import is_sorted
+from eventide.runtime.paired import PairedOperator, cut_pairs
+from eventide.runtime.partitions import encode_partitions
+from eventide.runtime.protocol import Results
+from eventide.runtime.taken import take
+from eventide.runtime.threads import share_among_threads
+
+_KINDS = {"inner": plain_kernel.INNER, "left": plain_kernel.LEFT, "semi": plain_kernel.SEMI, "anti": plain_kernel.ANTI}
+_DIRECTIONS = {
+    None: plain_kernel.EVERY,
+    "backward": plain_kernel.BACKWARD,
+    "forward": plain_kernel.FORWARD,
+    "nearest": plain_kernel.NEAREST,
+}
+_NOTHING = np.empty(0, dtype=np.int64)
+
+
+class JoinOperator(PairedOperator):
+    """The operator of a `JoinSpec`."""
+
+    def __init__(self, spec: JoinSpec, n_threads: int = 1) -> None:
+        super().__init__(spec.query, spec.facts, spec.following, spec.lag_us)
+        self.spec = spec
+        self.end_us = spec.end_us
+        self._n_threads = n_threads
+        self._kernel = _load_kernel(spec)
+
+    def process(self, block: pa.Table | None, watermark_us: int) -> Results:
+        if block is not None:
+            self._buffer.append(self._in_time(block, watermark_us))
+        yield from self._advance_behind(watermark_us)
+        if self.spec.is_bounded:
+            self._buffer.purge(older_than_us=self._watermark_us - self.spec.keep_us + 1)
+
+    def open_runs(self) -> int:
+        """Left rows that a later right one may join, or about which nothing is certain yet."""
+        return self._buffer.count_marked(LEFT, self._watermark_us - self.spec.wait_us + 1)
+
+    def pending_us(self) -> int | None:
+        waiting = [self._buffer.earliest_after(self._watermark_us)]
+        if self.spec.waits:
+            left_us = self._earliest_left_after(self._watermark_us - self.spec.wait_us)
+            if left_us is not None:
+                # The nearest row may be certain at any time in between.
+                is_nearest = self.spec.asof == "nearest"
+                waiting.append(self._watermark_us + 1 if is_nearest else left_us + self.spec.wait_us)
+        known = [us for us in waiting if us is not None]
+        return min(known) + self.spec.lag_us if known else None
+
+    def _earliest_left_after(self, us: int) -> int | None:
+        block = self._buffer.select_all()
+        if block is None:
+            return None
+        times = numpy_int64(block.column(TS))
+        times = times[(times > us) & (numpy_int64(block.column(MASK)) & LEFT != 0)]
+        return int(times.min()) if times.size else None
+
+    def _advance(self, watermark_us: int) -> Results:
+        """What is decided at a time in (old watermark, new watermark]."""
+        older_than_us, self._watermark_us = self._watermark_us, watermark_us
+        block = self._buffer.select(up_to_us=watermark_us) if watermark_us > older_than_us else None
+        if block is None:
+            return
+        block = block.combine_chunks()
+        codes, n_codes = encode_partitions(block, self.spec.layout.partition)
+        mask, times_us = numpy_int64(block.column(MASK)), numpy_int64(block.column(TS))
+        rows = np.flatnonzero(mask & LEFT)
+        if not rows.size:
+            return
+        lefts = self._lefts(rows, codes.astype(np.int64, copy=False), times_us, mask, n_codes)
+        rights = self._rights(block, codes.astype(np.int64, copy=False), times_us, mask, n_codes)
+        limits = _limits(self.spec, older_than_us, watermark_us)
+        cols = encode_columns(block, self.spec.encodings)
+        yield from self._joined(block, lefts, rights, limits, cols)
+
+    def _lefts(
+        self, rows: IntArray, codes: IntArray, times_us: IntArray, mask: IntArray, n_codes: int
+    ) -> tuple[IntArray, IntArray, IntArray, NDArray[np.bool_]]:
+        """Left rows by partition and time: codes, times, rows of the block, and whether they may have partners."""
+        rows = _by_partition(rows, codes, times_us, n_codes, self._n_threads)[0]
+        return codes[rows], times_us[rows], rows, mask[rows] & CAN_MATCH != 0
+
+    def _rights(
+        self, block: pa.Table, codes: IntArray, times_us: IntArray, mask: IntArray, n_codes: int
+    ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Right rows alike: where each partition begins, times, rows of the block; and the ranks of all rows."""
+        rows = np.flatnonzero(mask & RIGHT)
+        ordered, offsets = _by_partition(rows, codes, times_us, n_codes, self._n_threads)
+        times = times_us[ordered]
+        if self.spec.asof is not None and not self.spec.all_ties and self.spec.tie_columns:
+            is_tied = (np.diff(times) == 0) & (np.diff(codes[ordered]) == 0)
+            if is_tied.any():
+                keys = [(name, "ascending", "at_start") for name in self.spec.tie_columns]
+                in_order = pc.sort_indices(block.take(pa.array(rows)), sort_keys=keys).to_numpy()
+                ordered, _ = _by_partition(rows[in_order], codes, times_us, n_codes, self._n_threads)
+        return offsets, times, ordered, _ranks(block) if self.spec.tie_rule else _NOTHING
+
+    def _joined(self, block: pa.Table, lefts: Any, rights: Any, limits: IntArray, cols: Any) -> Results:
+        kernel = self._kernel
+        counts = np.empty(lefts[0].size, dtype=np.int64)
+        borders = np.linspace(0, counts.size, self._n_threads + 1).astype(np.int64).tolist()
+        shares = [(a, b) for a, b in pairwise(borders) if a < b]
+
+        def count(share: tuple[int, int]) -> None:
+            kernel.count_partners(lefts, rights, limits, cols, share[0], counts[slice(*share)])
+
+        def rows(share: tuple[int, int]) -> pa.RecordBatch:
+            first, stop = share
+            size = int(ends[stop - 1] - ends[first] + counts[first])
+            left_idx, partners = np.empty(size, np.int64), np.empty(size, np.int64)
+            if size:
+                kernel.fill_partners(lefts, rights, limits, cols, first, stop, left_idx, partners)
+            return self._rows(block, lefts[2][left_idx], partners)
+
+        try:
+            share_among_threads(count, shares)
+            ends = np.cumsum(counts)
+            batches = list(cut_pairs(ends))
+            for i in range(0, len(batches), self._n_threads):
+                made = share_among_threads(rows, batches[i : i + self._n_threads])
+                yield from (batch for batch in made if batch.num_rows)
+        except OverflowError as error:
+            raise InputError(
+                f"a condition that relates rows leaves the range of its type: {error}",
+                hint="cast one side to DOUBLE or to a wider DECIMAL",
+            ) from error
+
+    def _rows(self, block: pa.Table, lefts: IntArray, partners: IntArray) -> pa.RecordBatch:
+        spec, times_us = self.spec, numpy_int64(block.column(TS))
+        has_partner = partners >= 0
+        columns: dict[str, pa.Array] = {}
+
+        def add(side: str, names: tuple[str, ...], idx: IntArray, missing: NDArray[np.bool_] | None) -> None:
+            rows = pa.array(idx, mask=missing)
+            for name in names:
+                if name == TS:
+                    times = spec.time_type.restore(times_us[idx])
+                    columns[f"{side}_{TS}"] = times if missing is None else _without(times, missing)
+                else:
+                    columns[f"{side}_{name}"] = take(block, name, rows)
+
+        add("left", spec.left, lefts, None)
+        add("right", spec.right, partners, None if has_partner.all() else ~has_partner)
+        columns[DETECTED_AT] = self._detected(times_us[lefts], times_us[partners], has_partner)
+        return pa.RecordBatch.from_pydict(columns)
+
+    def _detected(self, times_us: IntArray, partner_us: IntArray, has_partner: NDArray[np.bool_]) -> pa.Array:
+        """When each result is decided; NULL for what only the end of the input decides."""
+        if self.spec.asof == "nearest":
+            at_us = times_us + np.abs(partner_us - times_us)
+        else:
+            at_us = np.maximum(times_us, partner_us)
+        if has_partner.all():
+            return self.spec.time_type.restore(at_us)
+        if self.spec.is_bounded:
+            at_us = np.where(has_partner, at_us, times_us + self.spec.wait_us)
+            return self.spec.time_type.restore_up(at_us)
+        return _without(self.spec.time_type.restore(np.where(has_partner, at_us, times_us)), ~has_partner)
+
+
+def _by_partition(
+    rows: IntArray, codes: IntArray, times_us: IntArray, n_codes: int, n_threads: int
+) -> tuple[IntArray, IntArray]:
+    """Rows by partition and time, tied ones as they come; and where each partition begins."""
+    own = times_us[rows]
+    if not is_sorted(own):
+        rows = rows[np.argsort(own, kind="stable")]
+    order, offsets = order_by_code(codes[rows], n_codes, None, n_threads)
+    return rows[order], offsets
+
+
+def _ranks(block: pa.Table) -> IntArray:
+    """The place of each row in the order of the sequence, NULLs first; equal values have one."""
+    column = block.column(SEQUENCE)
+    ranks = pc.rank(column, tiebreaker="dense").to_numpy().astype(np.int64)
+    return np.where(column.is_valid().to_numpy(), ranks, 0)
+
+
+def _without(values: pa.Array, missing: NDArray[np.bool_]) -> pa.Array:
+    return pc.if_else(pa.array(missing), pa.scalar(None, values.type), values)
+
+
+def _limits(spec: JoinSpec, older_than_us: int, up_to_us: int) -> IntArray:
+    limits = np.zeros(plain_kernel.N_LIMITS, dtype=np.int64)
+    limits[plain_kernel.LOW], limits[plain_kernel.HIGH] = spec.low_us, spec.high_us
+    # What never comes to an end is decided with the end of the input, which is all that its operator ever sees.
+    limits[plain_kernel.WAIT] = spec.wait_us if spec.is_bounded else 0
+    limits[plain_kernel.OLDER_THAN], limits[plain_kernel.UP_TO] = older_than_us, up_to_us
+    limits[plain_kernel.KIND], limits[plain_kernel.DIRECTION] = _KINDS[spec.kind], _DIRECTIONS[spec.asof]
+    limits[plain_kernel.ALL_TIES], limits[plain_kernel.TIE_RULE] = spec.all_ties, spec.tie_rule
+    return limits
+
+
+def _load_kernel(spec: JoinSpec) -> ModuleType | Any:
+    if spec.tests_source is None:
+        return plain_kernel
+    return load_specialized(plain_kernel, {"tests": spec.tests_source})
+
+
+def warm(spec: JoinSpec) -> None:
+    """Compile the spec's kernel into the cache, so that workers that share it only load it."""
+    kernel = _load_kernel(spec)
+    one = np.zeros(1, dtype=np.int64)
+    lefts, rights = (one, one, one, np.ones(1, dtype=np.bool_)), (np.array([0, 0]), _NOTHING, _NOTHING, _NOTHING)
+    cols = np.empty((0, 0), np.int64), np.empty((0, 0), np.float64), np.empty((0, 0), np.bool_)
+    limits, counts = _limits(spec, 0, 1), np.empty(1, dtype=np.int64)
+    kernel.count_partners(lefts, rights, limits, cols, 0, counts)
+    kernel.fill_partners(lefts, rights, limits, cols, 0, 1, counts, counts.copy())

@@ -39,7 +39,9 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_micro_batches_find_the_matches_of_one_batch": 100,
     },
     "families.joins.test_same_pairs": {
-        "test_the_embedded_engine_finds_the_oracles_results": (400, 8),
+        "test_the_embedded_engine_finds_the_oracles_results": (250, 4),
+        "test_micro_batches_find_the_results_of_one_batch": (120, 3),
+        "test_slices_of_time_find_every_result_once": (80, 3),
     },
     "engines.diagnosis.test_builder": {
         "test_random_patterns_come_as_far_as_the_oracle_says": (50, 2),

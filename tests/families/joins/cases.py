@@ -100,14 +100,16 @@ class Case:
                 self.left, self.right, self.kind, before=before, after=after, sequence=sequence, **asked
             )
         times = [row["at"] for row in (*self.left, *self.right)]
-        results = oracle.until(results, None if self.closes else max(times, default=0))
+        # Without WITHIN there is no time to wait for: the tables are all there is.
+        is_over = self.closes or self.within is None
+        results = oracle.until(results, None if is_over else max(times, default=0))
         if self.where:
             results = [each for each in results if FILTERS[self.where](each[0], each[1])]
         return found([self.row(*each) for each in results])
 
     def order(self, row: dict[str, Any]) -> Any:
-        """Of tied right rows: by the sequence, or by the columns that are read, in the order of the table."""
-        names = ["seq"] if self.sequence else [n for n in ("x", "word") if n == "word" or self.reads_x]
+        """Of tied right rows: by the sequence, then by the columns that are read, in the order of the table."""
+        names = [*(["seq"] if self.sequence else []), *(["x"] if self.reads_x else []), "word"]
         return [(row[name] is not None, row[name] if row[name] is not None else 0) for name in names]
 
     @property

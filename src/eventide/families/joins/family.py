@@ -83,6 +83,16 @@ class Joins(Family):
             )
         return spec
 
+    def behind(self, pair: Physical, following: int, lag_us: int) -> Physical:
+        from eventide.families.joins.late import behind
+
+        return behind(pair, following, lag_us)
+
+    def late_of(self, pair: Physical, schema: pa.Schema) -> Physical:
+        from eventide.families.joins.late import late_rows
+
+        return late_rows(pair, schema)
+
     def slicing(self, spec: JoinSpec) -> Slicing | str:
         """A result belongs to the part that holds the time at which it is decided."""
         if not spec.is_bounded:

@@ -173,13 +173,14 @@ class _Lowering:
         """What orders tied right rows of which one is taken: the sequence, then the columns that are read."""
         if not self._takes_one:
             return ()
-        if self.node.right.sequence is not None:
-            return (SEQUENCE,)
+        told = [SEQUENCE] if self.node.right.sequence is not None else []
         trees = [*(each.tree for each in (*self.node.conjuncts, *self.node.filters, *self.node.items))]
         read = {node.name for tree in trees for node in tree.find_all(exp.Column) if node.table == RIGHT}
-        found = []
+        found = [*told]
         for i, field in enumerate(self.node.right.schema):
             if f"r{i}" not in read or field.name == self.node.right.ts:
+                continue
+            if told and not is_orderable(field.type):
                 continue
             if not is_orderable(field.type):
                 message = f"nothing orders rows with equal times: '{field.name}' of {self.symbols[RIGHT]} has no order"

@@ -177,7 +177,7 @@ class JoinOperator(PairedOperator):
             at_us = np.maximum(times_us, partner_us)
         if has_partner.all():
             return self.spec.time_type.restore(at_us)
-        if self.spec.is_bounded:
+        if self.spec.ends:
             at_us = np.where(has_partner, at_us, times_us + self.spec.wait_us)
             return self.spec.time_type.restore_up(at_us)
         return _without(self.spec.time_type.restore(np.where(has_partner, at_us, times_us)), ~has_partner)
@@ -209,7 +209,7 @@ def _limits(spec: JoinSpec, older_than_us: int, up_to_us: int) -> IntArray:
     limits = np.zeros(plain_kernel.N_LIMITS, dtype=np.int64)
     limits[plain_kernel.LOW], limits[plain_kernel.HIGH] = spec.low_us, spec.high_us
     # What never comes to an end is decided with the end of the input, which is all that its operator ever sees.
-    limits[plain_kernel.WAIT] = spec.wait_us if spec.is_bounded else 0
+    limits[plain_kernel.WAIT] = spec.wait_us if spec.ends else 0
     limits[plain_kernel.OLDER_THAN], limits[plain_kernel.UP_TO] = older_than_us, up_to_us
     limits[plain_kernel.KIND], limits[plain_kernel.DIRECTION] = _KINDS[spec.kind], _DIRECTIONS[spec.asof]
     limits[plain_kernel.ALL_TIES], limits[plain_kernel.TIE_RULE] = spec.all_ties, spec.tie_rule

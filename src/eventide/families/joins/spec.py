@@ -45,6 +45,11 @@ class JoinSpec:
         return max(-self.low_us, self.high_us, self.wait_us) < LONGEST_US
 
     @property
+    def ends(self) -> bool:
+        """Whether a left row waits for partners for some time only."""
+        return self.wait_us < LONGEST_US
+
+    @property
     def waits(self) -> bool:
         """Whether time alone may decide about a left row."""
         return self.kind in ("left", "anti") or self.asof == "nearest"

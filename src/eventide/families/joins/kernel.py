@@ -43,57 +43,67 @@ def keeps(left: int, right: int, cols: Any) -> bool:
 # </generated>
 
 
-@njit(cache=True, nogil=True)
-def count_partners(lefts: Any, rights: Any, limits: IntArray, cols: Any, first: int, counts: IntArray) -> None:
-    """How many results each left row from `first` on has, as many as `counts` has room for."""
-    nothing = np.empty(0, np.int64)
-    cursors = np.full(3, -1, np.int64)
-    for i in range(counts.size):
-        move_cursors(lefts, rights, limits, first + i, cursors)
-        counts[i] = join_row(lefts, rights, limits, cols, first + i, cursors, nothing, 0)
+# Places in `state`: the left row that is next, the one to stop at, the room that it needs, and the cursors: the
+# partition of the row before, and the right rows in its reach.
+NEXT, STOP, NEEDED, CODE, FROM, UNTIL = 0, 1, 2, 3, 4, 5
 
 
-@njit(cache=True, nogil=True)
-def fill_partners(
-    lefts: Any, rights: Any, limits: IntArray, cols: Any, first: int, stop: int, left_idx: IntArray, partners: IntArray
-) -> None:
-    """The results of the left rows from `first` to `stop`: the place of the left one, the block's row of the right."""
+def new_state(first: int, stop: int) -> IntArray:
+    """A walk over the left rows from `first` to `stop` that has not begun."""
+    return np.array([first, stop, 0, -1, 0, 0], dtype=np.int64)
+
+
+@njit(cache=True, nogil=True, borrows=True)
+def join_rows(
+    lefts: Any, rights: Any, limits: IntArray, cols: Any, state: IntArray, left_idx: IntArray, partners: IntArray
+) -> int:
+    """Write results: the place of the left row, and the row of its partner in the block; returns how many.
+
+    It ends at state[STOP], or at a left row for which there may be too little room: where nothing is written, it is
+    state[NEEDED].
+    """
     n = 0
-    cursors = np.full(3, -1, np.int64)
-    for i in range(first, stop):
-        move_cursors(lefts, rights, limits, i, cursors)
-        found = join_row(lefts, rights, limits, cols, i, cursors, partners, n)
-        left_idx[n:found] = i
+    is_one = limits[KIND] in (SEMI, ANTI) or (limits[DIRECTION] != EVERY and not limits[ALL_TIES])
+    while state[NEXT] < state[STOP]:
+        i = state[NEXT]
+        move_cursors(lefts, rights, limits, i, state)
+        state[NEEDED] = 1 if is_one else state[UNTIL] - state[FROM] + 1
+        if n + state[NEEDED] > partners.size:
+            return n
+        found = join_row(lefts, rights, limits, cols, i, state, partners, n)
+        for k in range(n, found):
+            left_idx[k] = i
         n = found
+        state[NEXT] += 1
+    return n
 
 
-@njit(cache=True, nogil=True)
-def move_cursors(lefts: Any, rights: Any, limits: IntArray, i: int, cursors: IntArray) -> None:
-    """Set cursors[1:3] to the right rows in the reach of left row i; cursors[0] is the partition of the one before."""
+@njit(cache=True, nogil=True, borrows=True)
+def move_cursors(lefts: Any, rights: Any, limits: IntArray, i: int, state: IntArray) -> None:
+    """Set the cursors to the right rows in the reach of left row i."""
     codes, times = lefts[0], lefts[1]
     offsets, right_times = rights[0], rights[1]
     code, earliest, latest = codes[i], times[i] + limits[LOW], times[i] + limits[HIGH]
     stop = offsets[code + 1]
-    if cursors[0] != code:
-        cursors[0] = code
-        cursors[1] = first_from(right_times, offsets[code], stop, earliest)
-        cursors[2] = cursors[1]
-    lo, hi = cursors[1], cursors[2]
+    if state[CODE] != code:
+        state[CODE] = code
+        state[FROM] = state[UNTIL] = first_from(right_times, offsets[code], stop, earliest)
+    lo, hi = state[FROM], state[UNTIL]
     while lo < stop and right_times[lo] < earliest:
         lo += 1
     hi = max(lo, hi)
     while hi < stop and right_times[hi] <= latest:
         hi += 1
-    cursors[1], cursors[2] = lo, hi
+    state[FROM], state[UNTIL] = lo, hi
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def join_row(
-    lefts: Any, rights: Any, limits: IntArray, cols: Any, i: int, cursors: IntArray, out: IntArray, n: int
+    lefts: Any, rights: Any, limits: IntArray, cols: Any, i: int, state: IntArray, out: IntArray, n: int
 ) -> int:
-    """Write the results of left row i from place n on, where `out` has room; returns where they end."""
+    """Write the partners of left row i from place n on; returns where they end."""
     time, row, kind = lefts[1][i], lefts[2][i], limits[KIND]
-    lo, hi = cursors[1], cursors[2]
+    lo, hi = state[FROM], state[UNTIL]
     if time + limits[WAIT] <= limits[OLDER_THAN]:
         return n  # all of it was decided before
     if not lefts[3][i]:
@@ -120,13 +130,13 @@ def join_row(
     return write_tied(time, row, rights, limits, cols, lo, hi, chosen, out, n)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def is_due(time: int, limits: IntArray) -> bool:
     """Whether this call returns what is decided at a time."""
     return limits[OLDER_THAN] < time <= limits[UP_TO]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def decided(time: int, partner_time: int, direction: int) -> int:
     """When it is certain that a left row has a partner of that time, and none that is nearer."""
     if direction == NEAREST:
@@ -134,7 +144,7 @@ def decided(time: int, partner_time: int, direction: int) -> int:
     return max(time, partner_time)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def is_partner(time: int, row: int, j: int, rights: Any, limits: IntArray, cols: Any) -> bool:
     """Whether the right row at place j, which is in reach, joins the left row."""
     if limits[TIE_RULE] != 0 and rights[1][j] == time:
@@ -144,7 +154,7 @@ def is_partner(time: int, row: int, j: int, rights: Any, limits: IntArray, cols:
     return bool(holds(row, rights[2][j], cols))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def join_pairs(
     time: int, row: int, rights: Any, limits: IntArray, cols: Any, lo: int, hi: int, out: IntArray, n: int
 ) -> int:
@@ -157,17 +167,16 @@ def join_pairs(
     return n
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def write(row: int, partner: int, seen: int, cols: Any, out: IntArray, n: int) -> int:
     """Write a partner where WHERE keeps the result; `seen` has the right columns, and of no partner NULLs."""
     if not keeps(row, seen, cols):
         return n
-    if out.size:
-        out[n] = partner
+    out[n] = partner
     return n + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def first_partner(time: int, row: int, rights: Any, limits: IntArray, cols: Any, lo: int, hi: int) -> int:
     """The place of the earliest partner, of tied ones the last in their order; -1 where there is none."""
     chosen = -1
@@ -179,7 +188,7 @@ def first_partner(time: int, row: int, rights: Any, limits: IntArray, cols: Any,
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def last_partner(time: int, row: int, rights: Any, limits: IntArray, cols: Any, lo: int, hi: int) -> int:
     """The place of the latest partner, of tied ones the last in their order; -1 where there is none."""
     for j in range(hi - 1, lo - 1, -1):
@@ -188,7 +197,7 @@ def last_partner(time: int, row: int, rights: Any, limits: IntArray, cols: Any, 
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def nearest_partner(time: int, row: int, rights: Any, limits: IntArray, cols: Any, lo: int, hi: int) -> int:
     """The place of the partner with the least distance; of one before and one after that are as near, the later."""
     middle = first_from(rights[1], lo, hi, time + 1)
@@ -199,7 +208,7 @@ def nearest_partner(time: int, row: int, rights: Any, limits: IntArray, cols: An
     return after if rights[1][after] - time <= time - rights[1][before] else before
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def write_tied(
     time: int, row: int, rights: Any, limits: IntArray, cols: Any, lo: int, hi: int, chosen: int, out: IntArray, n: int
 ) -> int:

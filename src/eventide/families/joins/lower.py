@@ -194,7 +194,10 @@ class _Lowering:
         return split(conditions, [LEFT, RIGHT], self.raw, self.query.text, self.node.types)
 
     def _conditions(self, on: Split, late: Split) -> list[list[EventValue]]:
-        """What a left row must meet, a right one, and a left one that may have partners: bits of the mask."""
+        """What a left row must meet, a right one, and a left one that may have partners: bits of the mask.
+
+        Where a left row without a partner is of no interest, there are two of them.
+        """
         alone: dict[str, list[EventValue]] = {LEFT: [], RIGHT: []}
         for local in on.locals:
             # What reads no row is a condition on partners.
@@ -203,9 +206,8 @@ class _Lowering:
         known = [self._made(exp.Not(this=exp.Is(this=_raw(name), expression=exp.Null()))) for name in self._keys]
         left = [self._is_side(LEFT), *where]
         matching = [*left, *known, *alone[LEFT]]
-        if self.query.kind in ("inner", "semi"):
-            left = matching
-        return [left, [self._is_side(RIGHT), *known, *alone[RIGHT]], matching]
+        right = [self._is_side(RIGHT), *known, *alone[RIGHT]]
+        return [left, right, matching] if self.query.kind in ("left", "anti") else [matching, right]
 
     @property
     def _keys(self) -> list[str]:

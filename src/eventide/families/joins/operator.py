@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 from eventide.errors import InputError
 from eventide.families.joins import kernel as plain_kernel
 from eventide.families.joins.spec import CAN_MATCH, DETECTED_AT, JoinSpec
-from eventide.runtime.block import MASK, SEQUENCE, TS, numpy_int64
+from eventide.runtime import paired
+from eventide.runtime.block import MASK, MIN_US, SEQUENCE, TS, numpy_int64
 from eventide.runtime.by_code import order_by_code
 from eventide.runtime.encode import encode_columns
 from eventide.runtime.generated import load_specialized
 from eventide.runtime.interval_columns import LEFT, RIGHT
 from eventide.runtime.kernels.arrays import IntArray
 from eventide.runtime.kernels.order import is_sorted
-from eventide.runtime.paired import PairedOperator, cut_pairs
+from eventide.runtime.paired import PairedOperator
 from eventide.runtime.partitions import encode_partitions
 from eventide.runtime.protocol import Results
 from eventide.runtime.taken import take
@@ -54,7 +55,7 @@ class JoinOperator(PairedOperator):
         if block is not None:
             self._buffer.append(self._in_time(block, watermark_us))
         yield from self._advance_behind(watermark_us)
-        if self.spec.is_bounded:
+        if self.spec.is_bounded and self._watermark_us > MIN_US:
             self._buffer.purge(older_than_us=self._watermark_us - self.spec.keep_us + 1)
 
     def open_runs(self) -> int:
@@ -103,7 +104,7 @@ class JoinOperator(PairedOperator):
     ) -> tuple[IntArray, IntArray, IntArray, NDArray[np.bool_]]:
         """Left rows by partition and time: codes, times, rows of the block, and whether they may have partners."""
         rows = _by_partition(rows, codes, times_us, n_codes, self._n_threads)[0]
-        return codes[rows], times_us[rows], rows, mask[rows] & CAN_MATCH != 0
+        return codes[rows], times_us[rows], rows, mask[rows] & (CAN_MATCH if self.spec.keeps_alone else LEFT) != 0
 
     def _rights(
         self, block: pa.Table, codes: IntArray, times_us: IntArray, mask: IntArray, n_codes: int
@@ -121,37 +122,30 @@ class JoinOperator(PairedOperator):
         return offsets, times, ordered, _ranks(block) if self.spec.tie_rule else _NOTHING
 
     def _joined(self, block: pa.Table, lefts: Any, rights: Any, limits: IntArray, cols: Any) -> Results:
-        kernel = self._kernel
-        counts = np.empty(lefts[0].size, dtype=np.int64)
-        borders = np.linspace(0, counts.size, self._n_threads + 1).astype(np.int64).tolist()
-        shares = [(a, b) for a, b in pairwise(borders) if a < b]
+        """The results in batches: each thread works off a share of the left rows, as much as its room holds at once."""
+        times_us = numpy_int64(block.column(TS))
 
-        def count(share: tuple[int, int]) -> None:
-            kernel.count_partners(lefts, rights, limits, cols, share[0], counts[slice(*share)])
+        def fill(walk: _Walk) -> pa.RecordBatch:
+            n = self._kernel.join_rows(lefts, rights, limits, cols, walk.state, walk.lefts, walk.partners)
+            if not n and walk.state[plain_kernel.NEXT] < walk.state[plain_kernel.STOP]:
+                walk.make_room(int(walk.state[plain_kernel.NEEDED]))
+            return self._rows(block, times_us, lefts[2][walk.lefts[:n]], walk.partners[:n])
 
-        def rows(share: tuple[int, int]) -> pa.RecordBatch:
-            first, stop = share
-            size = int(ends[stop - 1] - ends[first] + counts[first])
-            left_idx, partners = np.empty(size, np.int64), np.empty(size, np.int64)
-            if size:
-                kernel.fill_partners(lefts, rights, limits, cols, first, stop, left_idx, partners)
-            return self._rows(block, lefts[2][left_idx], partners)
+        borders = np.linspace(0, lefts[0].size, self._n_threads + 1).astype(np.int64).tolist()
+        walks = [_Walk(first, stop) for first, stop in pairwise(borders) if first < stop]
+        while walks:
+            try:
+                made = share_among_threads(fill, walks)
+            except OverflowError as error:
+                raise InputError(
+                    f"a condition that relates rows leaves the range of its type: {error}",
+                    hint="cast one side to DOUBLE or to a wider DECIMAL",
+                ) from error
+            yield from (batch for batch in made if batch.num_rows)
+            walks = [walk for walk in walks if walk.state[plain_kernel.NEXT] < walk.state[plain_kernel.STOP]]
 
-        try:
-            share_among_threads(count, shares)
-            ends = np.cumsum(counts)
-            batches = list(cut_pairs(ends))
-            for i in range(0, len(batches), self._n_threads):
-                made = share_among_threads(rows, batches[i : i + self._n_threads])
-                yield from (batch for batch in made if batch.num_rows)
-        except OverflowError as error:
-            raise InputError(
-                f"a condition that relates rows leaves the range of its type: {error}",
-                hint="cast one side to DOUBLE or to a wider DECIMAL",
-            ) from error
-
-    def _rows(self, block: pa.Table, lefts: IntArray, partners: IntArray) -> pa.RecordBatch:
-        spec, times_us = self.spec, numpy_int64(block.column(TS))
+    def _rows(self, block: pa.Table, times_us: IntArray, lefts: IntArray, partners: IntArray) -> pa.RecordBatch:
+        spec = self.spec
         has_partner = partners >= 0
         columns: dict[str, pa.Array] = {}
 
@@ -181,6 +175,17 @@ class JoinOperator(PairedOperator):
             at_us = np.where(has_partner, at_us, times_us + self.spec.wait_us)
             return self.spec.time_type.restore_up(at_us)
         return _without(self.spec.time_type.restore(np.where(has_partner, at_us, times_us)), ~has_partner)
+
+
+class _Walk:
+    """A share of the left rows, and room for its results."""
+
+    def __init__(self, first: int, stop: int) -> None:
+        self.state = plain_kernel.new_state(first, stop)
+        self.make_room(paired.PAIRS_PER_BATCH)
+
+    def make_room(self, size: int) -> None:
+        self.lefts, self.partners = np.empty(size, np.int64), np.empty(size, np.int64)
 
 
 def _by_partition(
@@ -228,6 +233,4 @@ def warm(spec: JoinSpec) -> None:
     one = np.zeros(1, dtype=np.int64)
     lefts, rights = (one, one, one, np.ones(1, dtype=np.bool_)), (np.array([0, 0]), _NOTHING, _NOTHING, _NOTHING)
     cols = np.empty((0, 0), np.int64), np.empty((0, 0), np.float64), np.empty((0, 0), np.bool_)
-    limits, counts = _limits(spec, 0, 1), np.empty(1, dtype=np.int64)
-    kernel.count_partners(lefts, rights, limits, cols, 0, counts)
-    kernel.fill_partners(lefts, rights, limits, cols, 0, 1, counts, counts.copy())
+    kernel.join_rows(lefts, rights, _limits(spec, 0, 1), cols, plain_kernel.new_state(0, 1), one, one.copy())

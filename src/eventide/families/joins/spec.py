@@ -9,7 +9,7 @@ from eventide.runtime.block import MAX_US, Layout
 from eventide.runtime.encode import Encoding
 from eventide.runtime.times import TimeType
 
-CAN_MATCH: Final = 4  # a bit of the mask: a left row that may have partners
+CAN_MATCH: Final = 4  # a bit of the mask: a left row that may have partners, where others come out, too
 DETECTED_AT = "detected_at"
 LONGEST_US: Final = 2**61  # a window that is longer is none: a time and a window together stay within int64
 EVER_US: Final = 2**62 - 1  # how far a row looks without a window
@@ -50,9 +50,14 @@ class JoinSpec:
         return self.wait_us < LONGEST_US
 
     @property
+    def keeps_alone(self) -> bool:
+        """Whether a left row without a partner comes out."""
+        return self.kind in ("left", "anti")
+
+    @property
     def waits(self) -> bool:
         """Whether time alone may decide about a left row."""
-        return self.kind in ("left", "anti") or self.asof == "nearest"
+        return self.keeps_alone or self.asof == "nearest"
 
     @property
     def keep_us(self) -> int:

@@ -84,10 +84,9 @@ class _Binding:
 
     def _scans(self, on_stream: bool) -> list[Scan]:
         times = self._columns_of_option("ts", self.options.ts)
-        names = [
-            guess_time(schema, f"pass ts='column' for {self.symbols[side]}") if time is None else time
-            for (side, schema), time in zip(self.schemas.items(), times, strict=True)
-        ]
+        hint = "pass ts='column', or ts='one, other' for a column of each input"
+        given = zip(self.schemas.values(), times, strict=True)
+        names = [guess_time(schema, hint) if time is None else time for schema, time in given]
         places = [
             (self.symbols[side], self.schemas[side], name) for side, name in zip(self.schemas, names, strict=True)
         ]

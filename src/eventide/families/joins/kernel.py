@@ -1,6 +1,6 @@
 """Partners of left rows among right rows of one partition, by two cursors over both sides in the order of time.
 
-In: left rows by partition and time, right ones alike. Out: for each left row the right rows it comes out with, -1 for
+In: left rows by partition and time, right ones alike. Out: for each left row the right ones it comes out with, -1 for
 none. A row comes out in the call whose span of time (older_than, up_to] holds the time at which it is decided.
 """
 
@@ -43,67 +43,58 @@ def keeps(left: int, right: int, cols: Any) -> bool:
 # </generated>
 
 
-# Places in `state`: the left row that is next, the one to stop at, the room that it needs, and the cursors: the
-# partition of the row before, and the right rows in its reach.
-NEXT, STOP, NEEDED, CODE, FROM, UNTIL = 0, 1, 2, 3, 4, 5
+# Places in `state`: the left row that is next, the one to stop at, and the room that it needs.
+NEXT, STOP, NEEDED = 0, 1, 2
 
 
 def new_state(first: int, stop: int) -> IntArray:
     """A walk over the left rows from `first` to `stop` that has not begun."""
-    return np.array([first, stop, 0, -1, 0, 0], dtype=np.int64)
+    return np.array([first, stop, 0], dtype=np.int64)
 
 
 @njit(cache=True, nogil=True, borrows=True)
 def join_rows(
     lefts: Any, rights: Any, limits: IntArray, cols: Any, state: IntArray, left_idx: IntArray, partners: IntArray
 ) -> int:
-    """Write results: the place of the left row, and the row of its partner in the block; returns how many.
+    """Write results: the places of the left row and of its partner, -1 for none; returns how many.
 
     It ends at state[STOP], or at a left row for which there may be too little room: where nothing is written, it is
     state[NEEDED].
     """
-    n = 0
+    codes, times = lefts[0], lefts[1]
+    offsets, right_times = rights[0], rights[1]
     is_one = limits[KIND] in (SEMI, ANTI) or (limits[DIRECTION] != EVERY and not limits[ALL_TIES])
-    while state[NEXT] < state[STOP]:
-        i = state[NEXT]
-        move_cursors(lefts, rights, limits, i, state)
-        state[NEEDED] = 1 if is_one else state[UNTIL] - state[FROM] + 1
-        if n + state[NEEDED] > partners.size:
+    n = 0
+    code, end, lo, hi = -1, 0, 0, 0
+    for i in range(state[NEXT], state[STOP]):
+        earliest, latest = times[i] + limits[LOW], times[i] + limits[HIGH]
+        if codes[i] != code:
+            code, end = codes[i], offsets[codes[i] + 1]
+            lo = first_from(right_times, offsets[code], end, earliest)
+            hi = lo
+        while lo < end and right_times[lo] < earliest:
+            lo += 1
+        hi = max(lo, hi)
+        while hi < end and right_times[hi] <= latest:
+            hi += 1
+        needed = 1 if is_one else hi - lo + 1
+        if n + needed > partners.size:
+            state[NEXT], state[NEEDED] = i, needed
             return n
-        found = join_row(lefts, rights, limits, cols, i, state, partners, n)
+        found = join_row(lefts, rights, limits, cols, i, lo, hi, partners, n)
         for k in range(n, found):
             left_idx[k] = i
         n = found
-        state[NEXT] += 1
+    state[NEXT] = state[STOP]
     return n
 
 
 @njit(cache=True, nogil=True, borrows=True)
-def move_cursors(lefts: Any, rights: Any, limits: IntArray, i: int, state: IntArray) -> None:
-    """Set the cursors to the right rows in the reach of left row i."""
-    codes, times = lefts[0], lefts[1]
-    offsets, right_times = rights[0], rights[1]
-    code, earliest, latest = codes[i], times[i] + limits[LOW], times[i] + limits[HIGH]
-    stop = offsets[code + 1]
-    if state[CODE] != code:
-        state[CODE] = code
-        state[FROM] = state[UNTIL] = first_from(right_times, offsets[code], stop, earliest)
-    lo, hi = state[FROM], state[UNTIL]
-    while lo < stop and right_times[lo] < earliest:
-        lo += 1
-    hi = max(lo, hi)
-    while hi < stop and right_times[hi] <= latest:
-        hi += 1
-    state[FROM], state[UNTIL] = lo, hi
-
-
-@njit(cache=True, nogil=True, borrows=True)
 def join_row(
-    lefts: Any, rights: Any, limits: IntArray, cols: Any, i: int, state: IntArray, out: IntArray, n: int
+    lefts: Any, rights: Any, limits: IntArray, cols: Any, i: int, lo: int, hi: int, out: IntArray, n: int
 ) -> int:
     """Write the partners of left row i from place n on; returns where they end."""
     time, row, kind = lefts[1][i], lefts[2][i], limits[KIND]
-    lo, hi = state[FROM], state[UNTIL]
     if time + limits[WAIT] <= limits[OLDER_THAN]:
         return n  # all of it was decided before
     if not lefts[3][i]:
@@ -126,7 +117,7 @@ def join_row(
     if kind == ANTI or not is_due(decided(time, rights[1][chosen], limits[DIRECTION]), limits):
         return n
     if kind == SEMI:
-        return write(row, rights[2][chosen], rights[2][chosen], cols, out, n)
+        return write(row, chosen, rights[2][chosen], cols, out, n)
     return write_tied(time, row, rights, limits, cols, lo, hi, chosen, out, n)
 
 
@@ -163,13 +154,13 @@ def join_pairs(
         lo = first_from(rights[1], lo, hi, limits[OLDER_THAN] + 1)
     for j in range(lo, hi):
         if is_partner(time, row, j, rights, limits, cols):
-            n = write(row, rights[2][j], rights[2][j], cols, out, n)
+            n = write(row, j, rights[2][j], cols, out, n)
     return n
 
 
 @njit(cache=True, nogil=True, borrows=True)
 def write(row: int, partner: int, seen: int, cols: Any, out: IntArray, n: int) -> int:
-    """Write a partner where WHERE keeps the result; `seen` has the right columns, and of no partner NULLs."""
+    """Write a partner where WHERE keeps the result; the row `seen` has its columns, and of no partner NULLs."""
     if not keeps(row, seen, cols):
         return n
     out[n] = partner
@@ -214,12 +205,12 @@ def write_tied(
 ) -> int:
     """Write the chosen partner, or all that are as near."""
     if not limits[ALL_TIES]:
-        return write(row, rights[2][chosen], rights[2][chosen], cols, out, n)
+        return write(row, chosen, rights[2][chosen], cols, out, n)
     distance = abs(rights[1][chosen] - time)
     first = first_from(rights[1], lo, hi, time - distance)
     for j in range(first, hi):
         if rights[1][j] > time + distance:
             break
         if abs(rights[1][j] - time) == distance and is_partner(time, row, j, rights, limits, cols):
-            n = write(row, rights[2][j], rights[2][j], cols, out, n)
+            n = write(row, j, rights[2][j], cols, out, n)
     return n

@@ -5,6 +5,7 @@ State is those rows and nothing else: what was returned before follows from thei
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
@@ -30,6 +31,7 @@ from eventide.runtime.partitions import encode_partitions
 from eventide.runtime.protocol import Results
 from eventide.runtime.taken import take
 from eventide.runtime.threads import share_among_threads
+from eventide.runtime.times import TimeType
 
 _KINDS = {"inner": plain_kernel.INNER, "left": plain_kernel.LEFT, "semi": plain_kernel.SEMI, "anti": plain_kernel.ANTI}
 _DIRECTIONS = {
@@ -123,13 +125,13 @@ class JoinOperator(PairedOperator):
 
     def _joined(self, block: pa.Table, lefts: Any, rights: Any, limits: IntArray, cols: Any) -> Results:
         """The results in batches: each thread works off a share of the left rows, as much as its room holds at once."""
-        times_us = numpy_int64(block.column(TS))
+        sides = _Side.of(block, lefts[2], lefts[1]), _Side.of(block, rights[2], rights[1])
 
         def fill(walk: _Walk) -> pa.RecordBatch:
             n = self._kernel.join_rows(lefts, rights, limits, cols, walk.state, walk.lefts, walk.partners)
             if not n and walk.state[plain_kernel.NEXT] < walk.state[plain_kernel.STOP]:
                 walk.make_room(int(walk.state[plain_kernel.NEEDED]))
-            return self._rows(block, times_us, lefts[2][walk.lefts[:n]], walk.partners[:n])
+            return self._rows(sides, walk.lefts[:n], walk.partners[:n])
 
         borders = np.linspace(0, lefts[0].size, self._n_threads + 1).astype(np.int64).tolist()
         walks = [_Walk(first, stop) for first, stop in pairwise(borders) if first < stop]
@@ -144,24 +146,18 @@ class JoinOperator(PairedOperator):
             yield from (batch for batch in made if batch.num_rows)
             walks = [walk for walk in walks if walk.state[plain_kernel.NEXT] < walk.state[plain_kernel.STOP]]
 
-    def _rows(self, block: pa.Table, times_us: IntArray, lefts: IntArray, partners: IntArray) -> pa.RecordBatch:
-        spec = self.spec
+    def _rows(self, sides: tuple[_Side, _Side], lefts: IntArray, partners: IntArray) -> pa.RecordBatch:
+        """The results of places on both sides; -1 is no partner."""
+        spec, (left, right) = self.spec, sides
+        columns = left.take(spec.left, lefts, None, spec.time_type)
+        made = {f"left_{name}": values for name, values in columns.items()}
         has_partner = partners >= 0
-        columns: dict[str, pa.Array] = {}
-
-        def add(side: str, names: tuple[str, ...], idx: IntArray, missing: NDArray[np.bool_] | None) -> None:
-            rows = pa.array(idx, mask=missing)
-            for name in names:
-                if name == TS:
-                    times = spec.time_type.restore(times_us[idx])
-                    columns[f"{side}_{TS}"] = times if missing is None else _without(times, missing)
-                else:
-                    columns[f"{side}_{name}"] = take(block, name, rows)
-
-        add("left", spec.left, lefts, None)
-        add("right", spec.right, partners, None if has_partner.all() else ~has_partner)
-        columns[DETECTED_AT] = self._detected(times_us[lefts], times_us[partners], has_partner)
-        return pa.RecordBatch.from_pydict(columns)
+        missing = None if has_partner.all() else ~has_partner
+        columns = right.take(spec.right, partners, missing, spec.time_type)
+        made |= {f"right_{name}": values for name, values in columns.items()}
+        partner_us = right.times_us[partners] if right.times_us.size else np.zeros(partners.size, np.int64)
+        made[DETECTED_AT] = self._detected(left.times_us[lefts], partner_us, has_partner)
+        return pa.RecordBatch.from_pydict(made)
 
     def _detected(self, times_us: IntArray, partner_us: IntArray, has_partner: NDArray[np.bool_]) -> pa.Array:
         """When each result is decided; NULL for what only the end of the input decides."""
@@ -175,6 +171,47 @@ class JoinOperator(PairedOperator):
             at_us = np.where(has_partner, at_us, times_us + self.spec.wait_us)
             return self.spec.time_type.restore_up(at_us)
         return _without(self.spec.time_type.restore(np.where(has_partner, at_us, times_us)), ~has_partner)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The rows of one side in the order of the kernel, and the part of the block that holds them."""
+
+    block: pa.Table
+    rows: IntArray
+    times_us: IntArray
+
+    @classmethod
+    def of(cls, block: pa.Table, rows: IntArray, times_us: IntArray) -> _Side:
+        """Where a side lies together, without the rows of the other: those have NULLs, which take time."""
+        if rows.size:
+            first, last = int(rows.min()), int(rows.max())
+            if last - first + 1 == rows.size:
+                return cls(block.slice(first, rows.size), rows - first, times_us)
+        return cls(block, rows, times_us)
+
+    def take(
+        self, names: tuple[str, ...], places: IntArray, missing: NDArray[np.bool_] | None, time_type: TimeType
+    ) -> dict[str, pa.Array]:
+        """Columns at some places, NULL where one is missing."""
+        if missing is not None and not self.rows.size:
+            return {name: pa.nulls(places.size, _value_type(self.block, name, time_type)) for name in names}
+        columns = {}
+        rows = pa.array(self.rows[places], mask=missing) if set(names) - {TS} else None
+        for name in names:
+            if name == TS:
+                times = time_type.restore(self.times_us[places])
+                columns[name] = times if missing is None else _without(times, missing)
+            else:
+                columns[name] = take(self.block, name, rows)
+        return columns
+
+
+def _value_type(block: pa.Table, name: str, time_type: TimeType) -> pa.DataType:
+    if name == TS:
+        return time_type.arrow
+    dtype = block.schema.field(name).type
+    return dtype.value_type if pa.types.is_dictionary(dtype) else dtype
 
 
 class _Walk:

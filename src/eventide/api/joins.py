@@ -145,7 +145,7 @@ def _equalities(on: object) -> list[str]:
         pairs = list(on.items())
     else:
         pairs = [(name, name) for name in names_of("on", on, usage)]  # type: ignore[arg-type]
-    return [f"`left`.{_quoted(one)} = `right`.{_quoted(two)}" for one, two in pairs]
+    return [f"left.{_quoted(one)} = right.{_quoted(two)}" for one, two in pairs]
 
 
 def _quoted(name: str) -> str:

@@ -149,7 +149,7 @@ def test_a_row_without_a_partner_is_open_until_its_window_is_over() -> None:
 
 
 def test_a_semi_join_is_decided_by_the_first_partner() -> None:
-    found = ev.join(rows(10), rows(12, 9, 13), within="5 seconds", how="semi", ts_unit="s").to_pylist()
+    found = ev.join(rows(10), rows(12, 6, 13), within="5 seconds", how="semi", ts_unit="s").to_pylist()
     assert found == [{"ts": 10, "n": 0, "detected_at": 10}]
     found = ev.join(rows(10), rows(12, 13), within="5 seconds", how="semi", ts_unit="s").to_pylist()
     assert found == [{"ts": 10, "n": 0, "detected_at": 12}]

@@ -340,8 +340,9 @@ class _Lowering:
 
     def _intake(self, side: str) -> IntervalSide:
         scan = self.scans[side]
-        names = ((f"p{i}", key.text) for i, key in enumerate(self.node.keys))
-        return IntervalSide(self.symbols[side], _BITS[side], scan.ts, scan.ts, tuple(names))
+        trees = enumerate(key.left if side == LEFT else key.right for key in self.node.keys)
+        names = tuple((f"p{i}", self._field(tree).name) for i, tree in trees if isinstance(tree, exp.Column))
+        return IntervalSide(self.symbols[side], _BITS[side], scan.ts, scan.ts, names)
 
     def _text(self) -> str:
         """The query as it is printed, with what else decides its meaning in lines of comment."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from eventide.errors import InputError
 from eventide.families.joins import kernel as plain_kernel
+from eventide.families.joins.kernel_latest import find_latest
 from eventide.families.joins.spec import CAN_MATCH, DETECTED_AT, JoinSpec
 from eventide.runtime import paired
 from eventide.runtime.block import MASK, MIN_US, SEQUENCE, TS, numpy_int64
@@ -95,11 +96,43 @@ class JoinOperator(PairedOperator):
         rows = np.flatnonzero(mask & LEFT)
         if not rows.size:
             return
+        if self.spec.asof == "backward" and self.spec.tests_source is None and not self.spec.all_ties:
+            yield from self._latest(block, codes, n_codes, older_than_us)
+            return
         lefts = self._lefts(rows, codes.astype(np.int64, copy=False), times_us, mask, n_codes)
         rights = self._rights(block, codes.astype(np.int64, copy=False), times_us, mask, n_codes)
         limits = _limits(self.spec, older_than_us, watermark_us)
         cols = encode_columns(block, self.spec.encodings)
         yield from self._joined(block, lefts, rights, limits, cols)
+
+    def _latest(self, block: pa.Table, codes: IntArray, n_codes: int, older_than_us: int) -> Results:
+        """The results of a join as of a time, where nothing but keys and times decides: decided with the left row."""
+        mask, times_us = numpy_int64(block.column(MASK)), numpy_int64(block.column(TS))
+        rows = _by_time(np.flatnonzero((mask & LEFT != 0) & (times_us > older_than_us)), times_us)
+        own = mask[rows] & (CAN_MATCH if self.spec.keeps_alone else LEFT) != 0
+        lefts = codes[rows], times_us[rows], rows, own
+        rights, is_tied = _by_time(np.flatnonzero(mask & RIGHT), times_us), True
+        places = np.empty(rows.size, dtype=np.int64)
+        for in_order in (False, True):
+            if not is_tied:
+                break
+            if in_order:
+                rights = _by_time(self._in_tie_order(block, rights), times_us)
+            latest = np.full(n_codes, -1, dtype=np.int64)
+            known = codes[rights], times_us[rights]
+            is_tied = find_latest(lefts, known, self.spec.low_us, latest, places) and bool(self.spec.tie_columns)
+        wanted = {"inner": places >= 0, "semi": places >= 0, "anti": places < 0}.get(self.spec.kind)
+        found = np.arange(rows.size) if wanted is None else np.flatnonzero(wanted)
+        sides = _Side.of(block, rows, lefts[1]), _Side.of(block, rights, known[1])
+        size = paired.PAIRS_PER_BATCH
+        parts = [found[start : start + size] for start in range(0, found.size, size)]
+        for i in range(0, len(parts), self._n_threads):
+            some = parts[i : i + self._n_threads]
+            yield from share_among_threads(lambda part: self._rows(sides, part, places[part]), some)
+
+    def _in_tie_order(self, block: pa.Table, rows: IntArray) -> IntArray:
+        keys = [(name, "ascending", "at_start") for name in self.spec.tie_columns]
+        return rows[pc.sort_indices(block.take(pa.array(rows)), sort_keys=keys).to_numpy()]  # type: ignore[no-any-return]
 
     def _lefts(
         self, rows: IntArray, codes: IntArray, times_us: IntArray, mask: IntArray, n_codes: int
@@ -118,9 +151,8 @@ class JoinOperator(PairedOperator):
         if self.spec.asof is not None and not self.spec.all_ties and self.spec.tie_columns:
             is_tied = (np.diff(times) == 0) & (np.diff(codes[ordered]) == 0)
             if is_tied.any():
-                keys = [(name, "ascending", "at_start") for name in self.spec.tie_columns]
-                in_order = pc.sort_indices(block.take(pa.array(rows)), sort_keys=keys).to_numpy()
-                ordered, _ = _by_partition(rows[in_order], codes, times_us, n_codes, self._n_threads)
+                rows = self._in_tie_order(block, rows)
+                ordered, _ = _by_partition(rows, codes, times_us, n_codes, self._n_threads)
         return offsets, times, ordered, _ranks(block) if self.spec.tie_rule else _NOTHING
 
     def _joined(self, block: pa.Table, lefts: Any, rights: Any, limits: IntArray, cols: Any) -> Results:
@@ -225,13 +257,17 @@ class _Walk:
         self.lefts, self.partners = np.empty(size, np.int64), np.empty(size, np.int64)
 
 
+def _by_time(rows: IntArray, times_us: IntArray) -> IntArray:
+    """Rows in the order of time, tied ones as they come."""
+    own = times_us[rows]
+    return rows if is_sorted(own) else rows[np.argsort(own, kind="stable")]
+
+
 def _by_partition(
     rows: IntArray, codes: IntArray, times_us: IntArray, n_codes: int, n_threads: int
 ) -> tuple[IntArray, IntArray]:
     """Rows by partition and time, tied ones as they come; and where each partition begins."""
-    own = times_us[rows]
-    if not is_sorted(own):
-        rows = rows[np.argsort(own, kind="stable")]
+    rows = _by_time(rows, times_us)
     order, offsets = order_by_code(codes[rows], n_codes, None, n_threads)
     return rows[order], offsets
 
@@ -270,4 +306,5 @@ def warm(spec: JoinSpec) -> None:
     one = np.zeros(1, dtype=np.int64)
     lefts, rights = (one, one, one, np.ones(1, dtype=np.bool_)), (np.array([0, 0]), _NOTHING, _NOTHING, _NOTHING)
     cols = np.empty((0, 0), np.int64), np.empty((0, 0), np.float64), np.empty((0, 0), np.bool_)
+    find_latest(lefts, (one, one), 0, one.copy(), one.copy())
     kernel.join_rows(lefts, rights, _limits(spec, 0, 1), cols, plain_kernel.new_state(0, 1), one, one.copy())

@@ -16,7 +16,7 @@ WINDOW, TIES, KEYS, AS_OF, AS_OF_TIES, NEAREST, ALONE, SEMI, STREAM, LATE, WHERE
     "rules::a_semi_join_is_decided_by_the_first_partner",
     "rules::a_row_without_a_partner_comes_when_the_watermark_has_passed_its_window "
     "rules::state_is_bounded_by_the_window rules::the_nearest_row_waits_until_nothing_nearer_can_come "
-    "same_pairs::micro_batches_find_the_results_of_one_batch",
+    "rules::a_pair_leaves_once_with_its_later_row rules::a_semi_join_answers_when_its_first_partner_comes",
     "rules::late_rows_are_dropped_and_counted",
     "rules::where_of_a_left_join_sees_rows_without_a_partner "
     "rules::a_condition_in_on_passes_over_rows_and_one_in_where_filters_what_was_found",
@@ -64,8 +64,8 @@ JOINS = (
     Mutant(
         "joins: NULL keys are equal",
         "_Lowering._conditions",
-        "right = [self._is_side(RIGHT), *known, *alone[RIGHT]]",
-        "right = [self._is_side(RIGHT), *alone[RIGHT]]",
+        "[self._made(exp.Not(this=exp.Is(this=_raw(name), expression=exp.Null()))) for name in self._keys]",
+        "[]",
         KEYS,
     ),
     Mutant(
@@ -112,6 +112,21 @@ JOINS = (
         NEAREST,
     ),
     Mutant(
+        "joins: as of passes over ties without looking at their order",
+        "find_latest",
+        "right_times[before] == right_times[j]",
+        "right_times[before] == right_times[j] + 1",
+        AS_OF_TIES,
+    ),
+    Mutant(
+        "joins: as of takes partners that are too old",
+        "find_latest",
+        "right_times[place] >= time + low_us",
+        "right_times[place] >= time + low_us - 1_000_000",
+        AS_OF,
+    ),
+    Mutant("joins: as of looks past its row", "find_latest", "right_times[j] <= time", "right_times[j] < time", AS_OF),
+    Mutant(
         "joins: a row without a partner is returned at once",
         "is_due",
         "limits[OLDER_THAN] < time <= limits[UP_TO]",
@@ -130,7 +145,7 @@ JOINS = (
         "decided",
         "max(time, partner_time)",
         "time",
-        ("tests/families/joins/test_same_pairs.py::test_micro_batches_find_the_results_of_one_batch",),
+        STREAM,
     ),
     Mutant(
         "joins: the nearest row does not wait",

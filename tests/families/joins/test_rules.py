@@ -33,8 +33,10 @@ def pairs(left: pa.Table, right: pa.Table, **asked: Any) -> list[tuple[Any, Any]
 
 
 def test_a_distance_of_the_window_is_outside_and_a_tie_inside() -> None:
-    left, right = rows(10), rows(5, 6, 10, 14, 15)
-    assert pairs(left, right, within="5 seconds") == [(0, 1), (0, 2), (0, 3)]
+    right = rows(5, 6, 10, 14, 15, 16)
+    assert pairs(rows(10), right, within="5 seconds") == [(0, 1), (0, 2), (0, 3)]
+    # Cursors move on from row to row, in each thread.
+    assert pairs(rows(1, 20, 20, 21), right, within="5 seconds") == [(0, 0), (1, 5), (2, 5)]
 
 
 def test_after_is_strict_on_both_sides() -> None:
@@ -94,8 +96,9 @@ def test_a_key_may_be_computed() -> None:
 
 def test_as_of_takes_the_latest_row_at_or_before() -> None:
     left, right = rows(10), rows(5, 9, 10, 11)
-    assert pairs(left, right, asof="backward") == [(0, 2)]
-    assert pairs(left, right.slice(0, 2), asof="backward") == [(0, 1)]
+    for where in (None, "right.n > left.n"):
+        assert pairs(left, right, asof="backward", where=where) == [(0, 2)]
+        assert pairs(left, right.slice(0, 2), asof="backward", where=where) == [(0, 1)]
     assert pairs(left, right, asof="forward") == [(0, 2)]
     assert pairs(left, right.slice(3), asof="forward") == [(0, 3)]
 
@@ -109,7 +112,8 @@ def test_the_tolerance_of_as_of_is_exclusive() -> None:
 
 def test_of_tied_rows_as_of_takes_the_last_in_their_order_or_all() -> None:
     left, right = rows(10), rows(9, 9, 9, x=[3, 1, 2])
-    assert pairs(left, right, asof="backward", where="right.x > 0") == [(0, 2)]
+    for where in (None, "right.x > left.n"):
+        assert pairs(left, right.take([2, 1, 0]), asof="backward", where=where) == [(0, 2)]
     assert pairs(left, right, asof="backward", sequence=("ts", "x")) == [(0, 0)]
     assert pairs(left, right, asof="backward", ties="all") == [(0, 0), (0, 1), (0, 2)]
     assert pairs(left, right, asof="backward", ties="all", where="right.x <> 1") == [(0, 0), (0, 2)]
@@ -266,6 +270,23 @@ def test_a_row_without_a_partner_comes_when_the_watermark_has_passed_its_window(
     assert stream.operator().pending_us() is None
     assert stream.operator().open_runs() == 0
     assert stream.step(None, 90 * SECOND_US) == []
+
+
+def test_a_pair_leaves_once_with_its_later_row() -> None:
+    words = (one(8, word="a"), one(12, word="b"), one(14, word="c"))
+    stream, block = stream_of(Case((one(10, n=0),), words, within=(5, 5)))
+    found = [
+        [row["word"] for row in stream.step(block.take(some), watermark_us)]
+        for some, watermark_us in (([0, 1], 11 * SECOND_US), ([2], 14 * SECOND_US - 1), ([3], 14 * SECOND_US))
+    ]
+    assert found == [["a"], ["b"], ["c"]]
+
+
+def test_a_semi_join_answers_when_its_first_partner_comes() -> None:
+    stream, block = stream_of(Case((one(10, n=0),), (one(12, word="a"), one(13, word="b")), "semi", within=(5, 5)))
+    assert stream.step(block.take([0]), 11 * SECOND_US) == []
+    assert [row["detected_at"] for row in stream.step(block.take([1]), 12 * SECOND_US)] == [12]
+    assert stream.step(block.take([2]), 90 * SECOND_US) == []
 
 
 def test_state_is_bounded_by_the_window() -> None:

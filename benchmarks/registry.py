@@ -28,6 +28,7 @@ MODULES = (
     "benchmarks.scale",
     "benchmarks.trends",
     "benchmarks.allen",
+    "benchmarks.joins",
     "benchmarks.intervals",
     "benchmarks.situations",
 )

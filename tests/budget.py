@@ -35,10 +35,10 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_intervals_that_come_after_their_end_give_the_pairs_of_one_batch": (150, 20),
     },
     "families.allen.test_same_pairs": {
-        "test_the_embedded_engine_finds_the_oracles_pairs": (300, 100),
-        "test_micro_batches_find_the_pairs_of_one_batch": (300, 100),
+        "test_the_embedded_engine_finds_the_oracles_pairs": (200, 100),
+        "test_micro_batches_find_the_pairs_of_one_batch": (200, 100),
         "test_exactly_one_relation_holds_and_its_inverse_the_other_way_round": 100,
-        "test_slices_of_time_find_every_pair_once": (300, 100),
+        "test_slices_of_time_find_every_pair_once": (180, 100),
     },
     "families.builder.test_same_matches": {
         "test_the_embedded_engine_finds_the_oracles_matches": (300, 20),
@@ -46,6 +46,11 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
     },
     "families.builder.test_streams": {
         "test_micro_batches_find_the_matches_of_one_batch": 100,
+    },
+    "families.joins.test_same_pairs": {
+        "test_the_embedded_engine_finds_the_oracles_results": (200, 4),
+        "test_micro_batches_find_the_results_of_one_batch": (80, 3),
+        "test_slices_of_time_find_every_result_once": (40, 3),
     },
     "engines.diagnosis.test_builder": {
         "test_random_patterns_come_as_far_as_the_oracle_says": (50, 2),

@@ -35,6 +35,7 @@ _FRONT = {"base", "registry"}
 # Of another family: the program of event patterns, which trends are made of, and what plans and texts share.
 _NEIGHBOURS = {
     "allen": {"late.lower", "late.operator"},
+    "joins": {"late.lower", "late.operator"},
     "trends": {"events.closing", "events.lower", "events.program", "windows.single_events"},
 }
 _INSIDE = ("api/",)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eventide.api.allen import allen, to_instants
     from eventide.api.detect import Detection, detect
     from eventide.api.events import query
+    from eventide.api.joins import join
     from eventide.api.match_recognize import match_recognize
     from eventide.api.pattern import Pattern
     from eventide.api.query import Query
@@ -40,6 +41,7 @@ __all__ = [
     "explain_sql",
     "generate",
     "intervals",
+    "join",
     "kafka",
     "match_recognize",
     "metrics",
@@ -58,6 +60,7 @@ _NAMES = {
     "api.allen": ("allen", "to_instants"),
     "api.detect": ("Detection", "detect"),
     "api.events": ("query",),
+    "api.joins": ("join",),
     "api.match_recognize": ("match_recognize",),
     "api.pattern": ("Pattern",),
     "api.query": ("Query",),

@@ -60,6 +60,14 @@ CONSTRUCTORS: dict[str, tuple[Callable[..., ev.Query], dict[str, Any]]] = {
         lambda **given: ev.intervals.heterogeneous(start="kind = 'A'", end="kind = 'B'", **given),
         {"events": EVENTS},
     ),
+    "ev.query, join": (
+        lambda **given: ev.query("FROM a JOIN b ON a.x = b.x WITHIN 9 seconds RETURN a.kind, b.kind", **given),
+        {"a": EVENTS, "b": EVENTS},
+    ),
+    "ev.join": (
+        lambda **given: ev.join(on="x", within="9 seconds", asof="backward", **given),
+        {"left": EVENTS, "right": EVENTS},
+    ),
     "ev.allen": (
         lambda **given: ev.allen("overlaps", within="9 seconds", **given),
         {"left": INTERVALS, "right": INTERVALS},
@@ -73,6 +81,12 @@ REFUSED = {
     ("ev.sql", "live"): "a statement needs whole tables",
     ("ev.sql", "late"): "a statement has no late events",
     ("ev.sql", "plan"): "a statement has a plan for each MATCH_RECOGNIZE",
+    ("ev.query, join", "live"): "live input is one input",
+    ("ev.query, join", "plan"): "this query has two inputs",
+    ("ev.query, join", "diagnose"): "a join has no steps",
+    ("ev.join", "live"): "live input is one input",
+    ("ev.join", "plan"): "this query has two inputs",
+    ("ev.join", "diagnose"): "a join has no steps",
     ("ev.allen", "live"): "live input is one input",
     ("ev.allen", "plan"): "this query has two inputs",
     ("ev.allen", "diagnose"): "a pair of intervals has no steps",

@@ -21,6 +21,7 @@ from tests.mutants.events import EVENTS
 from tests.mutants.events_patterns import EVENTS_PATTERNS
 from tests.mutants.generators import GENERATORS
 from tests.mutants.intervals import INTERVALS
+from tests.mutants.joins import JOINS
 from tests.mutants.kafka import KAFKA
 from tests.mutants.limits import LIMITS
 from tests.mutants.live_view import LIVE_VIEW
@@ -62,6 +63,7 @@ MUTANTS = (
     *TRENDS_ABSENCES,
     *INTERVALS,
     *ALLEN,
+    *JOINS,
     *TRENDS_SLICES,
     *TIMELINE,
     *SITUATIONS,

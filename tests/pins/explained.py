@@ -131,6 +131,10 @@ RELATED: dict[str, dict[str, Any]] = {
     "allen, one relation": {"relations": "during", "within": "1 hour", "partition_by": "user"},
     "allen, several": {"relations": ["before", "meets"], "within": "10 seconds"},
 }
+JOINED = {
+    "join": "FROM a JOIN b ON a.user = b.user AND a.amount < b.amount WITHIN 10 seconds RETURN a.user, b.amount",
+    "join, as of": "FROM a LEFT ASOF NEAREST JOIN b ON a.user = b.user WITHIN 10 seconds WHERE b.kind = 'A' RETURN a.*",
+}
 # A statement is explained of bounded tables.
 NOT_OF_STREAMS = ("MATCH_RECOGNIZE in SQL",)
 PATTERNS: dict[str, ev.Pattern] = {
@@ -159,6 +163,8 @@ def in_this_process(folder: Path) -> dict[str, list[str]]:
             found[f"{name}: path on Spark"] = explain(str(folder / "events.parquet"), engine="spark")
     for name, options in RELATED.items():
         found[f"{name}: table"] = _related(intervals(), intervals(), options)
+    for name, text in JOINED.items():
+        found[f"{name}: table"] = ev.query(text).explain(a=events(), b=events())
     for name, pattern in PATTERNS.items():
         found[f"{name}: nothing"] = pattern.explain()
         found[f"{name}: table"] = ev.detect(pattern, **HOW).explain(events())

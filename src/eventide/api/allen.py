@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
-import pyarrow as pa
-
-from eventide.api.query import Inputs, Query
+from eventide.api.pairs import Pairs, window_us
 from eventide.engines.local.instants import instants_of_table
-from eventide.engines.local.pairs import open_inputs
-from eventide.engines.local.sources import Source, is_local, open_source, plain_frame
-from eventide.errors import EventideError, InputError
+from eventide.engines.local.sources import is_local, plain_frame
+from eventide.errors import EventideError
 from eventide.families.allen.lower import INTERVAL_END, INTERVAL_START, Relating
 from eventide.families.allen.relations import parse_relations
-from eventide.families.intervals.lower import about
-from eventide.lang.durations import parse_time
 from eventide.plan.arguments import (
     LEFT_OUT,
     LeftOut,
     names_of,
-    not_for_spark,
     one_of,
-    session_for_path,
     wrong_argument,
 )
 from eventide.plan.instants import Clock
 from eventide.plan.options import Options
-from eventide.plan.physical import Physical
 
 _INSTANTS = ("earliest", "latest", "now")
 
@@ -83,7 +73,7 @@ def allen(
     sides = _times("left_times", left_times, both), _times("right_times", right_times, both)
     tree = Relating(
         relations=parse_relations(relations, *(first == last for first, last in sides)),
-        window_us=_window_us(within),
+        window_us=None if within is None else window_us("within", within, 'within="10 minutes"'),
         partition_by=tuple(names_of("partition_by", partition_by, 'partition_by=["user"]')),
         left_times=sides[0],
         right_times=sides[1],
@@ -92,70 +82,6 @@ def allen(
     if isinstance(left, LeftOut):
         return query
     return query.run(left=left, right=right, engine=engine, spark=spark, memory_limit=memory_limit)
-
-
-class Pairs(Query):
-    """A relation of two tables of intervals; its inputs are called left and right."""
-
-    def _check_inputs(self, method: str, events: Any, inputs: Inputs) -> None:
-        if events is not None or set(inputs) != {"left", "right"}:
-            other = next((name for name in inputs if name not in ("left", "right")), None)
-            message = f"{method} has no option '{other}'" if other else f"{method} takes two tables of intervals"
-            raise InputError(message, hint=f"q.{method}(left=hot, right=smoke)")
-        frames = {name: not is_local(side) for name, side in inputs.items()}
-        if any(frames.values()) and not all(frames.values()):
-            which, other = ("left", "right") if frames["left"] else ("right", "left")
-            if not isinstance(inputs[other], str | os.PathLike):
-                hint = f"pass {which}.toArrow(), or {other} as a DataFrame"
-                raise InputError(f"{which} is a Spark DataFrame and {other} is not", hint=hint)
-
-    def _pair(self, one: pa.Schema, other: pa.Schema, engine: str = "local", *, on_stream: bool = False) -> Physical:
-        return self._plan(self.options, (one, other), engine, on_stream=on_stream)
-
-    def _schemas(self, inputs: Inputs, on_spark: bool, spark: Any) -> tuple[tuple[pa.Schema, ...], str]:
-        if not on_spark:
-            return tuple(open_source(inputs[side]).schema for side in ("left", "right")), "local"
-        from eventide.engines.spark.types import input_schema
-
-        frames = self._frames(inputs, spark)
-        return tuple(map(input_schema, frames)), "spark stream" if frames[0].isStreaming else "spark"
-
-    def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
-        if events is None and not inputs:
-            return super().explain(engine=engine)
-        events, inputs, on_spark = self._where("explain", events, inputs, engine)
-        return self._explained(self.options, *self._schemas(inputs, on_spark, spark))
-
-    def _opened(self, events: Any, inputs: Inputs) -> tuple[Source, Physical]:
-        return open_inputs({name: inputs[name] for name in ("left", "right")}, self._pair)
-
-    def _shown(self, table: pa.Table, source: Source) -> pa.Table:
-        return self._noting_dropped(table) if self.options.on_bad_event == "drop" else table
-
-    def _frames(self, inputs: Inputs, spark: Any) -> list[Any]:
-        from eventide.engines.spark.run import read_frame
-
-        frames = []
-        for side in (inputs["left"], inputs["right"]):
-            if isinstance(side, str | os.PathLike):
-                frames.append(read_frame(os.fspath(side), session_for_path(spark)))
-            elif is_local(side):
-                raise not_for_spark(side)
-            else:
-                frames.append(side)
-        return frames
-
-    def _run_on_spark(self, events: Any, inputs: Inputs, spark: Any) -> Any:
-        from eventide.engines.spark.pairs import relate_frames
-
-        left, right = self._frames(inputs, spark)
-        return relate_frames(left, right, partial(self._pair, engine="spark", on_stream=left.isStreaming))
-
-    def _late_on_spark(self, events: Any, inputs: Inputs) -> Any:
-        from eventide.engines.spark.pairs import late_frames
-
-        left, right = self._frames(inputs, None)
-        return late_frames(left, right, partial(self._pair, engine="spark", on_stream=True))
 
 
 def _name(argument: str, given: object) -> str:
@@ -177,20 +103,6 @@ def _times(argument: str, given: Times, both: tuple[str, str]) -> tuple[str, str
     if names[0] == names[1]:
         raise EventideError(f"{argument} names '{names[0]}' twice", hint=f"write {argument}='{names[0]}' for points")
     return names[0], names[1]
-
-
-def _window_us(within: object) -> int | None:
-    if within is None:
-        return None
-    usage = 'within="10 minutes"'
-    if isinstance(within, timedelta):
-        if within <= timedelta(0):
-            raise EventideError("within must be more than zero", hint=f"write {usage}")
-        return within // timedelta(microseconds=1)
-    if not isinstance(within, str):
-        raise wrong_argument("within", "text or a timedelta", within, usage)
-    with about("within"):
-        return parse_time(within)
 
 
 def to_instants(

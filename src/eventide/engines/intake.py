@@ -35,7 +35,7 @@ def take_in(raw: pa.Table, intake: Intake) -> tuple[pa.Table, int]:
             raw = raw.filter(relevant)
             ts = raw.column(TS)
     block = raw.set_column(raw.schema.get_field_index(TS), TS, microseconds(ts, intake))
-    if intake.intervals is not None:
+    if intake.intervals is not None and intake.intervals.has_start:
         block = block.set_column(block.schema.get_field_index(START), START, microseconds(block.column(START), intake))
     return block, n_bad
 
@@ -60,7 +60,8 @@ def _show(value: object) -> str:
 
 def check_intervals(raw: pa.Table, intake: Intake, intervals: IntervalIntake) -> tuple[pa.Table, int]:
     """The rows that are intervals, and how many are not: times in the user's type, NULL or in the wrong order."""
-    start, end = raw.column(START), raw.column(TS)
+    end = raw.column(TS)
+    start = raw.column(START) if intervals.has_start else end
     is_good = pc.fill_null(pc.less_equal(start, end), False)
     n_bad = raw.num_rows - (pc.sum(is_good).as_py() or 0)
     if not n_bad:
@@ -73,8 +74,13 @@ def check_intervals(raw: pa.Table, intake: Intake, intervals: IntervalIntake) ->
 def _bad_interval(row: pa.Table, intervals: IntervalIntake) -> InputError:
     hint = 'correct it, or pass on_bad_event="drop" to drop and count such rows'
     values = {name: row.column(name)[0].as_py() for name in row.schema.names}
-    side = next(side for side in intervals.sides if values[MASK] & side.bit)
-    start, end = values[START], values[TS]
+    found = [side for side in intervals.sides if values[MASK] & side.bit]
+    if not found:
+        # A condition that the row does not meet has kept the bit from being set.
+        names = " or ".join(side.name for side in intervals.sides)
+        return InputError(f"an event of {names} has no time", hint=hint)
+    side, end = found[0], values[TS]
+    start = values[START] if intervals.has_start else end
     shown = [(name, values[block]) for block, name in side.names]
     if side.start == side.end:
         message, times = f"an event of {side.name} has no time: '{side.end}' is NULL", []

@@ -10,7 +10,7 @@ from eventide.runtime.protocol import Operator, Spec
 
 _FAMILIES: dict[str, Family] = {}
 # By the kind of a parsed query; any other is one of events.
-_OF_TREES = {"SituationQuery": "situations", "WindowQuery": "windows"}
+_OF_TREES = {"JoinQuery": "joins", "SituationQuery": "situations", "WindowQuery": "windows"}
 
 
 def register(family: Family) -> Family:

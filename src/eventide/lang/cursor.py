@@ -45,6 +45,12 @@ class Cursor:
             self._idx += 1
         return token
 
+    def rest(self) -> tuple[Token, ...]:
+        """What is left, with the token that follows the clause; the cursor ends behind it."""
+        tokens = tuple(self.tokens[self._idx :])
+        self._idx = len(self.tokens) - 1
+        return tokens
+
     def at(self, char: str) -> bool:
         return not self.ended and self.next.is_punctuation(char)
 

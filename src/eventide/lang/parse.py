@@ -1,4 +1,4 @@
-"""Query text in, `EventQuery`, `SituationQuery` or `WindowQuery` out.
+"""Query text in, `EventQuery`, `SituationQuery`, `WindowQuery` or `JoinQuery` out.
 
 The clauses stand in any order, each at most once. Nothing is checked against a schema here.
 """
@@ -12,6 +12,7 @@ from eventide.lang.clauses import Clause, split_clauses
 from eventide.lang.conditions import read_where
 from eventide.lang.cursor import Cursor
 from eventide.lang.durations import read_window
+from eventide.lang.joins import is_join, read_join
 from eventide.lang.patterns import read_pattern
 from eventide.lang.scalars import read_scalar
 from eventide.lang.shared_clauses import cursor_of, read_columns, read_options, read_returns, read_source, split_commas
@@ -32,7 +33,7 @@ _STRATEGIES = {
 
 
 def parse(text: str) -> AnyQuery:
-    """Parse a query: of situations where PATTERN has relations, of windows without PATTERN.
+    """Parse a query: of situations where PATTERN has relations; without PATTERN a join, or one of windows.
 
     The only error it raises is `QueryError`.
 
@@ -49,6 +50,8 @@ def parse(text: str) -> AnyQuery:
     tokens = tokenize(text)
     check_words(text, tokens, "the query")
     clauses = split_clauses(text, tokens)
+    if is_join(clauses):
+        return read_join(text, clauses)
     if is_windows(clauses):
         return read_windows(text, clauses)
     _refuse_windows(text, clauses)

@@ -277,4 +277,57 @@ class WindowQuery:
         )
 
 
-AnyQuery = EventQuery | SituationQuery | WindowQuery
+# --- joins ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One input of a join: the name of its rows, and the symbol that stands for one of them."""
+
+    source: Name
+    symbol: Name
+
+    @property
+    def name(self) -> str:
+        return self.symbol.text
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """How far apart the two rows of a pair may be: `before` and `after` bound how far the right one is away.
+
+    One of them is None where right rows of that direction join nothing: then ties do not join, either.
+    """
+
+    before: Length | None
+    after: Length | None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class JoinQuery:
+    """A join of two inputs, as written.
+
+    `kind` is "inner", "left", "semi" or "anti". `asof` is "backward", "forward" or "nearest" where each left row takes
+    the nearest right one, with `all_ties` all that are as near.
+    """
+
+    text: str = field(compare=False, repr=False)
+    left: Side
+    right: Side
+    on: Scalar | None = None
+    kind: str = "inner"
+    asof: str | None = None
+    all_ties: bool = False
+    within: Within | None = None
+    where: Scalar | None = None
+    returns: tuple[ReturnItem, ...] = ()  # none: RETURN *
+    options: tuple[Option, ...] = ()
+    partition_by: tuple[Name, ...] = ()  # not a clause of these queries
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        return self.left, self.right
+
+
+AnyQuery = EventQuery | SituationQuery | WindowQuery | JoinQuery

@@ -9,6 +9,7 @@ from eventide.errors import QueryError
 from eventide.lang.clauses import starts_clause
 from eventide.lang.conditions import conjunction_joints
 from eventide.lang.durations import write_length
+from eventide.lang.joins import JOIN_WORDS, is_whole_side
 from eventide.lang.keywords import RESERVED
 from eventide.lang.nodes import copied
 from eventide.lang.scalars import Rules, parse_scalar
@@ -18,6 +19,7 @@ from eventide.lang.tree import (
     AnyQuery,
     Constraint,
     EventQuery,
+    JoinQuery,
     Name,
     Not,
     Or,
@@ -26,11 +28,13 @@ from eventide.lang.tree import (
     ReturnItem,
     Scalar,
     Seq,
+    Side,
     Situation,
     SituationQuery,
     Step,
     Windowing,
     WindowQuery,
+    Within,
 )
 from eventide.lang.window_expressions import WINDOW_RULES
 
@@ -50,6 +54,8 @@ def write(query: AnyQuery) -> str:
         return _write_situations(query)
     if isinstance(query, WindowQuery):
         return _write_windows(query)
+    if isinstance(query, JoinQuery):
+        return _write_join(query)
     lines: list[str] = []
 
     def clause(keyword: str, body: str) -> None:
@@ -123,6 +129,42 @@ def write_windowing(windowing: Windowing) -> str:
         assert slide is not None
         return f"WITHIN UP TO {length} STEP {write_length(slide)}"
     return f"WITHIN {length}" + (f" SLIDE {write_length(slide)}" if slide is not None else "")
+
+
+def _write_join(query: JoinQuery) -> str:
+    words = [] if query.kind == "inner" else [query.kind.upper()]
+    if query.asof is not None:
+        direction = [] if query.asof == "backward" else [query.asof.upper()]
+        words += ["ASOF", *direction, *(["ALL"] if query.all_ties else [])]
+    lines = [f"FROM {_side(query.left)} {' '.join([*words, 'JOIN'])} {_side(query.right)}"]
+    if query.on is not None:
+        lines[0] += f" ON {write_scalar(query.on)}"
+    if query.where is not None:
+        lines.append(f"WHERE {write_scalar(query.where)}")
+    if query.within is not None:
+        lines.append(f"WITHIN {write_within(query.within)}")
+    items = [f"{write_name(each.value.tree.table)}.*" if is_whole_side(each) else _item(each) for each in query.returns]
+    lines.append("RETURN " + (", ".join(items) or "*"))
+    if query.options:
+        lines.append(f"OPTIONS {_options(query)}")
+    return "\n".join(lines)
+
+
+def _side(side: Side) -> str:
+    names = [f"`{name}`" if name.upper() in JOIN_WORDS else write_name(name) for name in (side.source.text, side.name)]
+    return " ".join(dict.fromkeys(names))
+
+
+def write_within(within: Within) -> str:
+    """How far apart the rows of a pair may be, as WITHIN says it."""
+    before, after = within.before, within.after
+    if before is None or after is None:
+        given, word = (after, "AFTER") if before is None else (before, "BEFORE")
+        assert given is not None
+        return f"{write_length(given)} {word}"
+    if before == after:
+        return write_length(after)
+    return f"{write_length(before)} BEFORE AND {write_length(after)} AFTER"
 
 
 def _situation(situation: Situation) -> str:

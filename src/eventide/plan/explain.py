@@ -18,7 +18,7 @@ from eventide.families.registry import family_of
 from eventide.lang.durations import write_length
 from eventide.lang.situations import END
 from eventide.lang.tree import Length, Span, Strategy
-from eventide.lang.write import write_constraint, write_duration, write_windowing
+from eventide.lang.write import write_constraint, write_duration, write_windowing, write_within
 from eventide.plan.choose import KEYS, Choice
 from eventide.plan.logical import Intervals, Join, Logical, Match, Navigation, Scan, Situations, Window
 from eventide.plan.physical import Physical, Planned
@@ -32,6 +32,17 @@ _MEANING = {
     Strategy.ANY: "every event that fits extends a match",
     Strategy.NEXT: "only the earliest event that fits extends a match",
     Strategy.CONTIGUOUS: "the next event of the partition must fit",
+}
+_JOINS = {
+    "inner": "pairs of {0} and {1}",
+    "left": "pairs of {0} and {1}, and each {0} that has no {1}, with NULLs",
+    "semi": "each {0} that has a {1}",
+    "anti": "each {0} that has no {1}",
+}
+_AS_OF = {
+    "backward": "the latest {1} at or before the {0}",
+    "forward": "the earliest {1} at or after the {0}",
+    "nearest": "the {1} with the least distance from the {0}",
 }
 _WHOSE = re.compile(r"^a stream cannot run this \w+: ")
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -160,10 +171,12 @@ def logical_lines(planned: Planned) -> Iterator[str]:
         yield from _match_lines(node)
         return
     yield from _scan_lines(node)
-    if isinstance(node, Navigation | Join):
+    if isinstance(node, Join) and not node.relations:
+        yield from _join_lines(node)
+    elif isinstance(node, Navigation | Join):
         word = "gap   " if isinstance(node, Intervals) else "window"
         yield f"{word}      {'none' if node.window_us is None else write_length(Length(node.window_us))}"
-    if isinstance(node, Join):
+    if isinstance(node, Join) and node.relations:
         yield f"relation    left {' or '.join(node.relations)} right"
     texts: dict[str, str] = {}
     if isinstance(node, Navigation):
@@ -185,7 +198,19 @@ def _scan_lines(node: Logical) -> Iterator[str]:
             yield f"order       {', '.join(keys) or scan.sequence or 'as the rows come'}"
         elif scan.sequence is not None:
             yield f"order       tied events by {scan.sequence}"
-    yield f"partition   {', '.join(scan.partition) or 'none: all events together'}"
+    if not isinstance(node, Join) or node.relations:
+        yield f"partition   {', '.join(scan.partition) or 'none: all events together'}"
+
+
+def _join_lines(node: Join) -> Iterator[str]:
+    query, (left, right) = node.tree, (side.name for side in node.tree.sides)
+    yield f"equal       {' and '.join(_one_line(key.text) for key in node.keys) or 'nothing: all rows together'}"
+    yield f"window      {'none' if query.within is None else write_within(query.within).lower()}"
+    yield f"join        {_JOINS[node.kind].format(left, right)}"
+    if query.asof is not None:
+        yield f"as of       {_AS_OF[query.asof].format(left, right)}{', all that are tied' if query.all_ties else ''}"
+    yield from (f"condition   {_one_line(conjunct.text)}" for conjunct in node.conjuncts)
+    yield from (f"where       {_one_line(condition.text)}" for condition in node.filters)
 
 
 def _time(scan: Scan) -> str:

@@ -229,14 +229,34 @@ class Intervals(Navigation):
 
 
 @dataclass(frozen=True, slots=True)
+class Equal:
+    """A condition of a join that a left and a right value are equal: the trees, and the type in which they are."""
+
+    left: exp.Expression
+    right: exp.Expression
+    dtype: pa.DataType
+    text: str  # as it was written
+
+
+@dataclass(frozen=True, slots=True)
 class Join(Logical):
-    """Pairs of rows of two inputs: the times of both are in one of the relations, and within a length of time."""
+    """Pairs of rows of two inputs, within a length of time: rows with equal keys that meet the conditions.
+
+    Of intervals the condition is that one of the `relations` holds. Columns in the trees are called left.l0, right.r3
+    and so on, by their places in the schemas, because both inputs may have a column of one name.
+    """
 
     left: Scan
     right: Scan
-    relations: tuple[str, ...]
+    relations: tuple[str, ...] = ()
     window_us: int | None = None
     tree: Any = None  # as it was written
+    kind: str = "inner"  # or "left", "semi", "anti"
+    keys: tuple[Equal, ...] = ()
+    conjuncts: tuple[Scalar, ...] = ()  # of ON
+    filters: tuple[Scalar, ...] = ()  # of WHERE
+    items: tuple[Item, ...] = ()
+    types: Types = field(default_factory=Types, compare=False, repr=False)  # of the nodes of all these trees
 
     @property
     def inputs(self) -> tuple[Logical, ...]:

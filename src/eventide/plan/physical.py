@@ -64,9 +64,10 @@ class IntervalSide:
 
 @dataclass(frozen=True, slots=True)
 class IntervalIntake:
-    """How rows of two interval tables become a block: see `engines.intake`."""
+    """How rows of two tables become a block: see `engines.intake`."""
 
     sides: tuple[IntervalSide, ...]
+    has_start: bool = True  # False: rows have one time, and no column for a start
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -83,6 +83,13 @@ def _renamed(typed: Typed, names: dict[int, str]) -> Typed:
     if not typed.args:
         return typed
     return replace(typed, args=tuple(_renamed(arg, names) for arg in typed.args))
+
+
+def renamed_columns(typed: Typed, names: Mapping[str, str]) -> Typed:
+    """A typed expression with its columns under other names."""
+    if typed.op == "column":
+        return replace(typed, value=(names[typed.value[0]], typed.value[1]))
+    return replace(typed, args=tuple(renamed_columns(arg, names) for arg in typed.args)) if typed.args else typed
 
 
 def computed_column(

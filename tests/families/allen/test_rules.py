@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import eventide as ev
-from eventide.families.allen import operator
 from eventide.lang.relations import RELATIONS
+from eventide.runtime import paired
 from tests.families.allen.cases import Case
 from tests.families.allen.micro_batches import SECOND_US, Stream, block_of, plan_of
 
@@ -214,7 +214,7 @@ def test_a_table_may_be_related_to_itself() -> None:
 
 
 def test_many_pairs_come_in_batches_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator, "PAIRS_PER_BATCH", 7)
+    monkeypatch.setattr(paired, "PAIRS_PER_BATCH", 7)
     left, right = table(*((i, i + 1) for i in range(20))), table(*((i + 40, i + 41) for i in range(9)))
     rows = relate(left, right, "before")
     assert len({(row["left_interval_start"], row["right_interval_start"]) for row in rows}) == len(rows) == 180

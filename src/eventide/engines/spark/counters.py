@@ -109,7 +109,8 @@ def without_counters(rows: DataFrame, name: str) -> DataFrame:
 def intake_counters(intake: Intake) -> list[Column]:
     """How many rows come, and how many are no events: they have no time, or are intervals that end too early."""
     end = sf.col(backticked(intake.ts_column))
-    is_bad = end.isNull() if intake.intervals is None else ~sf.coalesce(sf.col(START) <= end, sf.lit(False))
+    has_start = intake.intervals is not None and intake.intervals.has_start
+    is_bad = ~sf.coalesce(sf.col(START) <= end, sf.lit(False)) if has_start else end.isNull()
     return [sf.count(sf.lit(1)).alias("events"), sf.count_if(is_bad).alias("dropped_events")]
 
 

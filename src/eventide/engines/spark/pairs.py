@@ -1,4 +1,4 @@
-"""Two interval DataFrames, batch or streaming, as one input with a side."""
+"""Two DataFrames, batch or streaming, as one input with a side."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.types import input_schema
 from eventide.errors import InputError
 from eventide.families.registry import family_of
-from eventide.plan.physical import IntervalSide, Physical, SqlColumn, column_as
+from eventide.plan.physical import Input, IntervalSide, Physical, SqlColumn, column_as
 from eventide.runtime.block import TS
 
 Plan = Callable[[pa.Schema, pa.Schema], Physical]
@@ -30,7 +30,7 @@ def relate_frames(left: DataFrame, right: DataFrame, plan: Plan) -> Run:
 
 
 def late_frames(left: DataFrame, right: DataFrame, plan: Plan) -> DataFrame:
-    """The intervals of two streams that come after the watermark has passed them."""
+    """The rows of two streams that come after the watermark has passed them."""
     both, made = _as_one(left, right, plan)
 
     def late(schema: pa.Schema) -> Physical:
@@ -51,8 +51,8 @@ def _as_one(left: DataFrame, right: DataFrame, plan: Plan) -> tuple[DataFrame, P
     if left.isStreaming:
         intake = made.intake.intervals
         assert intake is not None
-        both = zip(frames, (left, right), intake.sides, strict=True)
-        arrivals = [_arrival(frame, origin, side, made) for frame, origin, side in both]
+        both = zip(frames, (left, right), intake.sides, made.inputs, strict=True)
+        arrivals = [_arrival(frame, origin, side, given, made) for frame, origin, side, given in both]
         frames = [arrival.frame for arrival in arrivals]
         following = sum(side.bit for side, arrival in zip(intake.sides, arrivals, strict=True) if arrival.follows)
         if following:
@@ -85,7 +85,7 @@ def _with_time(arrival: _Arrival) -> DataFrame:
     return arrival.frame.withColumn(TIME, sf.col(arrival.carrier))
 
 
-def _arrival(frame: DataFrame, origin: DataFrame, side: IntervalSide, physical: Physical) -> _Arrival:
+def _arrival(frame: DataFrame, origin: DataFrame, side: IntervalSide, given: Input, physical: Physical) -> _Arrival:
     """Each side has a watermark of its own: the slower of two streams decides how far time is."""
     carriers = [field.name for field in origin.schema.fields if WATERMARK_KEY in (field.metadata or {})]
     is_time = frame.schema[TS].dataType.typeName() == "timestamp"
@@ -94,12 +94,13 @@ def _arrival(frame: DataFrame, origin: DataFrame, side: IntervalSide, physical: 
         if side.end in carriers:
             return _Arrival(frame, TS, follows)
         if follows:
-            (given,) = [each for each in physical.inputs if each.name == side.name]
             timed = _select(origin, (*given.select, column_as(TIME, carriers[0])))
             return _Arrival(timed, TIME, True, _lag_us(origin, side, carriers[0], physical))
+    has_start = physical.intake.intervals is not None and physical.intake.intervals.has_start
     if carriers:
+        told = f"its intervals come by their end, '{side.end}'" if has_start else f"its time is '{side.end}'"
         raise InputError(
-            f"{side.name} has a watermark on '{carriers[0]}', but its intervals come by their end, '{side.end}'",
+            f"{side.name} has a watermark on '{carriers[0]}', but {told}",
             hint=f"set the watermark on '{side.end}', or none: then allowed_lateness decides",
         )
     if holds_state(origin):

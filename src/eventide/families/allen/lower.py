@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from eventide.errors import InputError
-from eventide.expressions.types import canonical, duckdb_type, kind, type_name
 from eventide.families.allen.spec import COMPOSITE_END, COMPOSITE_START, RELATION, AllenSpec
 from eventide.lang.durations import write_length
 from eventide.lang.relations import RELATIONS, names_of
@@ -22,6 +21,7 @@ from eventide.plan.logical import Join, Scan
 from eventide.plan.options import Options
 from eventide.plan.physical import Input, Intake, IntervalIntake, IntervalSide, Physical, SqlColumn, column_as
 from eventide.plan.scope import argument_column
+from eventide.plan.sides import cast_column, common_type
 from eventide.plan.time_column import time_type_of
 from eventide.runtime.block import MASK, TS, Layout
 from eventide.runtime.interval_columns import LEFT, RIGHT, START
@@ -110,7 +110,9 @@ class _Lowering:
         self.times = _common_time(self.sides)
         self.time_type = node.left.time_type
         self.partition = [
-            _common("partition", list(zip(self.sides, names, strict=True)))
+            common_type(
+                "partition", [(side.name, side.schema, name) for side, name in zip(self.sides, names, strict=True)]
+            )
             for names in zip(*(side.partition for side in self.sides), strict=True)
         ]
 
@@ -159,19 +161,16 @@ class _Lowering:
 
     def _select(self, side: _Side, blocks: Mapping[str, str], layout: Layout) -> tuple[SqlColumn, ...]:
         """The side's columns as the input's; where the sides have a type in two forms, both are cast."""
-        made = {TS: self._cast(TS, side, side.end, self.times), START: self._cast(START, side, side.start, self.times)}
+        made = {
+            TS: cast_column(TS, side.schema, side.end, self.times),
+            START: cast_column(START, side.schema, side.start, self.times),
+        }
         made[MASK] = SqlColumn(MASK, f"{side.bit}L", f"CAST({side.bit} AS BIGINT)")
         for block, name, dtype in zip(layout.partition, side.partition, self.partition, strict=True):
-            made[block] = self._cast(block, side, name, dtype)
+            made[block] = cast_column(block, side.schema, name, dtype)
         for name, block in blocks.items():
             made[block] = column_as(block, name)
         return tuple(made.get(name) or SqlColumn(name, "NULL", "NULL") for name in layout.columns)
-
-    def _cast(self, block: str, side: _Side, name: str, dtype: pa.DataType) -> SqlColumn:
-        column = column_as(block, name)
-        if side.schema.field(name).type == dtype:
-            return column
-        return replace(column, duckdb=f"CAST({column.duckdb} AS {duckdb_type(canonical(dtype))})")
 
     def _intake(self, side: _Side, blocks: Mapping[str, str]) -> IntervalSide:
         partition = tuple((f"p{i}", name) for i, name in enumerate(side.partition))
@@ -211,24 +210,7 @@ class _Lowering:
 
 
 def _common_time(sides: tuple[_Side, _Side]) -> pa.DataType:
-    return _common("time", [(side, name) for side in sides for name in (side.start, side.end)])
-
-
-def _common(what: str, columns: list[tuple[_Side, str]]) -> pa.DataType:
-    """The one type that columns have, of which NULLs alone have any."""
-    found: dict[pa.DataType, tuple[_Side, str]] = {}
-    types = [side.schema.field(name).type for side, name in columns]
-    for place, dtype in zip(columns, types, strict=True):
-        if kind(canonical(dtype)) != "null":
-            found.setdefault(canonical(dtype), place)
-    if len(found) > 1:
-        (one, (a, x)), (two, (b, y)) = list(found.items())[:2]
-        shown = f"'{x}' of {a.name} is {type_name(one)}, '{y}' of {b.name} is {type_name(two)}"
-        raise InputError(f"the {what} columns have different types: {shown}", hint="cast one of them")
-    known = [dtype for dtype in types if kind(canonical(dtype)) != "null"]
-    if len(set(known)) > 1:
-        return next(iter(found))
-    return known[0] if known else types[0]
+    return common_type("time", [(side.name, side.schema, name) for side in sides for name in (side.start, side.end)])
 
 
 def _side(name: str, schema: pa.Schema, bit: int, times: tuple[str, str], partition_by: tuple[str, ...]) -> _Side:

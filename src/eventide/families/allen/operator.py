@@ -6,7 +6,6 @@ come later than that: then the operator's watermark stays as far behind the stre
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -17,24 +16,23 @@ from eventide.families.allen.index import Intervals, make_index
 from eventide.families.allen.kernel import count_related, fill_related
 from eventide.families.allen.spec import COMPOSITE_END, COMPOSITE_START, LAST_END, RELATION, AllenSpec
 from eventide.runtime.block import MASK, MAX_US, TS, numpy_int64
-from eventide.runtime.holding import WatermarkOperator
 from eventide.runtime.interval_columns import LEFT, RIGHT, START
 from eventide.runtime.kernels.arrays import IntArray, ShortArray
+from eventide.runtime.paired import PairedOperator, cut_pairs
 from eventide.runtime.partitions import encode_partitions
 from eventide.runtime.protocol import Results
 from eventide.runtime.taken import take
 from eventide.runtime.threads import share_among_threads
 
-PAIRS_PER_BATCH = 1 << 17
 _NO_WINDOW = -1
 _MAX_WINDOW_US = 2**62 - 1  # a time and a window together stay within int64
 
 
-class AllenOperator(WatermarkOperator):
+class AllenOperator(PairedOperator):
     """The operator of an `AllenSpec`."""
 
     def __init__(self, spec: AllenSpec, n_threads: int = 1) -> None:
-        super().__init__(spec.query, spec.facts)
+        super().__init__(spec.query, spec.facts, spec.following, spec.lag_us)
         self.spec = spec
         self._n_threads = n_threads
 
@@ -47,7 +45,7 @@ class AllenOperator(WatermarkOperator):
                 lengths = pc.subtract(block.column(TS), block.column(START))
                 block = block.filter(pc.less_equal(lengths, window_us))
             self._buffer.append(block)
-        yield from self._advance(max(watermark_us - self.spec.lag_us, self._watermark_us))
+        yield from self._advance_behind(watermark_us)
         if window_us is not None:
             # What comes later ends behind the watermark.
             self._buffer.purge(older_than_us=self._watermark_us - window_us + 1)
@@ -61,16 +59,6 @@ class AllenOperator(WatermarkOperator):
     def pending_us(self) -> int | None:
         waiting_us = self._buffer.earliest_after(self._watermark_us)
         return None if waiting_us is None else waiting_us + self.spec.lag_us
-
-    def _in_time(self, block: pa.Table, watermark_us: int) -> pa.Table:
-        """The block without what comes too late; of sides that are not derived the stream's watermark decides that."""
-        block = self._without_late(block)
-        if not self.spec.following:
-            return block
-        is_derived = numpy_int64(block.column(MASK)) & self.spec.following != 0
-        is_in_time = is_derived | (numpy_int64(block.column(TS)) > watermark_us)
-        self._n_late += block.num_rows - int(is_in_time.sum())
-        return block.filter(pa.array(is_in_time))
 
     def _advance(self, watermark_us: int) -> Results:
         """Pairs whose later end lies in (old watermark, new watermark]."""
@@ -115,7 +103,7 @@ class AllenOperator(WatermarkOperator):
                 fill_related(arrays, index, limits, first, stop, left_idx, right_rows, held)
             return _rows(block, self.spec, lefts.rows[left_idx], right_rows, held)
 
-        batches = list(_cut(ends))
+        batches = list(cut_pairs(ends))
         for i in range(0, len(batches), self._n_threads):
             made = share_among_threads(rows, batches[i : i + self._n_threads])
             yield from (batch for batch in made if batch.num_rows)
@@ -124,17 +112,6 @@ class AllenOperator(WatermarkOperator):
 def _limits(spec: AllenSpec, longest_us: int) -> IntArray:
     window_us = _NO_WINDOW if spec.window_us is None else min(spec.window_us, _MAX_WINDOW_US)
     return np.array([spec.relations, window_us, min(longest_us, _MAX_WINDOW_US)], dtype=np.int64)
-
-
-def _cut(ends: IntArray) -> Iterator[tuple[int, int]]:
-    """Ranges of left intervals with about as many pairs as a batch has; `ends` counts those up to each."""
-    first = 0
-    while first < ends.size:
-        before = int(ends[first - 1]) if first else 0
-        stop = int(np.searchsorted(ends, before + PAIRS_PER_BATCH, side="right"))
-        stop = max(stop, first + 1)
-        yield first, stop
-        first = stop
 
 
 def _rows(block: pa.Table, spec: AllenSpec, lefts: IntArray, rights: IntArray, held: ShortArray) -> pa.RecordBatch:

@@ -1,0 +1,1 @@
+"""Pairs of rows of two inputs that are near each other in time."""

@@ -33,7 +33,7 @@ from eventide.plan.options import Options
 from eventide.plan.physical import Planned
 from eventide.plan.places import within_the_stack
 from eventide.plan.statements.expand import DuckDB, expanded
-from eventide.plan.statements.queries import write_statement
+from eventide.plan.statements.queries import name_of_result, write_statement
 from eventide.plan.statements.tables import Table, Written
 from eventide.plan.time_column import held_by
 
@@ -124,6 +124,9 @@ class _Statement(Filling):
 
     def columns_of(self, query: Filled) -> list[str]:
         return [name for name, _ in self._written(query).columns]
+
+    def name_of(self, query: Filled) -> str:
+        return name_of_result(parse_sql(query, self.statement.text), self._known(), query.text)
 
     def _next_name(self, what: str = "result") -> str:
         """A name that no table has."""

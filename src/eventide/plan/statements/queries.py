@@ -51,6 +51,15 @@ def write_statement(tree: exp.Query, tables: Mapping[str, Table], text: str) -> 
     return _Writer(text, tables).query(tree, {}, None)
 
 
+def name_of_result(tree: exp.Query, tables: Mapping[str, Table], text: str) -> str:
+    """The name of the only result of a SELECT; QueryError where it is not known.
+
+    The result may be one that DuckDB cannot compute.
+    """
+    assert isinstance(tree, exp.Select)
+    return _Writer(text, tables).name_of_result(tree)
+
+
 @dataclass(slots=True)
 class _Writer:
     text: str
@@ -193,6 +202,11 @@ class _Writer:
         if name is None and is_shown(tree):
             raise needs_name(item, self.text)
         return _NOBODYS if name is None else name
+
+    def name_of_result(self, tree: exp.Select) -> str:
+        scalars, scope = Scalars(self.text, self._subquery({})), Scope(self._source())
+        self._from(tree, scope, scalars, {})
+        return self._name(tree, tree.expressions[0], scope, scalars)
 
     def _star(self, item: exp.Expr, star: exp.Star, scope: Scope) -> list[Named]:
         if any(star.args.get(part) for part in ("replace", "rename")) or (item is not star and item.args.get("db")):

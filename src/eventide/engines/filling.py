@@ -18,6 +18,7 @@ from sqlglot import exp
 from eventide.engines.filled import Filled
 from eventide.engines.statements import common_tables, parse_sql
 from eventide.errors import QueryError
+from eventide.families.registry import family_named
 from eventide.lang.rows.tree import Part, Recognition, Statement, WindowFunction
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tree import Name, ReturnItem, Span, WindowQuery
@@ -36,7 +37,8 @@ class Told:
 
     part: Part
     name: str
-    plan: tuple[str, Planned, str] | None = None  # the engine, the plan, the query
+    plan: tuple[str, Planned] | None = None  # with the engine
+    query: Any = None
     reason: str = ""
 
 
@@ -104,7 +106,8 @@ class Filling:
                 headings[-1] += f": {sql_engine} expands the rows, one for each window of an event"
                 headings.append(f"{'':<11} {told.reason}")
                 continue
-            engine, planned, text = told.plan
+            engine, planned = told.plan
+            text = family_named("rows" if isinstance(told.part, Recognition) else "windows").write(told.query)
             parts.append(f"{told.name}: {heading}\n{indent(explained(text, planned, engine), '  ')}")
         whole = {
             "Query": self.statement.text.strip().splitlines(),

@@ -51,13 +51,12 @@ def write_statement(tree: exp.Query, tables: Mapping[str, Table], text: str) -> 
     return _Writer(text, tables).query(tree, {}, None)
 
 
-def name_of_result(tree: exp.Query, tables: Mapping[str, Table], text: str) -> str:
-    """The name of the only result of a SELECT; QueryError where it is not known.
-
-    The result may be one that DuckDB cannot compute.
-    """
-    assert isinstance(tree, exp.Select)
-    return _Writer(text, tables).name_of_result(tree)
+def name_of_result(tree: exp.Select, tables: Mapping[str, Table], text: str) -> str:
+    """The name of the only result of a SELECT, also of one that DuckDB cannot compute; QueryError where it has none."""
+    writer, scope = _Writer(text, tables), Scope(Source(text, Span(0, 0)))
+    scalars = Scalars(text, writer._subquery({}))
+    writer._from(tree, scope, scalars, {})
+    return writer._name(tree, tree.expressions[0], scope, scalars)
 
 
 @dataclass(slots=True)
@@ -202,11 +201,6 @@ class _Writer:
         if name is None and is_shown(tree):
             raise needs_name(item, self.text)
         return _NOBODYS if name is None else name
-
-    def name_of_result(self, tree: exp.Select) -> str:
-        scalars, scope = Scalars(self.text, self._subquery({})), Scope(self._source())
-        self._from(tree, scope, scalars, {})
-        return self._name(tree, tree.expressions[0], scope, scalars)
 
     def _star(self, item: exp.Expr, star: exp.Star, scope: Scope) -> list[Named]:
         if any(star.args.get(part) for part in ("replace", "rename")) or (item is not star and item.args.get("db")):
@@ -380,8 +374,6 @@ class _Writer:
         alike = [[cast(value, dtype) for value in values] for values, dtype in zip(columns, types, strict=True)]
         made = ", ".join(f"({', '.join(row)})" for row in zip(*alike, strict=True))
         return f"(VALUES {made})", [(f"col{i + 1}", dtype) for i, dtype in enumerate(types)]
-
-    # --- in common ------------------------------------------------------------------------------------------
 
     def _subquery(self, common: _Common) -> Subquery:
         def write(node: exp.Expr, scope: Scope) -> tuple[str, list[pa.DataType]]:

@@ -100,7 +100,7 @@ class _Statement(Filling):
         return lambda: name
 
     def columns_of(self, query: Filled) -> list[str]:
-        return self._query(query).columns
+        return list(self._query(query).columns)
 
     def _relation(self, part: Part) -> DataFrame:
         return self._query(self.after_with(Filled("SELECT * FROM ") + self.relation(part), part))

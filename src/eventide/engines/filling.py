@@ -18,6 +18,7 @@ from sqlglot import exp
 from eventide.engines.filled import Filled
 from eventide.engines.statements import common_tables, parse_sql
 from eventide.errors import QueryError
+from eventide.families.registry import family_named
 from eventide.lang.rows.tree import Part, Recognition, Statement, WindowFunction
 from eventide.lang.scalars import parse_scalar
 from eventide.lang.tree import Name, ReturnItem, Span, WindowQuery
@@ -36,7 +37,8 @@ class Told:
 
     part: Part
     name: str
-    plan: tuple[str, Planned, str] | None = None  # the engine, the plan, the query
+    plan: tuple[str, Planned] | None = None  # with the engine
+    query: Any = None
     reason: str = ""
 
 
@@ -84,6 +86,10 @@ class Filling:
         """The names of a query's columns; it is not run."""
         raise NotImplementedError
 
+    def name_of(self, query: Filled) -> str:
+        """The name of the only column of a query, which the SQL engine need not be able to run."""
+        return self.columns_of(query)[0]
+
     # --- the statement ----------------------------------------------------------------------------------------
 
     def explain(self, sql_engine: str) -> str:
@@ -100,7 +106,8 @@ class Filling:
                 headings[-1] += f": {sql_engine} expands the rows, one for each window of an event"
                 headings.append(f"{'':<11} {told.reason}")
                 continue
-            engine, planned, text = told.plan
+            engine, planned = told.plan
+            text = family_named("rows" if isinstance(told.part, Recognition) else "windows").write(told.query)
             parts.append(f"{told.name}: {heading}\n{indent(explained(text, planned, engine), '  ')}")
         whole = {
             "Query": self.statement.text.strip().splitlines(),
@@ -173,7 +180,7 @@ class Filling:
             query = replace(query, returns=(*query.returns, item))
         options = replace(
             self.options,
-            ts=function.column.text,
+            ts=next(name for name in opened.schema.names if name.lower() == function.column.text.lower()),
             origin=function.offset or None,
             match_id=False,
             state_ttl=None,
@@ -185,23 +192,24 @@ class Filling:
         """Results without a name are called after the text that the user wrote: the expanded rows tell how."""
         if not found.unnamed:
             return {}
-        table = called(function, self.expand(function, opened))
+        # Whatever the windows are, the columns are the same; sessions of a stream have no rows.
+        plain = replace(function, windowing=replace(function.windowing, kind="time", slide=None))
+        table = called(function, self.expand(plain, opened))
         self._edits[function.span] = (table,)
         try:
             whole = self.columns_of(self.after_with(self.filled(found.select), function))
             columns = [whole[at] for at in found.unnamed]
         except QueryError:
             # Another result may be what the SQL engine cannot compute.
-            columns = [self._name_of(item, table, function) for item in found.unnamed.values()]
+            columns = [self._name_of(item, table) for item in found.unnamed.values()]
         finally:
             del self._edits[function.span]
         ends = [Span(item.end, item.end) for item in found.unnamed.values()]
         return {end: (" AS `" + name.replace("`", "``") + "`",) for end, name in zip(ends, columns, strict=True)}
 
-    def _name_of(self, item: Span, table: str, function: WindowFunction) -> str:
-        query = Filled("SELECT ") + self.filled(item) + Filled(f" FROM {table}")
+    def _name_of(self, item: Span, table: str) -> str:
         try:
-            return self.columns_of(self.after_with(query, function))[0]
+            return self.name_of(Filled("SELECT ") + self.filled(item) + Filled(f" FROM {table}"))
         except QueryError as error:
             raise unknown_name(self.statement.text, item) from error
 

@@ -179,7 +179,7 @@ def test_explain_shows_what_is_left_of_the_statement_and_the_operator() -> None:
     text = f"SELECT symbol, window_end, avg(price) FROM {HOP} WHERE price > 0 {BY} HAVING count(*) > 1"
     said = ev.explain_sql(text, trades=TRADES)
     assert "  result_0    HOP over trades (line 1)\n" in said
-    assert "SELECT symbol, window_end, `a0` AS `avg(price)` FROM result_0  WHERE (`a1` > 1)" in said
+    assert "SELECT symbol, window_end, `a0` AS `avg(price)` FROM result_0 WHERE (`a1` > 1)" in said
     assert "    WITHIN 10 seconds SLIDE 5 seconds\n" in said
     assert "windowed aggregation" in said
 
@@ -194,6 +194,13 @@ def test_an_aggregate_without_a_name_that_nobody_knows_here_needs_one() -> None:
         rows(f"SELECT stddev(price), max_by(symbol, amount) FROM {HOP} {BY}")
     assert caught.value.hint == "give it a name: max_by(symbol, amount) AS name"
     assert len(rows(f"SELECT stddev(price), max_by(symbol, amount) AS best FROM {HOP} {BY}")) == 13
+
+
+def test_an_aggregate_that_the_sql_engine_cannot_compute_here_has_sparks_name() -> None:
+    trades = TRADES.set_column(2, "price", TRADES["price"].cast(pa.decimal128(10, 2)))
+    found = ev.sql(f"SELECT symbol, avg(price), avg(price) > 2 FROM {HOP} {BY}", trades=trades)
+    assert found.column_names == ["symbol", "avg(price)", "(avg(price) > 2)"]
+    assert found.num_rows == 13
 
 
 def test_a_column_that_is_not_grouped_is_refused_as_in_any_statement() -> None:

@@ -17,9 +17,15 @@ WORDS = """
     CASE WHEN THEN END IN LIKE SELECT FROM WHERE JOIN VALUES COUNT(*) count() SUM( 5 minutes 100 EVENTS 1.5 1e9 {2,3}
     'text' `name` größe TO SKIP MATCH ROW ROWS PER ONE ALL ASC DESC NULLS EMPTY UNMATCHED WITH OVER FILTER IGNORE
     PARTITION BY ORDER MEASURES AFTER PATTERN( WITHIN SUBSET DEFINE INITIAL SEEK MATCH_RECOGNIZE( (SELECT exists
+    TABLE TABLE( DESCRIPTOR( TUMBLE( HOP( CUMULATE( SESSION( SIZE => INTERVAL '5' MINUTE '-5' ts)
 """
 PIECES = [*WORDS.split(), "PARTITION BY", "ORDER BY", "AFTER MATCH SKIP", "ALL ROWS PER MATCH", "\n", "\t", "\x00"]
-TEXTS = [text for text, _ in VALID + INVALID]
+WINDOWS = [
+    "SELECT a FROM TABLE(HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '1' SECOND, INTERVAL '1' MINUTE)) GROUP BY window_start",
+    "SELECT * FROM a, SESSION(TABLE t PARTITION BY (k), DESCRIPTOR(ts), 5 minutes) AS s(b, c) JOIN TUMBLE(t, ts, 1 h)",
+    "SELECT 1 FROM CUMULATE(SIZE => 1 day, STEP => 1 hour, DATA => TABLE t, TIMECOL => DESCRIPTOR(ts), OFFSET => -1 h)",
+]
+TEXTS = [*(text for text, _ in VALID + INVALID), *WINDOWS]
 CALLS = "RUNNING LAST({}) | FINAL sum({}) | PREV({}, 2) | FIRST({}) | CLASSIFIER({}) | count({}) | (SELECT {})"
 
 
@@ -43,6 +49,9 @@ def check_statement(text: str) -> None:
     for found in () if statement is None else statement.recognitions:
         assert text[found.span.start :].startswith(found.relation)
         assert parse_clause(write_clause(found.clause)) == found.clause
+    for function in () if statement is None else statement.functions:
+        assert text[function.relation_span.start : function.relation_span.end] == function.relation
+        assert function.span.start <= function.relation_span.start < function.relation_span.end < function.span.end
 
 
 @budgeted()
@@ -63,6 +72,7 @@ def test_token_soup(pieces: list[str], joint: str) -> None:
     check(f"PATTERN ({soup})")
     check(f"MEASURES {soup} AS x PATTERN (A)")
     check_statement(f"SELECT {soup} MATCH_RECOGNIZE ({soup}) {soup}")
+    check_statement(f"SELECT * FROM HOP({soup}) {soup}")
 
 
 @budgeted()

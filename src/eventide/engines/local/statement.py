@@ -33,7 +33,7 @@ from eventide.plan.options import Options
 from eventide.plan.physical import Planned
 from eventide.plan.places import within_the_stack
 from eventide.plan.statements.expand import DuckDB, expanded
-from eventide.plan.statements.queries import write_statement
+from eventide.plan.statements.queries import name_of_result, write_statement
 from eventide.plan.statements.tables import Table, Written
 from eventide.plan.time_column import held_by
 
@@ -93,9 +93,8 @@ class _Statement(Filling):
         name = self._next_name()
         source = self._source(recognition, f"{name}_rows")
         clause = without_subqueries(recognition.clause, lambda query: self._rows(self.after_with(query, recognition)))
-        rows = family_named("rows")
-        planned = rows.plan(clause, self.options, held_by(source.schema, "sql"))
-        self.told.append(Told(recognition, name, ("local", planned, rows.write(recognition.clause))))
+        planned = family_named("rows").plan(clause, self.options, held_by(source.schema, "sql"))
+        self.told.append(Told(recognition, name, ("local", planned), recognition.clause))
         return self._result(name, planned, source)
 
     def opened(self, function: WindowFunction) -> tuple[Source, pa.Schema]:
@@ -111,19 +110,23 @@ class _Statement(Filling):
     def aggregate(
         self, function: WindowFunction, query: WindowQuery, options: Options, opened: Opened
     ) -> Callable[[], str]:
-        windows = family_named("windows")
-        planned = windows.plan(query, options, held_by(opened.schema, "sql"))
+        planned = family_named("windows").plan(query, options, held_by(opened.schema, "sql"))
         planned.ready()
 
         def run() -> str:
             name = self._next_name()
-            self.told.append(Told(function, name, ("local", planned, windows.write(query))))
+            self.told.append(Told(function, name, ("local", planned), query))
             return self._result(name, planned, opened.rows)
 
         return run
 
     def columns_of(self, query: Filled) -> list[str]:
         return [name for name, _ in self._written(query).columns]
+
+    def name_of(self, query: Filled) -> str:
+        tree = parse_sql(query, self.statement.text)
+        assert isinstance(tree, exp.Select)
+        return name_of_result(tree, self._known(), query.text)
 
     def _next_name(self, what: str = "result") -> str:
         """A name that no table has."""

@@ -33,7 +33,7 @@ from eventide.lang.positions import span_of
 from eventide.lang.rows.tree import Part, Recognition, Statement, WindowFunction
 from eventide.lang.tree import Span, WindowQuery
 from eventide.plan.options import Options
-from eventide.plan.physical import Physical
+from eventide.plan.physical import Physical, Planned
 from eventide.plan.statements.expand import Spark, expanded
 from eventide.plan.statements.spark_text import check_paths, null_by_zero
 
@@ -100,7 +100,7 @@ class _Statement(Filling):
         return lambda: name
 
     def columns_of(self, query: Filled) -> list[str]:
-        return self._query(query).columns
+        return list(self._query(query).columns)
 
     def _relation(self, part: Part) -> DataFrame:
         return self._query(self.after_with(Filled("SELECT * FROM ") + self.relation(part), part))
@@ -112,16 +112,15 @@ class _Statement(Filling):
 
     def _result(self, part: Part, family: str, clause: Any, options: Options, rows: DataFrame) -> str:
         """Plan an operator over the rows; the name of its result."""
-        queries, told = family_named(family), []
+        made: list[Planned] = []
 
         def plan(schema: pa.Schema) -> Physical:
-            made = queries.plan(clause, options, schema, engine="spark", on_stream=rows.isStreaming)
-            ready = made.ready()
-            told.append(("spark stream" if rows.isStreaming else "spark", made, queries.write(clause)))
-            return ready
+            made.append(family_named(family).plan(clause, options, schema, engine="spark", on_stream=rows.isStreaming))
+            return made[-1].ready()
 
         name = self._named(run_frame(rows, plan).rows)
-        self.told.append(Told(part, name, told[-1]))
+        query = part.clause if isinstance(part, Recognition) else clause
+        self.told.append(Told(part, name, ("spark stream" if rows.isStreaming else "spark", made[-1]), query))
         return name
 
     def _rows(self, query: Filled) -> list[tuple[Any, ...]]:

@@ -123,10 +123,10 @@ def _text(message: str) -> str:
 def check_function(function: WindowFunction, schema: pa.Schema, ts_unit: str | None, text: str) -> TimeType:
     """The type of the time that a function reads; QueryError where the events do not fit it."""
     by_name = {name.lower(): name for name in schema.names}
-    for name in (function.column, *function.partition_by):
-        if name.text.lower() not in by_name:
-            hint = column_hint(name.text, schema)
-            raise QueryError(f"unknown column '{name.text}'", text, name.span.start, name.span.end, hint=hint)
+    for column in (function.column, *function.partition_by):
+        if column.text.lower() not in by_name:
+            hint = column_hint(column.text, schema)
+            raise QueryError(f"unknown column '{column.text}'", text, column.span.start, column.span.end, hint=hint)
     for name in WINDOW_COLUMNS:
         if name in by_name:
             message = f"{function.name} adds a column '{name}', which the table has already"
@@ -171,11 +171,11 @@ def expanded(
     if function.windowing.kind == "session":
         keys = [dialect.name(by_name[name.text.lower()]) for name in function.partition_by]
         rows, start, end = _sessions(function, timed, keys, time_type, dialect)
-        added = (_AT, _BEFORE, _RUN)
+        added = [_AT, _BEFORE, _RUN]
     else:
         first, last, step, start, end = _series(function, time_type, dialect)
         rows = f"SELECT *, {dialect.series(first, last, step)} AS {dialect.name(_BORDER)} FROM ({timed})"
-        added = (_AT, _BORDER)
+        added = [_AT, _BORDER]
     bounds = (
         dialect.time(start, time_type),
         dialect.time(end, time_type),

@@ -311,11 +311,16 @@ class _Reader:
 
     def _instead(self, clauses: dict[str, Sequence[Token]], conditions: Sequence[Span]) -> dict[Span, Pieces]:
         """WHERE, GROUP BY and HAVING are done, but for conditions on results."""
-        edits: dict[Span, Pieces] = {_whole(clauses[word]): () for word in ("WHERE", "HAVING") if word in clauses}
+        places = {word: self._from_before(clauses[word]) for word in ("WHERE", "GROUP", "HAVING") if word in clauses}
         pieces: list[str | Span] = []
         for condition in conditions:
-            pieces += [" AND (" if pieces else "WHERE (", condition, ")"]
-        return edits | {_whole(clauses["GROUP"]): tuple(pieces)}
+            pieces += [" AND (" if pieces else " WHERE (", condition, ")"]
+        return {place: tuple(pieces) if word == "GROUP" else () for word, place in places.items()}
+
+    def _from_before(self, clause: Sequence[Token]) -> Span:
+        """Where a clause stands, with the blanks before it."""
+        start = max(token.end for token in self.statement.tokens if token.end <= clause[0].start)
+        return Span(start, clause[-1].end)
 
     def _query(self, where: Scalar | None) -> WindowQuery:
         groups = [Name(name) for name in self.groups.values()]

@@ -51,6 +51,14 @@ def write_statement(tree: exp.Query, tables: Mapping[str, Table], text: str) -> 
     return _Writer(text, tables).query(tree, {}, None)
 
 
+def name_of_result(tree: exp.Select, tables: Mapping[str, Table], text: str) -> str:
+    """The name of the only result of a SELECT, also of one that DuckDB cannot compute; QueryError where it has none."""
+    writer, scope = _Writer(text, tables), Scope(Source(text, Span(0, 0)))
+    scalars = Scalars(text, writer._subquery({}))
+    writer._from(tree, scope, scalars, {})
+    return writer._name(tree, tree.expressions[0], scope, scalars)
+
+
 @dataclass(slots=True)
 class _Writer:
     text: str
@@ -366,8 +374,6 @@ class _Writer:
         alike = [[cast(value, dtype) for value in values] for values, dtype in zip(columns, types, strict=True)]
         made = ", ".join(f"({', '.join(row)})" for row in zip(*alike, strict=True))
         return f"(VALUES {made})", [(f"col{i + 1}", dtype) for i, dtype in enumerate(types)]
-
-    # --- in common ------------------------------------------------------------------------------------------
 
     def _subquery(self, common: _Common) -> Subquery:
         def write(node: exp.Expr, scope: Scope) -> tuple[str, list[pa.DataType]]:

@@ -131,7 +131,8 @@ def _within(text: str, clause: Clause, asof: str | None) -> Within:
     start = cursor.next.start
     usage = "write WITHIN 15 minutes, WITHIN 15 minutes AFTER or WITHIN 5 minutes BEFORE AND 1 minute AFTER"
     length, word = _time(cursor), cursor.accept_word("BEFORE", "AFTER")
-    before, after = length if word is None or word.word == "BEFORE" else None, length
+    before: Length | None = length if word is None or word.word == "BEFORE" else None
+    after: Length | None = length
     if word is not None and word.word == "BEFORE":
         after = None
         if cursor.accept_word("AND"):
@@ -187,6 +188,7 @@ def _whole_side(tokens: tuple[Token, ...]) -> ReturnItem:
     return ReturnItem(Scalar(tree, one_line(tokens), span), None, span)
 
 
-def is_whole_side(item: ReturnItem) -> bool:
-    """Whether an item is `o.*`."""
-    return isinstance(item.value.tree, exp.Column) and isinstance(item.value.tree.this, exp.Star)
+def whole_side(item: ReturnItem) -> str | None:
+    """The symbol of an item `o.*`; None for others."""
+    tree = item.value.tree
+    return str(tree.table) if isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star) else None

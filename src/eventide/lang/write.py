@@ -9,7 +9,7 @@ from eventide.errors import QueryError
 from eventide.lang.clauses import starts_clause
 from eventide.lang.conditions import conjunction_joints
 from eventide.lang.durations import write_length
-from eventide.lang.joins import JOIN_WORDS, is_whole_side
+from eventide.lang.joins import JOIN_WORDS, whole_side
 from eventide.lang.keywords import RESERVED
 from eventide.lang.nodes import copied
 from eventide.lang.scalars import Rules, parse_scalar
@@ -143,7 +143,8 @@ def _write_join(query: JoinQuery) -> str:
         lines.append(f"WHERE {write_scalar(query.where)}")
     if query.within is not None:
         lines.append(f"WITHIN {write_within(query.within)}")
-    items = [f"{write_name(each.value.tree.table)}.*" if is_whole_side(each) else _item(each) for each in query.returns]
+    wholes = [(each, whole_side(each)) for each in query.returns]
+    items = [_item(each) if name is None else f"{write_name(name)}.*" for each, name in wholes]
     lines.append("RETURN " + (", ".join(items) or "*"))
     if query.options:
         lines.append(f"OPTIONS {_options(query)}")

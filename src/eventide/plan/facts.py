@@ -18,7 +18,7 @@ from eventide.expressions.types import type_name
 from eventide.lang import write
 from eventide.lang.durations import write_length
 from eventide.lang.nodes import copied
-from eventide.lang.tree import AnyQuery, Length
+from eventide.lang.tree import EventQuery, Length, SituationQuery, WindowQuery
 from eventide.plan.logical import Match
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
@@ -33,7 +33,7 @@ def meaning(plan: Match) -> str:
     return canonical(plan.query, plan.input, resolved)
 
 
-def canonical(query: AnyQuery, scope: Scope, resolved: Mapping[str, Any]) -> str:
+def canonical(query: EventQuery | SituationQuery | WindowQuery, scope: Scope, resolved: Mapping[str, Any]) -> str:
     """The text of a query as it is printed, with what else decides its meaning in lines of comment."""
     found = {
         "time": f"{scope.ts} {scope.time_type.unit or ''}".strip(),

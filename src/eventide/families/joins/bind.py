@@ -15,7 +15,7 @@ from eventide.expressions.relate import conjuncts
 from eventide.expressions.typecheck import Resolve, Types, bind, columns_of
 from eventide.expressions.typed import Source
 from eventide.expressions.types import kind
-from eventide.lang.joins import is_whole_side
+from eventide.lang.joins import whole_side
 from eventide.lang.nodes import copied, every_node
 from eventide.lang.positions import span_of
 from eventide.lang.tree import JoinQuery, ReturnItem, Scalar, Span
@@ -65,11 +65,13 @@ class _Binding:
         self._check_visible(filters, "WHERE")
         within = self.query.within
         lengths = [] if within is None else [each.amount for each in (within.before, within.after) if each is not None]
+        left, right = (
+            replace(scan, partition=self._partition(keys, side))
+            for side, scan in zip((LEFT, RIGHT), scans, strict=True)
+        )
         return Join(
-            *(
-                replace(scan, partition=self._partition(keys, side))
-                for side, scan in zip((LEFT, RIGHT), scans, strict=True)
-            ),
+            left,
+            right,
             window_us=max(lengths, default=None),
             tree=self.query,
             kind=self.query.kind,
@@ -234,12 +236,12 @@ class _Binding:
 
     def _returned(self, item: ReturnItem) -> list[Item]:
         span = item.value.span
-        if is_whole_side(item):
-            name = item.value.tree.table
-            side = next((side for side, symbol in self.symbols.items() if symbol.lower() == name.lower()), None)
+        whole = whole_side(item)
+        if whole is not None:
+            side = next((side for side, symbol in self.symbols.items() if symbol.lower() == whole.lower()), None)
             if side is None:
                 known = " and ".join(f"{symbol}.*" for symbol in self.symbols.values())
-                raise error_at(self.query, span, f"there is no input '{name}' in FROM", f"possible are {known}")
+                raise error_at(self.query, span, f"there is no input '{whole}' in FROM", f"possible are {known}")
             if side == RIGHT and self.query.kind in ("semi", "anti"):
                 raise self._invisible(span, "RETURN")
             return [self._item(side, i, f"{self.symbols[side]}_{name}") for i, name in enumerate(self._names(side))]

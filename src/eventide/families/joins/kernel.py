@@ -112,19 +112,22 @@ def join_row(
     else:
         chosen = nearest_partner(time, row, rights, limits, cols, lo, hi)
     if chosen < 0:
-        is_alone = kind in (LEFT, ANTI)
-        return write(row, -1, row, cols, out, n) if is_alone and is_due(time + limits[WAIT], limits) else n
+        if kind in (LEFT, ANTI) and is_due(time + limits[WAIT], limits):
+            n = write(row, -1, row, cols, out, n)
+        return n
     if kind == ANTI or not is_due(decided(time, rights[1][chosen], limits[DIRECTION]), limits):
         return n
     if kind == SEMI:
-        return write(row, chosen, rights[2][chosen], cols, out, n)
-    return write_tied(time, row, rights, limits, cols, lo, hi, chosen, out, n)
+        n = write(row, chosen, rights[2][chosen], cols, out, n)
+    else:
+        n = write_tied(time, row, rights, limits, cols, lo, hi, chosen, out, n)
+    return n
 
 
 @njit(cache=True, nogil=True, borrows=True)
 def is_due(time: int, limits: IntArray) -> bool:
     """Whether this call returns what is decided at a time."""
-    return limits[OLDER_THAN] < time <= limits[UP_TO]
+    return bool(limits[OLDER_THAN] < time <= limits[UP_TO])
 
 
 @njit(cache=True, nogil=True, borrows=True)
@@ -192,8 +195,8 @@ def last_partner(time: int, row: int, rights: Any, limits: IntArray, cols: Any, 
 def nearest_partner(time: int, row: int, rights: Any, limits: IntArray, cols: Any, lo: int, hi: int) -> int:
     """The place of the partner with the least distance; of one before and one after that are as near, the later."""
     middle = first_from(rights[1], lo, hi, time + 1)
-    before = last_partner(time, row, rights, limits, cols, lo, middle)
-    after = first_partner(time, row, rights, limits, cols, middle, hi)
+    before: int = last_partner(time, row, rights, limits, cols, lo, middle)
+    after: int = first_partner(time, row, rights, limits, cols, middle, hi)
     if before < 0 or after < 0:
         return max(before, after)
     return after if rights[1][after] - time <= time - rights[1][before] else before
@@ -205,7 +208,8 @@ def write_tied(
 ) -> int:
     """Write the chosen partner, or all that are as near."""
     if not limits[ALL_TIES]:
-        return write(row, chosen, rights[2][chosen], cols, out, n)
+        n = write(row, chosen, rights[2][chosen], cols, out, n)
+        return n
     distance = abs(rights[1][chosen] - time)
     first = first_from(rights[1], lo, hi, time - distance)
     for j in range(first, hi):

@@ -20,9 +20,9 @@ from eventide.expressions.types import type_name
 from eventide.expressions.write_code import DECORATOR
 from eventide.expressions.write_sql import write_spark, write_typed
 from eventide.families.joins.bind import LEFT, RIGHT, raw_schema
-from eventide.families.joins.spec import DETECTED_AT, EVER_US, LONGEST_US, JoinSpec
+from eventide.families.joins.spec import CAN_MATCH, DETECTED_AT, EVER_US, LONGEST_US, JoinSpec
 from eventide.lang import write
-from eventide.lang.tree import JoinQuery, Length, Scalar, Span
+from eventide.lang.tree import JoinQuery, Length, Scalar
 from eventide.plan.columns import Columns
 from eventide.plan.facts import with_facts
 from eventide.plan.logical import Equal, Join, Scan
@@ -33,7 +33,7 @@ from eventide.plan.results import computed_column, renamed_columns
 from eventide.plan.scope import Scope, is_orderable
 from eventide.plan.sides import cast_column, common_type
 from eventide.runtime import interval_columns as bits
-from eventide.runtime.block import SEQUENCE, TS
+from eventide.runtime.block import MASK, SEQUENCE, TS
 from eventide.runtime.encode import Encoding
 
 SIDE = "side"  # of a row of the input, as a bit
@@ -101,12 +101,13 @@ class _Lowering:
         sequence = SEQUENCE if self._is_sequenced else None
         scope = Scope(self.options, self.raw, TS, times, sequence, partition)
         self.columns = Columns(scope, engine, in_sequence=True)
+        self.slots: list[dict[str, int]] = []  # columns of results: by side, which of its columns is there
         self.returned: dict[str, dict[str, pa.Field]] = {LEFT: {}, RIGHT: {}}  # block columns that results read
 
     def physical(self) -> Physical:
         split_on = self._split([*self.node.conjuncts, *(() if self._filters_late else self.node.filters)])
         late = self._split(self.node.filters if self._filters_late else ())
-        conditions = self._conditions(split_on, late)
+        masks = self._masks(split_on, late)
         source, encodings = self._tests(split_on, late)
         project = [self._column(i) for i in range(len(self.node.items))]
         ties = self._tie_columns()
@@ -131,12 +132,12 @@ class _Lowering:
         needs_end = spec.waits and spec.is_bounded and spec.wait_us > 0 and not self.options.close_at_end
         made = self.columns.physical(
             spec,
-            self.columns.masks(conditions),
+            [column_as(MASK, MASK)],
             [*project, column_as(DETECTED_AT, DETECTED_AT, origin=DETECTED_AT)],
             self._schema(),
             keep_all=False,
             text=spec.query,
-            inputs=tuple(self._input(side) for side in self.scans),
+            inputs=tuple(self._input(side, masks[side]) for side in self.scans),
             needs_end=needs_end,
             closes_at_end=self.options.close_at_end,
         )
@@ -174,7 +175,8 @@ class _Lowering:
         if not self._takes_one:
             return ()
         told = [SEQUENCE] if self.node.right.sequence is not None else []
-        trees = [*(each.tree for each in (*self.node.conjuncts, *self.node.filters, *self.node.items))]
+        trees = [each.tree for each in (*self.node.conjuncts, *self.node.filters)]
+        trees += [item.tree for item in self.node.items]
         read = {node.name for tree in trees for node in tree.find_all(exp.Column) if node.table == RIGHT}
         found = [*told]
         for i, field in enumerate(self.node.right.schema):
@@ -193,31 +195,49 @@ class _Lowering:
     def _split(self, conditions: Sequence[Scalar]) -> Split:
         return split(conditions, [LEFT, RIGHT], self.raw, self.query.text, self.node.types)
 
-    def _conditions(self, on: Split, late: Split) -> list[list[EventValue]]:
-        """What a left row must meet, a right one, and a left one that may have partners: bits of the mask.
+    def _masks(self, on: Split, late: Split) -> dict[str, SqlColumn]:
+        """The mask by side: whether a row is of interest, and of left ones whether they may have partners.
 
-        Where a left row without a partner is of no interest, there are two of them.
+        Where a left row without a partner is of no interest, both are one bit.
         """
         alone: dict[str, list[EventValue]] = {LEFT: [], RIGHT: []}
         for local in on.locals:
             # What reads no row is a condition on partners.
             alone[local.symbol or RIGHT].append(local.value)
         where = [local.value for local in late.locals if local.symbol in (LEFT, None)]
-        known = [self._made(exp.Not(this=exp.Is(this=_raw(name), expression=exp.Null()))) for name in self._keys]
-        left = [self._is_side(LEFT), *where]
-        matching = [*left, *known, *alone[LEFT]]
-        right = [self._is_side(RIGHT), *known, *alone[RIGHT]]
-        return [left, right, matching] if self.query.kind in ("left", "anti") else [matching, right]
+        left = [(bits.LEFT, [*where, *alone[LEFT]], True)]
+        if self.query.kind in ("left", "anti"):
+            left = [(bits.LEFT, where, False), (CAN_MATCH, [*where, *alone[LEFT]], True)]
+        return {LEFT: self._mask(LEFT, left), RIGHT: self._mask(RIGHT, [(bits.RIGHT, alone[RIGHT], True)])}
 
-    @property
-    def _keys(self) -> list[str]:
-        return list(self.columns.scope.partition)
+    def _mask(self, side: str, asked: Sequence[tuple[int, Sequence[EventValue], bool]]) -> SqlColumn:
+        """A sum of bits, each with the conditions that set it; with True its keys must not be NULL."""
+        spark, duckdb = [], []
+        for bit, values, has_keys in asked:
+            made = [self._over_side(side, value.expression, value.typed, value.source) for value in values]
+            if has_keys:
+                made += [self._key(i, key, side) for i, key in enumerate(self.node.keys)]
+            n = len(values)
+            tests = [f"({column.spark})" + (" IS NOT NULL" if i >= n else "") for i, column in enumerate(made)]
+            spark.append(f"CASE WHEN {' AND '.join(tests)} THEN {bit}L ELSE 0L END" if tests else f"{bit}L")
+            tests = [f"({column.duckdb})" + (" IS NOT NULL" if i >= n else "") for i, column in enumerate(made)]
+            known = None not in [column.duckdb for column in made]
+            duckdb.append(
+                (f"CASE WHEN {' AND '.join(tests)} THEN {bit} ELSE 0 END" if tests else f"{bit}") if known else None
+            )
+        text = None if None in duckdb else f"CAST({' + '.join(str(each) for each in duckdb)} AS BIGINT)"
+        return SqlColumn(MASK, " + ".join(spark), text)
 
-    def _is_side(self, side: str) -> EventValue:
-        return self._made(exp.EQ(this=_raw(SIDE), expression=exp.Literal.number(_BITS[side])))
-
-    def _made(self, tree: exp.Expression) -> EventValue:
-        return EventValue.of(tree, self.raw, Source(self.query.text, Span(0, 0)), self.node.types)
+    def _over_side(self, side: str, tree: exp.Expr, typed: Typed, source: Source) -> SqlColumn:
+        """An expression over the columns of one side, as the user calls them."""
+        names = {f"{side[0]}{k}": name for k, name in enumerate(self.scans[side].schema.names)}
+        spark = write_spark(tree, lambda column: names[column.name])
+        try:
+            return SqlColumn("", spark, write_typed(renamed_columns(typed, names), source))
+        except QueryError:
+            if self.engine == "local":
+                raise
+            return SqlColumn("", spark, None)
 
     def _tests(self, on: Split, late: Split) -> tuple[str | None, tuple[Encoding, ...]]:
         """The source of `holds` and `keeps`, None where nothing is tested, and the encodings of what they read."""
@@ -262,13 +282,15 @@ class _Lowering:
     def _field(self, column: exp.Column) -> pa.Field:
         return self.scans[column.table].schema.field(int(column.name[1:]))
 
-    def _input(self, side: str) -> Input:
+    def _input(self, side: str, mask: SqlColumn) -> Input:
         scan = self.scans[side]
         made = [self._key(i, key, side) for i, key in enumerate(self.node.keys)]
         made.append(cast_column(TS, scan.schema, scan.ts, self.node.left.time_type.arrow))
         made.append(SqlColumn(SIDE, f"{_BITS[side]}L", f"CAST({_BITS[side]} AS BIGINT)"))
+        made.append(mask)
         if self._is_sequenced:
             made.append(cast_column(SEQUENCE, scan.schema, str(scan.sequence), self.raw.field(SEQUENCE).type))
+        made += [self._slot(slot, side) for slot in self.slots]
         for own, other in self.scans.items():
             for i, name in enumerate(other.schema.names):
                 block = f"{own[0]}{i}"
@@ -277,22 +299,13 @@ class _Lowering:
 
     def _key(self, i: int, key: Equal, side: str) -> SqlColumn:
         tree = key.left if side == LEFT else key.right
-        schema = self.scans[side].schema
         if isinstance(tree, exp.Column) and self._field(tree).type == self.key_types[i]:
             return column_as(f"p{i}", self._field(tree).name)
-        names = {f"{side[0]}{k}": name for k, name in enumerate(schema.names)}
         typed = self.node.types.of(tree)
         assert typed is not None
-        spark = write_spark(tree, lambda column: names[column.name])
-        if typed.dtype != key.dtype:
-            spark = f"CAST({spark} AS {type_name(key.dtype)})"
-        source = Source(self.query.text, typed.span)
-        try:
-            return SqlColumn(f"p{i}", spark, write_typed(renamed_columns(cast_to(typed, key.dtype), names), source))
-        except QueryError:
-            if self.engine == "local":
-                raise
-            return SqlColumn(f"p{i}", spark, None)
+        made = self._over_side(side, tree, cast_to(typed, key.dtype), Source(self.query.text, typed.span))
+        spark = made.spark if typed.dtype == key.dtype else f"CAST({made.spark} AS {type_name(key.dtype)})"
+        return replace(made, name=f"p{i}", spark=spark)
 
     def _shown(self, side: str) -> list[tuple[str, str]]:
         """Result columns that are columns of a side."""
@@ -313,7 +326,24 @@ class _Lowering:
                 return f"p{k}"
         if field.name == scan.ts and field.type == self.node.left.time_type.arrow:
             return TS
-        return self.columns.of_column(raw)
+        # A column that both sides have a value in, where the other has one of the type: no room for NULLs.
+        taken = next((slot for slot in self.slots if slot.get(side) == i), None)
+        if taken is None:
+            fields = [(each, self.scans[other].schema.field(k)) for each in self.slots for other, k in each.items()]
+            free = [each for each, known in fields if side not in each and known.type == field.type]
+            taken = free[0] if free else {}
+            if not free:
+                self.slots.append(taken)
+            taken[side] = i
+        return self.columns.of_column(f"s{self.slots.index(taken)}")
+
+    def _slot(self, slot: Mapping[str, int], side: str) -> SqlColumn:
+        name = f"s{self.slots.index(slot)}"
+        return (
+            column_as(name, self.scans[side].schema.names[slot[side]])
+            if side in slot
+            else SqlColumn(name, "NULL", "NULL")
+        )
 
     def _output(self, column: exp.Column) -> str:
         """The operator's column of a bound reference."""
@@ -353,10 +383,6 @@ class _Lowering:
         if self._is_sequenced:
             lines += [f"-- sequence {', '.join(str(scan.sequence) for scan in found.values())}"]
         return "\n".join([write(bare), *lines, f"-- ties {self.options.ties}"])
-
-
-def _raw(name: str) -> exp.Column:
-    return exp.Column(this=exp.Identifier(this=name, quoted=True))
 
 
 def _shifted(test: Test, by: int) -> Test:

@@ -99,6 +99,12 @@ def test_batches_with_restarts_give_the_same_matches(case: PatternCase, data: An
 
 
 @budgeted(**QUICK)
+@given(pattern_cases(kinds=PLAIN), st.data())
+def test_batches_without_a_window_give_the_same_matches(case: PatternCase, data: Any) -> None:
+    check_in_pieces(case, data)
+
+
+@budgeted(**QUICK)
 @given(pattern_cases(bounded=True, max_per_group=6), st.data())
 def test_batches_give_the_same_matches_with_and(case: PatternCase, data: Any) -> None:
     check_in_pieces(case, data)

@@ -65,7 +65,7 @@ def _completions(
 
 def _absent(program: PatternProgram, *, at_end: bool) -> IntArray:
     """By edge and ending the bits of the single events that must not lie in its gap; of endings only `at_end`."""
-    bits = program.tables.neg_bit
+    bits = program.tables.neg_bits
     unknown = _before_unknown(program)
 
     def of(negations: Iterable[int]) -> int:

@@ -219,9 +219,9 @@ def is_due(gap: int, job: Any, program: Program, stacks: Stacks) -> bool:
 
 
 @njit(cache=True, nogil=True, borrows=True, forceinline=True)
-def has_event(bit: int, lo: int, hi: int, events: Events) -> bool:
-    """Whether one of the rows from `lo` to `hi` has the bit: the answer about a negation of one event."""
-    return first_with(events.mask, events.ahead, bit, lo, hi) < hi  # type: ignore[no-any-return]
+def has_event(bits: int, lo: int, hi: int, events: Events) -> bool:
+    """Whether one of the rows from `lo` to `hi` has one of the bits: the answer about a negation of one event."""
+    return first_with(events.mask, events.ahead, bits, lo, hi) < hi  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True, borrows=True, forceinline=True)
@@ -301,8 +301,8 @@ def add_paths(
                     if not is_due(i, job, program, stacks):
                         write_gap(gaps, kept, negation, lo, hi)
                         kept += 1
-                    elif program.neg_bit[negation]:
-                        violated = has_event(program.neg_bit[negation], lo, hi, events)
+                    elif program.neg_bits[negation]:
+                        violated = has_event(program.neg_bits[negation], lo, hi, events)
                     else:
                         status: int = FOUND if job.answers >> job.asked & 1 else DONE
                         if job.asked >= job.n_answers:
@@ -376,8 +376,8 @@ def end_matches(
                 negation = gaps[0, i]
                 lo = gap_begin(job, gaps[1, i], last_us, events.ts_us)
                 up = gap_end(job, gaps[2, i], first_us, events.ts_us)
-                if program.neg_bit[negation]:
-                    violated = has_event(program.neg_bit[negation], lo, up, events)
+                if program.neg_bits[negation]:
+                    violated = has_event(program.neg_bits[negation], lo, up, events)
                 else:
                     status: int = FOUND if job.answers >> job.asked & 1 else DONE
                     if job.asked >= job.n_answers:
@@ -425,12 +425,7 @@ def leave_candidate(depth: int, job: Any, program: Program, events: Events, offe
     if job.is_adjacent and frame.n > job.entry and strategy != ANY and follows[job.first_row] < frame.end:
         # Only the earliest events that fit, with their ties, extend a match. Every start event begins a chain.
         frame.end = follows[job.first_row]
-    want, want_offer = np.int64(0), np.int64(0)
-    for path in range(frame.path_hi, job.top):
-        want |= program.want[stacks.paths[0, path]]
-        want_offer |= program.want_offer[stacks.paths[0, path]]
-    # What is kept is read from its frame, even if nothing can continue it.
-    if job.top == frame.path_hi or not (want or want_offer or job.keep):
+    if job.top == frame.path_hi:
         return depth
     deeper = stacks.frames[depth + 1]
     after = follows[job.last_row]
@@ -438,8 +433,14 @@ def leave_candidate(depth: int, job: Any, program: Program, events: Events, offe
     if strategy == CONTIGUOUS and after < job.limit and follows[after] < job.limit:
         until = np.int64(follows[after])
     open_frame(deeper, after, until, job.limit, job.n_entries, frame.path_hi, job.top, job.gap_top, job.last_row)
-    deeper.want, deeper.want_offer, deeper.offer = want, want_offer, job.offer_hi
-    if want_offer:
+    for path in range(frame.path_hi, job.top):
+        deeper.want |= program.want[stacks.paths[0, path]]
+        deeper.want_offer |= program.want_offer[stacks.paths[0, path]]
+    # What is kept is read from its frame, even if nothing can continue it.
+    if not (deeper.want or deeper.want_offer or job.keep):
+        return depth
+    deeper.offer = job.offer_hi
+    if deeper.want_offer:
         deeper.offer = first_from(offers.first, job.offer_lo, job.offer_hi, after)
     return depth + 1
 

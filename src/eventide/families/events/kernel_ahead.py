@@ -45,15 +45,20 @@ def index_ahead(mask: IntArray, out: IndexArray) -> None:
 
 
 @njit(cache=True, nogil=True, borrows=True)
-def first_with(mask: IntArray, ahead: IndexArray, bits: int, lo: int, hi: int) -> int:
-    """The first of the rows from `lo` up to `hi` that has one of the bits, or `hi`."""
-    group = (lo >> GROUP_BITS) + 1
-    near = min(hi, group << GROUP_BITS)
-    for row in range(lo, near):
-        if mask[row] & bits:
-            return row
+def first_far(ahead: IndexArray, bits: int, group: int, hi: int) -> int:
+    """The first row from a group on that has one of the bits, or `hi` if that is first."""
     first = hi
-    while near < hi and bits:
+    while bits:
         first = min(first, ahead[lowest_bit(bits), group])
         bits &= bits - 1
     return first
+
+
+@njit(cache=True, nogil=True, borrows=True, forceinline=True)
+def first_with(mask: IntArray, ahead: IndexArray, bits: int, lo: int, hi: int) -> int:
+    """The first of the rows from `lo` up to `hi` that has one of the bits, or `hi`."""
+    near = min(hi, (lo | (GROUP - 1)) + 1)
+    row = lo
+    while row < near and mask[row] & bits == 0:
+        row += 1
+    return row if row < near or near >= hi else first_far(ahead, bits, near >> GROUP_BITS, hi)  # type: ignore[no-any-return]

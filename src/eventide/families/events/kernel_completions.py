@@ -17,15 +17,13 @@ from eventide.runtime.kernels.arrays import BoolArray, IndexArray, IntArray
 NOWHERE, ANYWHERE, AT_NEW = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
-def ends_clear(position: int, program: Program, absent: IntArray, later: int) -> bool:
-    """Whether a match may end at a position for all that comes later."""
-    n_edges = program.edge_to.size
-    for ending in range(program.end_lo[position], program.end_lo[position + 1]):
-        if absent[n_edges + ending] & later == 0:
+@njit(cache=True, nogil=True, borrows=True, forceinline=True)
+def is_clear(absent: IntArray, lo: int, hi: int, later: int) -> bool:
+    """Whether a match may end for all that comes later, in one of some ways; without a way it is not known."""
+    for i in range(lo, hi):
+        if absent[i] & later == 0:
             return True
-    # What follows a conjunction is not known, so a position without an ending may count as one.
-    return program.end_lo[position] == program.end_lo[position + 1]  # type: ignore[no-any-return]
+    return lo == hi
 
 
 @njit(cache=True, nogil=True)
@@ -49,8 +47,8 @@ def index_completions(
 
     `reach[edge]` is the earliest end of what the edge leads to from behind the rows that are looked at.
     """
-    item, edge_lo, edge_to = program.item, program.edge_lo, program.edge_to
-    n_positions = item.size
+    item, edge_lo, edge_to, end_lo = program.item, program.edge_lo, program.edge_to, program.end_lo
+    n_positions, n_edges = item.size, edge_to.size
     reach = np.empty(edge_lo[n_positions], dtype=np.int64)
     fresh = np.empty(n_positions, dtype=np.int64)
     for p in range(offsets.size - 1):
@@ -68,7 +66,8 @@ def index_completions(
                     end = -1
                     if item[position] >= 0 and mask[row] >> item[position] & 1:
                         is_end = may_end[position] == ANYWHERE or (may_end[position] == AT_NEW and is_new[row])
-                        if is_end and ends_clear(position, program, absent, later):
+                        ends_lo, ends_hi = n_edges + end_lo[position], n_edges + end_lo[position + 1]
+                        if is_end and is_clear(absent, ends_lo, ends_hi, later):
                             end = row
                         else:
                             for edge in range(edge_lo[position], edge_lo[position + 1]):

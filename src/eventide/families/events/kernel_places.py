@@ -73,7 +73,7 @@ class Program(NamedTuple):
     neg_branch: IntArray  # by negation its branches
     link_lo: IntArray
     link: IntArray  # by negation the symbols that its conditions mention
-    neg_bit: IntArray  # by negation the bit of its one event, else 0
+    neg_bits: IntArray  # by negation the bits of what its one event may be, else 0
     strategies: IntArray  # by branch
 
 

@@ -26,6 +26,7 @@ MODULES = (
     "benchmarks.row_slices",
     "benchmarks.peers",
     "benchmarks.scale",
+    "benchmarks.growth",
     "benchmarks.trends",
     "benchmarks.allen",
     "benchmarks.joins",

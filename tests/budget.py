@@ -143,7 +143,8 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_small_pieces_return_the_oracles_rows": (150, 3),
     },
     "families.events.test_patterns": {
-        "test_batches_with_restarts_give_the_same_matches": (300, 5),
+        "test_batches_with_restarts_give_the_same_matches": (220, 5),
+        "test_batches_without_a_window_give_the_same_matches": (80, 2),
         "test_batches_give_the_same_matches_with_and": (100, 3),
         "test_small_arrays_pause_and_resume": (100, 3),
     },

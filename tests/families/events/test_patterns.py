@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -94,6 +95,12 @@ def check_in_pieces(case: PatternCase, data: Any) -> None:
 @budgeted(**QUICK)
 @given(pattern_cases(kinds=PLAIN, bounded=True), st.data())
 def test_batches_with_restarts_give_the_same_matches(case: PatternCase, data: Any) -> None:
+    check_in_pieces(case, data)
+
+
+@budgeted(**QUICK)
+@given(pattern_cases(kinds=PLAIN), st.data())
+def test_batches_without_a_window_give_the_same_matches(case: PatternCase, data: Any) -> None:
     check_in_pieces(case, data)
 
 
@@ -243,26 +250,38 @@ def test_ids_tell_the_symbols_of_one_event_apart() -> None:
     assert len({row["match_id"] for row in found}) == 2
 
 
+def completions(
+    pattern: str, mask: list[int], precedes: Sequence[int], may_end: list[int], absent: Sequence[int] = (), n_old: int = 0
+) -> tuple[list[list[int]], list[int]]:
+    """By position and row the earliest end, and the masks without what leads nowhere."""
+    program = compile_pattern(parse(f"PATTERN {pattern}").pattern, "any").tables
+    n_moves = program.edge_to.size + program.end_lo[-1]
+    index_completions(
+        np.array([0, len(mask)]),
+        np.array(precedes, dtype=np.int32),
+        np.array(mask),
+        program,
+        np.array(absent or [0] * n_moves),
+        np.array(may_end, dtype=np.int8),
+        np.arange(len(mask)) >= n_old,
+        0,
+        out := np.empty((len(may_end), len(mask)), dtype=np.int32),
+        live := np.empty(len(mask), dtype=np.int64),
+    )
+    return out.tolist(), live.tolist()
+
+
 def test_tied_events_do_not_complete_one_another() -> None:
-    item, edge_lo, edge_to = compile_pattern(parse("PATTERN SEQ(A, B)").pattern, "any").tables[:3]
-    mask, may_end = np.array([1, 2]), np.array([NOWHERE, ANYWHERE], dtype=np.int8)
-    for precedes, completions in [([0, 0], [[-1, -1], [-1, 1]]), ([0, 1], [[1, -1], [-1, 1]])]:
-        out = np.empty((2, 2), dtype=np.int32)
-        times = np.array(precedes, dtype=np.int32)
-        index_completions(np.array([0, 2]), times, mask, item, edge_lo, edge_to, may_end, np.ones(2, np.bool_), out)
-        assert out.tolist() == completions
+    for precedes, found in [([0, 0], [[-1, -1], [-1, 1]]), ([0, 1], [[1, -1], [-1, 1]])]:
+        assert completions("SEQ(A, B)", [1, 2], precedes, [NOWHERE, ANYWHERE])[0] == found
 
 
 @pytest.mark.parametrize(
-    ("may_end", "completions"),
+    ("may_end", "found"),
     [(ANYWHERE, [[1, -1, 3, -1], [-1, 1, -1, 3]]), (AT_NEW, [[3, -1, 3, -1], [-1, -1, -1, 3]])],
 )
-def test_what_only_old_events_complete_is_no_completion(may_end: int, completions: list[list[int]]) -> None:
-    item, edge_lo, edge_to = compile_pattern(parse("PATTERN SEQ(A, B)").pattern, "any").tables[:3]
-    out, rows = np.empty((2, 4), dtype=np.int32), np.arange(4, dtype=np.int32)
-    ends, is_new = np.array([NOWHERE, may_end], dtype=np.int8), rows >= 2
-    index_completions(np.array([0, 4]), rows, np.array([1, 2, 1, 2]), item, edge_lo, edge_to, ends, is_new, out)
-    assert out.tolist() == completions
+def test_what_only_old_events_complete_is_no_completion(may_end: int, found: list[list[int]]) -> None:
+    assert completions("SEQ(A, B)", [1, 2, 1, 2], range(4), [NOWHERE, may_end], n_old=2)[0] == found
 
 
 def test_a_stream_does_not_walk_again_to_matches_that_old_events_end() -> None:

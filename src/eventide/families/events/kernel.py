@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from eventide.compilation.njit import njit
+from eventide.families.events.kernel_ahead import first_with, lowest_bit
 from eventide.families.events.kernel_places import (
     ANY,
     CONTIGUOUS,
@@ -23,6 +24,7 @@ from eventide.families.events.kernel_places import (
     FOUND,
     GAP,
     MATCHES,
+    MAX_CLOSED,
     NEVER,
     PARTIAL,
     PARTITION,
@@ -37,11 +39,13 @@ from eventide.families.events.kernel_places import (
     Stacks,
 )
 from eventide.families.events.kernel_stacks import (
+    close_edges,
     copy_gaps,
     gap_job,
     gaps_end,
     is_answered,
     is_bound,
+    is_closed,
     is_known,
     needs_room,
     open_frame,
@@ -94,13 +98,9 @@ def decided_us(job: Any, first_us: int, last_us: int, waits: int) -> int:
 
 
 @njit(cache=True, nogil=True, borrows=True)
-def lowest_bit(bits: int) -> int:
-    """The number of the lowest bit that is set."""
-    number = 0
-    while bits & 1 == 0:
-        bits >>= 1
-        number += 1
-    return number
+def edge_of_window(job: Any) -> int:
+    """The first row of a gap before the first event; -1 where that depends on the last event, or says nothing."""
+    return job.scope_lo if job.reach >= NEVER and job.keep != PARTIAL else -1  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True, borrows=True)
@@ -124,15 +124,6 @@ def gap_end(job: Any, hi: int, first_us: int, ts_us: IntArray) -> int:
 
 
 @njit(cache=True, nogil=True, borrows=True)
-def first_with(mask: IntArray, bit: int, lo: int, hi: int) -> int:
-    """The first of the rows from `lo` to `hi` that has the bit, or where they end."""
-    for row in range(lo, hi):
-        if mask[row] & bit:
-            return row
-    return hi
-
-
-@njit(cache=True, nogil=True, borrows=True)
 def begin_walk(job: Any, program: Program, offers: Offers, stacks: Stacks) -> int:
     """Open the first frame of a walk; its number, or -1 where a stack must grow."""
     depth, path = job.frame, job.path
@@ -153,13 +144,12 @@ def take_candidate(job: Any, frame: Any, events: Events, offers: Offers, stacks:
     """Look for the next candidate of a frame, a row with one symbol or an offer, and write its entries; False: none."""
     row, bits, n = frame.row, frame.bits, frame.n
     if bits == 0:
-        while row < frame.end and events.mask[row] & frame.want == 0:
-            row += 1
+        row = first_with(events.mask, events.ahead, frame.want, row, frame.end)
         if row < frame.end:
             bits = events.mask[row] & frame.want
     if not job.is_again:
-        # Passing over rows and looking at bound ones is quick.
-        job.steps_left -= 1 + ((row - frame.row + n - job.entry) >> 5)
+        # Looking at bound rows is quick.
+        job.steps_left -= 1 + ((n - job.entry) >> 5)
     offer, is_offer = frame.offer, False
     if frame.want_offer:
         while offer < job.offer_hi and offers.first[offer] < frame.end and offers.last[offer] >= frame.limit_row:
@@ -183,7 +173,7 @@ def take_candidate(job: Any, frame: Any, events: Events, offers: Offers, stacks:
     job.limit = frame.limit_row
     if n == job.entry and job.reach < NEVER:
         job.limit = first_from(events.ts_us, job.first_row, job.hi, events.ts_us[job.first_row] + job.reach)
-    job.top, job.gap_top, job.asked, job.is_adjacent = frame.path_hi, frame.gap_top, 0, 0
+    job.top, job.gap_top, job.asked, job.is_adjacent, job.closed = frame.path_hi, frame.gap_top, 0, 0, 0
     return True
 
 
@@ -229,12 +219,21 @@ def is_due(gap: int, job: Any, program: Program, stacks: Stacks) -> bool:
 
 
 @njit(cache=True, nogil=True, borrows=True, forceinline=True)
-def has_event(job: Any, bit: int, lo: int, hi: int, mask: IntArray) -> bool:
-    """Whether one of the rows from `lo` to `hi` has the bit: the answer about a negation of one event."""
-    at = first_with(mask, bit, lo, hi)
-    if not job.is_again:
-        job.steps_left -= (at - lo) >> 5
-    return at < hi  # type: ignore[no-any-return]
+def has_event(bits: int, lo: int, hi: int, events: Events) -> bool:
+    """Whether one of the rows from `lo` to `hi` has one of the bits: the answer about a negation of one event."""
+    return first_with(events.mask, events.ahead, bits, lo, hi) < hi  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True, borrows=True, forceinline=True)
+def stays_violated(negation: int, job: Any, program: Program) -> bool:
+    """Whether a negation that is violated up to the candidate is so up to every later one: the gap only gets longer.
+
+    That is not known where its conditions mention what the candidate binds.
+    """
+    for k in range(program.link_lo[negation], program.link_lo[negation + 1]):
+        if job.is_offer or program.link[k] == job.symbol:
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True, borrows=True, forceinline=True)
@@ -262,13 +261,15 @@ def add_paths(
 ) -> int:
     """The paths of the match that the candidate extends, by all edges from the paths of the frame; DONE or a pause."""
     frame, paths, gaps, jobs = stacks.frames[depth], stacks.paths, stacks.gaps, stacks.jobs
-    begins = -1 if frame.n == job.entry else events.follows[frame.last]
+    begins = edge_of_window(job) if frame.n == job.entry else events.follows[frame.last]
     ends = events.precedes[job.first_row]
+    number = -1
     for path in range(frame.path_lo, frame.path_hi):
         position = paths[0, path]
         for edge in range(program.edge_lo[position], program.edge_lo[position + 1]):
+            number += 1
             target = program.edge_to[edge]
-            if not job.is_offer and program.item[target] != job.symbol:
+            if (not job.is_offer and program.item[target] != job.symbol) or is_closed(frame.closed, number):
                 continue
             dead = is_dead(job, target, events)
             if dead and program.strategies[job.branch] == ANY:
@@ -283,10 +284,12 @@ def add_paths(
                 way += 1
                 if job.is_offer and offers.member_of[way - 1] != -1 - program.item[target]:
                     continue
-                g = copy_gaps(paths[1, path], paths[2, path], job.gap_top, gaps)
+                own = copy_gaps(paths[1, path], paths[2, path], job.gap_top, gaps)
+                g = own
                 for i in range(program.edge_neg_lo[edge], program.edge_neg_lo[edge + 1]):
                     write_gap(gaps, g, program.negations[i], begins, ends)
                     g += 1
+                own_end = g
                 if job.is_offer:
                     for i in range(offers.member_gap_lo[way - 1], offers.member_gap_lo[way]):
                         write_gap(gaps, g, offers.gap_negation[i], offers.gap_lo[i], offers.gap_hi[i])
@@ -298,8 +301,8 @@ def add_paths(
                     if not is_due(i, job, program, stacks):
                         write_gap(gaps, kept, negation, lo, hi)
                         kept += 1
-                    elif program.neg_bit[negation]:
-                        violated = has_event(job, program.neg_bit[negation], lo, hi, events.mask)
+                    elif program.neg_bits[negation]:
+                        violated = has_event(program.neg_bits[negation], lo, hi, events)
                     else:
                         status: int = FOUND if job.answers >> job.asked & 1 else DONE
                         if job.asked >= job.n_answers:
@@ -310,6 +313,8 @@ def add_paths(
                                 return status
                         job.asked += 1
                         violated = status == FOUND
+                    if violated and own <= i < own_end and number < MAX_CLOSED:
+                        job.closed |= np.int64(stays_violated(negation, job, program)) << number
                     i += 1
                 if violated:
                     continue
@@ -371,8 +376,8 @@ def end_matches(
                 negation = gaps[0, i]
                 lo = gap_begin(job, gaps[1, i], last_us, events.ts_us)
                 up = gap_end(job, gaps[2, i], first_us, events.ts_us)
-                if program.neg_bit[negation]:
-                    violated = has_event(job, program.neg_bit[negation], lo, up, events.mask)
+                if program.neg_bits[negation]:
+                    violated = has_event(program.neg_bits[negation], lo, up, events)
                 else:
                     status: int = FOUND if job.answers >> job.asked & 1 else DONE
                     if job.asked >= job.n_answers:
@@ -413,6 +418,9 @@ def leave_candidate(depth: int, job: Any, program: Program, events: Events, offe
         job.bits &= job.bits - 1
         if job.bits == 0:
             job.row += 1
+    if job.closed:
+        close_edges(frame, job.closed, program, stacks.paths)
+        job.bits &= frame.want
     frame.row, frame.bits = job.row, job.bits
     if job.is_adjacent and frame.n > job.entry and strategy != ANY and follows[job.first_row] < frame.end:
         # Only the earliest events that fit, with their ties, extend a match. Every start event begins a chain.
@@ -428,6 +436,9 @@ def leave_candidate(depth: int, job: Any, program: Program, events: Events, offe
     for path in range(frame.path_hi, job.top):
         deeper.want |= program.want[stacks.paths[0, path]]
         deeper.want_offer |= program.want_offer[stacks.paths[0, path]]
+    # What is kept is read from its frame, even if nothing can continue it.
+    if not (deeper.want or deeper.want_offer or job.keep):
+        return depth
     deeper.offer = job.offer_hi
     if deeper.want_offer:
         deeper.offer = first_from(offers.first, job.offer_lo, job.offer_hi, after)

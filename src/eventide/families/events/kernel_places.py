@@ -30,8 +30,9 @@ JOB = record(
     # The candidate that is looked at: whether it was before a pause; its row and the symbols left there, or its offer;
     # its first and last row, where its entries end, the row at which the window ends.
     *("is_again", "row", "bits", "symbol", "offer", "is_offer", "first_row", "last_row", "n_entries", "limit"),
-    # What it has made: where its paths and gaps end, how many negations were asked about, whether an edge leads to it.
-    *("top", "gap_top", "asked", "is_adjacent"),
+    # What it has made: where its paths and gaps end, how many negations were asked about, whether an edge leads to it,
+    # and the edges that no later candidate can take.
+    *("top", "gap_top", "asked", "is_adjacent", "closed"),
 )
 # What is kept: all matches, or of each partition the first and what continues it. Gaps that are open at the end of a
 # partial match say nothing about it.
@@ -40,11 +41,14 @@ NO_SYMBOL = -1  # of an entry that only tells that the search of its partition w
 MAX_ANSWERS = 62  # how many are remembered for one candidate; walks beyond never pause
 
 # One partial match: its next candidate (`row` and `bits`, `offer`), where its candidates end, the row at which its
-# window ends, the number of its entries, its paths, where its gaps end, its last row, and what its paths can take next.
+# window ends, the number of its entries, its paths, where its gaps end, its last row, what its paths can take next, and
+# a bit for each of their edges that can be taken no more.
 FRAME = record(
     "Frame",
     *("row", "bits", "end", "limit_row", "offer", "n", "path_lo", "path_hi", "gap_top", "last", "want", "want_offer"),
+    "closed",
 )
+MAX_CLOSED = 62  # edges of a frame of which it is known whether they are closed
 
 
 class Program(NamedTuple):
@@ -69,7 +73,7 @@ class Program(NamedTuple):
     neg_branch: IntArray  # by negation its branches
     link_lo: IntArray
     link: IntArray  # by negation the symbols that its conditions mention
-    neg_bit: IntArray  # by negation the bit of its one event, else 0
+    neg_bits: IntArray  # by negation the bits of what its one event may be, else 0
     strategies: IntArray  # by branch
 
 
@@ -81,6 +85,7 @@ class Events(NamedTuple):
     follows: IndexArray
     precedes: IndexArray
     completion: IndexArray  # by position and row, the row at which a match may end, -1: nowhere; empty: not known
+    ahead: IndexArray  # by symbol and group of rows, the next row with its bit
 
 
 class Offers(NamedTuple):

@@ -17,6 +17,7 @@ from eventide.families.events.kernel_places import (
     FULL,
     GAP,
     MAX_ANSWERS,
+    MAX_CLOSED,
     NEVER,
     OUT_DECIDED,
     OUT_ENTRIES,
@@ -26,6 +27,7 @@ from eventide.families.events.kernel_places import (
     PAUSED,
     SPACE,
     WAYS,
+    Program,
     Stacks,
 )
 from eventide.runtime.kernels.arrays import IntArray
@@ -122,6 +124,29 @@ def open_frame(
     frame.last = last
     frame.want = 0
     frame.want_offer = 0
+    frame.closed = 0
+
+
+@njit(cache=True, nogil=True, borrows=True)
+def is_closed(closed: int, number: int) -> bool:
+    """Whether the edge of this number is among the closed ones."""
+    return number < MAX_CLOSED and closed >> number & 1 != 0
+
+
+@njit(cache=True, nogil=True, borrows=True)
+def close_edges(frame: Any, closed: int, program: Program, paths: IntArray) -> None:
+    """Leave out some edges of a frame, numbered over its paths: what only they can take is wanted no more."""
+    frame.closed |= closed
+    frame.want = frame.want_offer = 0
+    number = 0
+    for path in range(frame.path_lo, frame.path_hi):
+        position = paths[0, path]
+        for edge in range(program.edge_lo[position], program.edge_lo[position + 1]):
+            item = program.item[program.edge_to[edge]]
+            if not is_closed(frame.closed, number):
+                frame.want_offer |= item < 0
+                frame.want |= np.int64(item >= 0) << max(item, 0)
+            number += 1
 
 
 @njit(cache=True, nogil=True, borrows=True)

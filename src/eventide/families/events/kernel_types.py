@@ -9,7 +9,8 @@ from eventide.runtime.kernels.pattern_types import COLS, INDEX, INT, INTS, OUT, 
 
 _FRAMES, _JOBS = (types.Array(from_dtype(made), 1, "C") for made in (FRAME, JOB))
 PROGRAM = types.NamedUniTuple(INTS, 18, Program)
-EVENTS = types.NamedTuple((INTS, INTS, INDEX, INDEX, types.Array(types.int32, 2, "C")), Events)
+_INDEXES = types.Array(types.int32, 2, "C")
+EVENTS = types.NamedTuple((INTS, INTS, INDEX, INDEX, _INDEXES, _INDEXES), Events)
 OFFERS = types.NamedUniTuple(INTS, 11, Offers)
 STACKS = types.NamedTuple((_FRAMES, TABLE, TABLE, TABLE, _JOBS), Stacks)
 

@@ -15,11 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.errors import InputError
-from eventide.families.events.kernel_completions import ANYWHERE, AT_NEW, NOWHERE, index_completions
-from eventide.families.events.kernel_places import ALL, FIRST, MATCHES, PARTIAL, PARTITION, SCOPE_SIZE, Events
+from eventide.families.events.indexes import index_events
+from eventide.families.events.kernel_places import ALL, FIRST, MATCHES, PARTIAL, PARTITION, SCOPE_SIZE
 from eventide.families.events.matches import bound_rows, make_rows
 from eventide.families.events.offers import TooManyWaysError, no_offers
-from eventide.families.events.program import PatternProgram
 from eventide.families.events.scopes import make_scopes, share_scopes
 from eventide.families.events.search import ROWS_PER_PIECE, Some, find_first, find_matches
 from eventide.families.events.sequence import HINT
@@ -36,7 +35,6 @@ from eventide.runtime.ordered import Ordered, order_events
 from eventide.runtime.protocol import Results
 from eventide.runtime.threads import share_among_threads
 
-_MAX_COMPLETIONS = 1 << 26  # rows times positions; beyond, the walk goes without
 _WAYS_PER_MATCH = 64  # a side of AND may have so many more matches than the limit, most of which find no partner
 
 
@@ -110,13 +108,8 @@ class PatternOperator(WatermarkOperator):
 
     def _setting(self, block: pa.Table, ordered: Ordered, newer_than_us: int) -> Setting:
         spec = self.spec
-        events = Events(
-            ordered.ts_us,
-            ordered.mask,
-            ordered.follows,
-            ordered.precedes,
-            _completions(spec.program, ordered, newer_than_us),
-        )
+        keep = ALL if spec.first is None else PARTIAL if spec.first.partial else FIRST
+        events = index_events(spec.program, ordered, newer_than_us, whole=spec.window_us is None, keep=keep)
         return Setting(
             kernel=self._kernel,
             tests=self._tests,
@@ -131,7 +124,7 @@ class PatternOperator(WatermarkOperator):
             min_length=spec.min_length,
             max_ways=_most_ways(spec.max_matches, ordered.ts_us.size),
             effort=Effort(spec.max_steps, ordered.offsets, may_double=spec.program.may_double),
-            keep=ALL if spec.first is None else PARTIAL if spec.first.partial else FIRST,
+            keep=keep,
         )
 
     def _found(self, setting: Setting, tally: Tally) -> Iterator[Some]:
@@ -164,33 +157,6 @@ def _most_ways(most: int | None, n_events: int) -> int:
     return min(MAX_US, _WAYS_PER_MATCH * most)
 
 
-def _completions(
-    program: PatternProgram, ordered: Ordered, newer_than_us: int = MIN_US
-) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """For every position and row the earliest end of a match; nothing where that would be too large.
-
-    Where its last event decides a match, one that ended up to `newer_than_us` was returned: nobody walks to it again.
-    """
-    n_positions, n_rows = len(program.positions), ordered.ts_us.size
-    if n_positions * n_rows > _MAX_COMPLETIONS:
-        return np.empty((0, 0), dtype=np.int32)
-    item, edge_lo, edge_to = program.tables[:3]
-    # What follows a conjunction is not known before its pairs are.
-    unknown = {i for i, position in enumerate(program.positions) if position.symbol is None}
-    is_last_decisive = not program.waits and not program.may_repeat
-    main = {at for number in program.main for at in program.reached(program.branches[number])}
-    may_end = np.full(n_positions, NOWHERE, dtype=np.int8)
-    for i, position in enumerate(program.positions):
-        if position.endings:
-            may_end[i] = AT_NEW if is_last_decisive and i in main else ANYWHERE
-        if any(edge.target in unknown for edge in position.edges):
-            may_end[i] = ANYWHERE
-    is_new = ordered.ts_us > newer_than_us
-    out = np.empty((n_positions, n_rows), dtype=np.int32)
-    index_completions(ordered.offsets, ordered.precedes, ordered.mask, item, edge_lo, edge_to, may_end, is_new, out)
-    return out
-
-
 def _next(search: Iterator[Some]) -> Some | None:
     return next(search, None)
 
@@ -205,7 +171,7 @@ def warm(spec: PatternSpec) -> None:
         kernel=kernel,
         tests=tests,
         program=spec.program,
-        events=Events(nothing, nothing, index, index, _completions(spec.program, ordered)),
+        events=index_events(spec.program, ordered),
         offers=no_offers(),
         scopes=np.empty((0, SCOPE_SIZE), np.int64),
         cols=cols,

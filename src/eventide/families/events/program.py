@@ -144,7 +144,7 @@ class PatternProgram:
             neg_branch=_array(number for negation in self.negations for number in negation.branches),
             link_lo=_offsets(negation.linked for negation in self.negations),
             link=_array(number for negation in self.negations for number in negation.linked),
-            neg_bit=_array(self._single_bit(negation) for negation in self.negations),
+            neg_bits=_array(self._single_bits(negation) for negation in self.negations),
             strategies=_array(STRATEGIES.index(branch.strategy) for branch in self.branches),
         )
 
@@ -154,17 +154,18 @@ class PatternProgram:
         assert position.conjunction is not None
         return -1 - position.conjunction
 
-    def _single_bit(self, negation: Negation) -> int:
-        """The bit of the symbol when the negation is one event that nothing else decides, else 0."""
-        if negation.linked or len(negation.branches) != 1:
-            return 0
-        starts = self.branches[negation.branches[0]].starts
-        if len(starts) != 1 or starts[0].negations or starts[0].closes:
-            return 0
-        position = self.positions[starts[0].target]
-        if position.symbol is None or position.edges or position.endings != (Ending(),):
-            return 0
-        return 1 << position.symbol
+    def _single_bits(self, negation: Negation) -> int:
+        """The bits of the symbols when the negation is one event of several that nothing else decides, else 0."""
+        bits = 0
+        for number in negation.branches:
+            starts = self.branches[number].starts
+            if negation.linked or len(starts) != 1 or starts[0].negations or starts[0].closes:
+                return 0
+            position = self.positions[starts[0].target]
+            if position.symbol is None or position.edges or position.endings != (Ending(),):
+                return 0
+            bits |= 1 << position.symbol
+        return bits
 
     def dump(self) -> list[str]:
         """One line per position with the steps that leave it; branches and negations by number."""

@@ -14,7 +14,8 @@ from eventide.lang.tokens import Kind, Token, match_brackets
 from eventide.lang.tree import Span
 
 _FIRST = frozenset(clause.split()[0] for clause in CLAUSES)
-_SECOND = dict(clause.split() for clause in CLAUSES if " " in clause)
+_PAIRS = [clause.split() for clause in CLAUSES if " " in clause]
+_SECOND = {first: tuple(second for word, second in _PAIRS if word == first) for first, _ in _PAIRS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +76,22 @@ def starts_clause(tokens: list[Token], idx: int) -> bool:
     if (word == "WITHIN" and after.word == "GROUP" and opens) or (word == "GROUP" and before.word == "WITHIN"):
         return word == "GROUP" and after.word == "BY"
     if word == "EMIT":
-        return after.word == "ON"
+        return after.word in _SECOND[word]
     # MIN is also a function and, bare, a plausible column.
     return word != "MIN" or after.kind is Kind.NUMBER or after.word.startswith("LEN")
 
 
 def _keyword(text: str, tokens: list[Token], idx: int) -> str:
     word = tokens[idx].word
-    second = _SECOND.get(word)
-    if second is None:
+    seconds = _SECOND.get(word)
+    if seconds is None:
         return word
-    after = tokens[idx + 1]
-    if after.word != second:
+    after, second = tokens[idx + 1], seconds[0]
+    if after.word not in seconds:
         message = f"{word} must be followed by {second}, found {after}"
         hint = f"write {word} {second}; a column called '{tokens[idx].text}' needs backticks"
         raise QueryError(message, text, tokens[idx].start, max(tokens[idx].end, after.end), hint=hint)
-    return f"{word} {second}"
+    return f"{word} {after.word}"
 
 
 def _check_start(text: str, tokens: list[Token], heads: list[tuple[int, str]]) -> None:

@@ -18,13 +18,16 @@ CLAUSES = (
     "WITHIN",
     "SESSION",
     "EMIT ON",
+    "EMIT EMPTY",
     "MIN LENGTH",
     "RETURN",
     "HAVING",
     "OPTIONS",
 )
 PATTERN_WORDS = frozenset({"SEQ", "AND", "OR", "NOT", "ITER"})
-RESERVED = frozenset(word for clause in CLAUSES for word in clause.split()) | PATTERN_WORDS | {"AS", "SLIDE", "NEXT"}
+# These stand behind EMIT alone, so that columns may be called so.
+_WORDS = frozenset(word for clause in CLAUSES for word in clause.split()) - {"EMPTY"}
+RESERVED = _WORDS | PATTERN_WORDS | {"AS", "SLIDE", "NEXT"}
 
 _CALLED = """
     ANY ANY_VALUE APPROX_COUNT_DISTINCT APPROX_PERCENTILE APPROX_TOP_K APPROX_TOP_K_ACCUMULATE APPROX_TOP_K_COMBINE
@@ -47,7 +50,8 @@ _FOREIGN = {
     "LIMIT": "there is no LIMIT clause; limit the result",
     "JOIN": "a query reads one source; relate events in WHERE",
     "MATCH_RECOGNIZE": "MATCH_RECOGNIZE is SQL: run the statement with ev.sql(...), or write PATTERN SEQ(...) here",
-    "EMIT": "write EMIT ON COMPLETE, in a query that relates situations by 'before', 'during', ...",
+    "EMIT": "write EMIT ON COMPLETE, in a query that relates situations by 'before', 'during', ...; or EMIT EMPTY, in "
+    "a query of windows",
     "FOR": "FOR belongs to situation queries, which relate symbols by 'before', 'during', ...",
 }
 
@@ -69,6 +73,6 @@ def misplaced_hint(token: Token) -> str | None:
             "BY": "write GROUP BY or PARTITION BY",
             "LENGTH": "write MIN LENGTH",
         }[token.word]
-    heads = {clause.split()[0]: clause for clause in CLAUSES}
+    heads = {clause.split()[0]: clause for clause in reversed(CLAUSES)}
     close = difflib.get_close_matches(token.word, [*heads, "SLIDE"], n=1, cutoff=0.75)
     return f"did you mean '{heads.get(close[0], close[0])}'?" if close else None

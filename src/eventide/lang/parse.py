@@ -49,10 +49,11 @@ def parse(text: str) -> AnyQuery:
     tokens = tokenize(text)
     check_words(text, tokens, "the query")
     clauses = split_clauses(text, tokens)
-    if is_situations(clauses):
-        return read_situations(text, clauses)
     if is_windows(clauses):
         return read_windows(text, clauses)
+    _refuse_windows(text, clauses)
+    if is_situations(clauses):
+        return read_situations(text, clauses)
     return _read_events(text, clauses)
 
 
@@ -63,12 +64,15 @@ def parse_events(text: str) -> EventQuery:
     return query
 
 
-def _read_events(text: str, clauses: dict[str, Clause]) -> EventQuery:
-    for keyword in ("SESSION", "HAVING"):
+def _refuse_windows(text: str, clauses: dict[str, Clause]) -> None:
+    for keyword in ("SESSION", "HAVING", "EMIT EMPTY"):
         if keyword in clauses:
             span = clauses[keyword].span
             message = f"{keyword} belongs to a query of windows, which has no PATTERN"
             raise QueryError(message, text, span.start, span.end, hint="leave out PATTERN, or filter the result")
+
+
+def _read_events(text: str, clauses: dict[str, Clause]) -> EventQuery:
     if "EMIT ON" in clauses:
         span = clauses["EMIT ON"].span
         hint = "relate situations: PATTERN A overlaps B; or leave EMIT ON out"

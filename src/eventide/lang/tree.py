@@ -258,6 +258,7 @@ class WindowQuery:
     where: Scalar | None = None
     group_by: tuple[Name, ...] = ()
     windowing: Windowing | None = None
+    empty: bool = False  # EMIT EMPTY
     having: Scalar | None = None
     options: tuple[Option, ...] = ()
 

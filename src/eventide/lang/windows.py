@@ -10,12 +10,12 @@ from eventide.lang.shared_clauses import cursor_of, read_columns, read_options, 
 from eventide.lang.tree import Length, Scalar, Span, Windowing, WindowQuery
 from eventide.lang.window_expressions import WINDOW_RULES
 
-_ALLOWED = ("FROM", "WHERE", "GROUP BY", "WITHIN", "SESSION", "RETURN", "HAVING", "OPTIONS")
+_ALLOWED = ("FROM", "WHERE", "GROUP BY", "WITHIN", "SESSION", "EMIT EMPTY", "RETURN", "HAVING", "OPTIONS")
 _INSTEAD = {
     "PARTITION BY": "write GROUP BY: each group has windows of its own",
     "SEMANTICS": "a strategy says how events of a PATTERN follow one another",
     "MIN LENGTH": "HAVING count(*) >= 3 leaves out windows with few events",
-    "EMIT ON": "a window is returned when it is over",
+    "EMIT ON": "a window is returned when it is over; EMIT EMPTY returns those without events, too",
 }
 
 
@@ -43,6 +43,7 @@ def read_windows(text: str, clauses: dict[str, Clause]) -> WindowQuery:
         where=_condition(text, clauses["WHERE"], "WHERE price > 10", None) if "WHERE" in clauses else None,
         group_by=read_columns(text, clauses, "GROUP BY"),
         windowing=windowing,
+        empty="EMIT EMPTY" in clauses and _empty(text, clauses["EMIT EMPTY"], windowing),
         having=_condition(text, clauses["HAVING"], "HAVING n >= 3", WINDOW_RULES) if "HAVING" in clauses else None,
         options=read_options(text, clauses["OPTIONS"]) if "OPTIONS" in clauses else (),
     )
@@ -82,6 +83,23 @@ def _windowing(text: str, clauses: dict[str, Clause]) -> Windowing | None:
         message = f"{write_length(length)} is not a whole number of steps of {write_length(step)}"
         cursor.fail(message, at=step.span, hint="the last window of each must end with it")
     return Windowing("growing", length, step, Span(start, step.span.end))
+
+
+def _empty(text: str, clause: Clause, windowing: Windowing | None) -> bool:
+    """Whether windows without events are asked for; an error where there cannot be any."""
+    cursor_of(text, clause).finish("EMIT EMPTY", hint="it takes nothing")
+    why = ""
+    if windowing is None:
+        why = "this query has no windows"
+    elif windowing.length.in_events:
+        why = "windows of events have some"
+    elif windowing.kind == "session":
+        why = "a session begins with an event"
+    if why:
+        message = f"EMIT EMPTY is about windows of time without events, and {why}"
+        hint = "add WITHIN 1 hour, or leave it out"
+        raise QueryError(message, text, clause.span.start, clause.span.end, hint=hint)
+    return True
 
 
 def _time(text: str, length: Length, why: str) -> Length:

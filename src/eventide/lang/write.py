@@ -100,6 +100,8 @@ def _write_windows(query: WindowQuery) -> str:
         lines.append(f"GROUP BY {_names(query.group_by)}")
     if query.windowing is not None:
         lines.append(write_windowing(query.windowing))
+    if query.empty:
+        lines.append("EMIT EMPTY")
     items = [
         write_scalar(each.value, WINDOW_RULES) + (f" AS {write_name(each.alias.text)}" if each.alias else "")
         for each in query.returns

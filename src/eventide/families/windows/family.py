@@ -10,6 +10,7 @@ import pyarrow as pa
 from eventide.families.base import NO_DIAGNOSIS, NO_SITUATIONS, Family, refuse_unbounded
 from eventide.families.registry import family_named, register
 from eventide.families.windows.counted import CountOperator
+from eventide.families.windows.empty import EmptyOperator
 from eventide.families.windows.operator import WindowOperator
 from eventide.families.windows.spec import ALL, COUNT, WindowSpec
 from eventide.runtime.computed import Compute, cannot_compute
@@ -58,7 +59,9 @@ class WindowQueries(Family):
         return write(tree)
 
     def operator(self, spec: WindowSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
-        return (CountOperator if spec.windows.kind == COUNT else WindowOperator)(spec, n_threads)
+        if spec.windows.kind == COUNT:
+            return CountOperator(spec, n_threads)
+        return (EmptyOperator if spec.has_empty else WindowOperator)(spec, n_threads)
 
     def with_origin(self, spec: WindowSpec, origin_us: int) -> WindowSpec:
         return replace(spec, windows=replace(spec.windows, origin=origin_us))

@@ -54,6 +54,7 @@ def lower_windows(plan: Window, engine: str) -> Physical:
         measures=tuple(aggregates.measures),
         time_type=plan.time_type,
         tie_columns=(*sequence, *(columns.returned[name] for name in told)),
+        has_empty=plan.tree.empty,
     )
     out = pa.schema([*plan.input.partition_fields(), *result_fields(spec)])
     computed = tuple(aggregates.computed.values())

@@ -99,4 +99,5 @@ class WindowSpec:
     measures: tuple[Measure, ...]
     time_type: TimeType
     tie_columns: tuple[str, ...] = ()
+    has_empty: bool = False  # also windows without events, between two with some
     facts: tuple[tuple[str, str], ...] = ()

@@ -41,6 +41,7 @@ from tests.mutants.trends_numbers import TRENDS_NUMBERS
 from tests.mutants.trends_slices import TRENDS_SLICES
 from tests.mutants.trials import KILLERS, run_all
 from tests.mutants.types import TYPES
+from tests.mutants.windows_aggregates import WINDOWS_AGGREGATES
 
 MUTANTS = (
     *EVENTS,
@@ -63,6 +64,7 @@ MUTANTS = (
     *TRENDS_SLICES,
     *TIMELINE,
     *SITUATIONS,
+    *WINDOWS_AGGREGATES,
     *COMPILATION,
     *KAFKA,
     *LIMITS,

@@ -54,6 +54,8 @@ def test_a_stream_returns_a_gap_with_the_next_window_of_the_group() -> None:
     assert step(21, "b") == [("b", 10, 1)]
     assert step(22, "a") == []
     assert sorted(step(30, "c")) == [("a", 5, 0), ("a", 10, 0), ("a", 15, 0), ("a", 20, 1), ("b", 15, 0), ("b", 20, 1)]
+    assert step(36, "a") == [("c", 30, 1)]
+    assert step(50, "c") == [("a", 25, 0), ("a", 30, 0), ("a", 35, 1)]
 
 
 def test_having_sees_windows_without_events() -> None:

@@ -20,11 +20,15 @@ QUICK: dict[str, Any] = {"suppress_health_check": list(HealthCheck)}
 ON_SPARK: dict[str, Any] = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 
 # In plain Python, and compiled.
-MOST = 17_000, 9_000
+MOST = 18_000, 9_000
 EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
     "families.trends.test_single_events": {
         "test_single_events_have_the_oracles_values": (200, 40),
         "test_micro_batches_of_single_events_have_the_oracles_values": (100, 20),
+    },
+    "families.windows.test_empty": {
+        "test_windows_without_events_are_the_oracles": (100, 20),
+        "test_micro_batches_and_restarts_leave_the_oracles_windows": (150, 30),
     },
     "families.windows.test_aggregates": {
         "test_windows_have_the_oracles_aggregates": (150, 30),

@@ -44,6 +44,7 @@ from tests.mutants.trends_slices import TRENDS_SLICES
 from tests.mutants.trials import KILLERS, run_all
 from tests.mutants.types import TYPES
 from tests.mutants.windows import WINDOWS
+from tests.mutants.windows_aggregates import WINDOWS_AGGREGATES
 
 MUTANTS = (
     *EVENTS,
@@ -68,6 +69,7 @@ MUTANTS = (
     *TIMELINE,
     *SITUATIONS,
     *WINDOWS,
+    *WINDOWS_AGGREGATES,
     *COMPILATION,
     *KAFKA,
     *LIMITS,

@@ -1,7 +1,7 @@
 """Windowed aggregation by its definitions: windows are listed, each takes the events that lie in it.
 
 Events are dicts with a time "ts" in whole numbers; a group is a list of such events. A window is (start, end, events)
-with the end outside it; one without an event does not exist.
+with the end outside it; one without an event does not exist, unless it is asked for.
 """
 
 from __future__ import annotations
@@ -23,29 +23,38 @@ def groups(events: Iterable[Event], by: Sequence[str]) -> dict[tuple[Any, ...], 
     return found
 
 
-def hopping(events: Sequence[Event], size: int, slide: int, origin: int = 0) -> list[Window]:
-    """Windows `[origin + k * slide, origin + k * slide + size)` of a group that hold an event."""
+def hopping(events: Sequence[Event], size: int, slide: int, origin: int = 0, *, empty: bool = False) -> list[Window]:
+    """Windows `[origin + k * slide, origin + k * slide + size)` of a group that hold an event.
+
+    With `empty` also those without an event, between the first and the last with one.
+    """
     if not events:
         return []
     first = (min(event["ts"] for event in events) - origin - size) // slide
     last = (max(event["ts"] for event in events) - origin) // slide
     starts = [origin + k * slide for k in range(first, last + 1)]
-    return _filled(events, [(start, start + size) for start in starts])
+    return _filled(events, [(start, start + size) for start in starts], empty)
 
 
-def cumulating(events: Sequence[Event], longest: int, step: int, origin: int = 0) -> list[Window]:
+def cumulating(
+    events: Sequence[Event], longest: int, step: int, origin: int = 0, *, empty: bool = False
+) -> list[Window]:
     """Windows that begin every `longest` and end after each `step` of it."""
     if not events:
         return []
     first = (min(event["ts"] for event in events) - origin) // longest
     last = (max(event["ts"] for event in events) - origin) // longest
     starts = [origin + k * longest for k in range(first, last + 1)]
-    return _filled(events, [(start, start + end) for start in starts for end in range(step, longest + 1, step)])
+    ends = range(step, longest + 1, step)
+    return _filled(events, [(start, start + end) for start in starts for end in ends], empty)
 
 
-def _filled(events: Sequence[Event], windows: Sequence[tuple[int, int]]) -> list[Window]:
+def _filled(events: Sequence[Event], windows: Sequence[tuple[int, int]], empty: bool) -> list[Window]:
     held = [(start, end, [e for e in events if start <= e["ts"] < end]) for start, end in windows]
-    return [window for window in held if window[2]]
+    if not empty:
+        return [window for window in held if window[2]]
+    filled = [i for i, window in enumerate(held) if window[2]]
+    return held[filled[0] : filled[-1] + 1] if filled else []
 
 
 def sessions(events: Sequence[Event], gap: int) -> list[Window]:

@@ -19,14 +19,15 @@ CLAUSES = (
     "SESSION",
     "EMIT ON",
     "EMIT EVERY",
+    "EMIT EMPTY",
     "MIN LENGTH",
     "RETURN",
     "HAVING",
     "OPTIONS",
 )
 PATTERN_WORDS = frozenset({"SEQ", "AND", "OR", "NOT", "ITER"})
-# EVERY stands behind EMIT alone, so that columns may be called so.
-_WORDS = frozenset(word for clause in CLAUSES for word in clause.split()) - {"EVERY"}
+# These stand behind EMIT alone, so that columns may be called so.
+_WORDS = frozenset(word for clause in CLAUSES for word in clause.split()) - {"EVERY", "EMPTY"}
 RESERVED = _WORDS | PATTERN_WORDS | {"AS", "SLIDE", "NEXT"}
 
 _CALLED = """
@@ -50,8 +51,8 @@ _FOREIGN = {
     "LIMIT": "there is no LIMIT clause; limit the result",
     "JOIN": "a query reads one source; relate events in WHERE",
     "MATCH_RECOGNIZE": "MATCH_RECOGNIZE is SQL: run the statement with ev.sql(...), or write PATTERN SEQ(...) here",
-    "EMIT": "write EMIT ON COMPLETE, in a query that relates situations by 'before', 'during', ...; or EMIT EVERY "
-    "10 seconds, in a query of windows",
+    "EMIT": "write EMIT ON COMPLETE, in a query that relates situations by 'before', 'during', ...; or EMIT EMPTY or "
+    "EMIT EVERY 10 seconds, in a query of windows",
     "FOR": "FOR belongs to situation queries, which relate symbols by 'before', 'during', ...",
 }
 

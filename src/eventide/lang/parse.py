@@ -68,7 +68,7 @@ def parse_events(text: str) -> EventQuery:
 
 
 def _refuse_windows(text: str, clauses: dict[str, Clause]) -> None:
-    for keyword in ("SESSION", "HAVING", "EMIT EVERY"):
+    for keyword in ("SESSION", "HAVING", "EMIT EVERY", "EMIT EMPTY"):
         if keyword in clauses:
             span = clauses[keyword].span
             message = f"{keyword} belongs to a query of windows, which has no PATTERN"

@@ -259,6 +259,7 @@ class WindowQuery:
     group_by: tuple[Name, ...] = ()
     windowing: Windowing | None = None
     every: Length | None = None  # EMIT EVERY
+    empty: bool = False  # EMIT EMPTY
     having: Scalar | None = None
     options: tuple[Option, ...] = ()
 

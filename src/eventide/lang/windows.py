@@ -10,12 +10,24 @@ from eventide.lang.shared_clauses import cursor_of, read_columns, read_options, 
 from eventide.lang.tree import Length, Scalar, Span, Windowing, WindowQuery
 from eventide.lang.window_expressions import WINDOW_RULES
 
-_ALLOWED = ("FROM", "WHERE", "GROUP BY", "WITHIN", "SESSION", "EMIT EVERY", "RETURN", "HAVING", "OPTIONS")
+_ALLOWED = (
+    "FROM",
+    "WHERE",
+    "GROUP BY",
+    "WITHIN",
+    "SESSION",
+    "EMIT EVERY",
+    "EMIT EMPTY",
+    "RETURN",
+    "HAVING",
+    "OPTIONS",
+)
 _INSTEAD = {
     "PARTITION BY": "write GROUP BY: each group has windows of its own",
     "SEMANTICS": "a strategy says how events of a PATTERN follow one another",
     "MIN LENGTH": "HAVING count(*) >= 3 leaves out windows with few events",
-    "EMIT ON": "a window is returned when it is over; EMIT EVERY 10 seconds returns it before, too",
+    "EMIT ON": "a window is returned when it is over; EMIT EVERY 10 seconds returns it before, too, EMIT EMPTY also "
+    "those without events",
 }
 
 
@@ -31,6 +43,11 @@ def read_windows(text: str, clauses: dict[str, Clause]) -> WindowQuery:
             message = f"{keyword} belongs to a query with PATTERN"
             raise QueryError(message, text, clause.span.start, clause.span.end, hint=_INSTEAD.get(keyword))
     windowing = _windowing(text, clauses)
+    if "EMIT EVERY" in clauses and "EMIT EMPTY" in clauses:
+        span = clauses["EMIT EMPTY"].span
+        message = "a query has EMIT EVERY or EMIT EMPTY, not both"
+        hint = "a window without events has nothing to return before it is over: leave out one of them"
+        raise QueryError(message, text, span.start, span.end, hint=hint)
     whole = cursor_of(text, clauses["RETURN"])
     whole_events = whole.accept("*") is not None
     if whole_events:
@@ -44,6 +61,7 @@ def read_windows(text: str, clauses: dict[str, Clause]) -> WindowQuery:
         group_by=read_columns(text, clauses, "GROUP BY"),
         windowing=windowing,
         every=_every(text, clauses["EMIT EVERY"], windowing) if "EMIT EVERY" in clauses else None,
+        empty="EMIT EMPTY" in clauses and _empty(text, clauses["EMIT EMPTY"], windowing),
         having=_condition(text, clauses["HAVING"], "HAVING n >= 3", WINDOW_RULES) if "HAVING" in clauses else None,
         options=read_options(text, clauses["OPTIONS"]) if "OPTIONS" in clauses else (),
     )
@@ -95,6 +113,23 @@ def _every(text: str, clause: Clause, windowing: Windowing | None) -> Length:
         message = f"EMIT EVERY returns windows of time and sessions while they are open, and {found}"
         raise QueryError(message, text, clause.span.start, every.span.end, hint="add WITHIN 1 hour, or leave it out")
     return every
+
+
+def _empty(text: str, clause: Clause, windowing: Windowing | None) -> bool:
+    """Whether windows without events are asked for; an error where there cannot be any."""
+    cursor_of(text, clause).finish("EMIT EMPTY", hint="it takes nothing")
+    why = ""
+    if windowing is None:
+        why = "this query has no windows"
+    elif windowing.length.in_events:
+        why = "windows of events have some"
+    elif windowing.kind == "session":
+        why = "a session begins with an event"
+    if why:
+        message = f"EMIT EMPTY is about windows of time without events, and {why}"
+        hint = "add WITHIN 1 hour, or leave it out"
+        raise QueryError(message, text, clause.span.start, clause.span.end, hint=hint)
+    return True
 
 
 def _time(text: str, length: Length, why: str) -> Length:

@@ -108,6 +108,8 @@ def _write_windows(query: WindowQuery) -> str:
         lines.append(write_windowing(query.windowing))
     if query.every is not None:
         lines.append(f"EMIT EVERY {write_length(query.every)}")
+    if query.empty:
+        lines.append("EMIT EMPTY")
     items = [
         write_scalar(each.value, WINDOW_RULES) + (f" AS {write_name(each.alias.text)}" if each.alias else "")
         for each in query.returns

@@ -21,7 +21,7 @@ from eventide.runtime.moments import N_PARTS
 _BITS = ("BIT_AND", "BIT_OR", "BIT_XOR")
 _BY = ("MAX_BY", "MIN_BY")
 _PICKS = ("FIRST", "LAST", "FIRST_PRESENT", "LAST_PRESENT", "MIN", "MAX", *_BY)  # some event's value
-WIDEST = 18  # digits of a decimal that 64 bits hold
+_DIGITS = 18  # of a decimal that 64 bits hold
 
 Measure = TypeVar("Measure")
 
@@ -30,6 +30,13 @@ def picked_column(tree: exp.Expr) -> str | None:
     """The user's column of which an aggregate picks one value."""
     picked = arguments_of(tree)[0] if function_of(tree) in _PICKS else None
     return picked.name if isinstance(picked, exp.Column) else None
+
+
+def is_wide(dtype: pa.DataType | None) -> bool:
+    """Whether sums of a type need more than whole numbers of 64 bits are kept for."""
+    if dtype is None:
+        return False
+    return bool(pa.types.is_uint64(dtype) or (pa.types.is_decimal(dtype) and dtype.precision > _DIGITS))
 
 
 @dataclass(slots=True)
@@ -61,9 +68,9 @@ class KeptAggregates(Aggregates[Measure]):
             raise error_at(query, span, f"{word} needs a number, but this is {type_name(dtype)}", hint)
         if function in _BITS and not pa.types.is_integer(dtype):
             raise error_at(query, span, f"{word} needs a whole number, but this is {type_name(dtype)}")
-        if function in ("SUM", "AVG") and pa.types.is_decimal(dtype) and dtype.precision > WIDEST:
-            hint = f"cast it to DECIMAL({WIDEST}, {min(dtype.scale, WIDEST)}) or to DOUBLE"
-            raise error_at(query, span, f"{word} takes decimals of at most {WIDEST} digits", hint)
+        if function in ("SUM", "AVG") and pa.types.is_decimal(dtype) and dtype.precision > _DIGITS:
+            hint = f"cast it to DECIMAL({_DIGITS}, {min(dtype.scale, _DIGITS)}) or to DOUBLE"
+            raise error_at(query, span, f"{word} takes decimals of at most {_DIGITS} digits", hint)
         if written in ("BOOL_AND", "BOOL_OR", "COUNT_IF") and function != "COUNT" and not pa.types.is_boolean(dtype):
             raise error_at(query, span, f"{word} needs a condition, but this is {type_name(dtype)}")
         if function in ("MIN", "MAX") and not is_orderable(dtype):

@@ -251,7 +251,12 @@ def test_ids_tell_the_symbols_of_one_event_apart() -> None:
 
 
 def completions(
-    pattern: str, mask: list[int], precedes: Sequence[int], may_end: list[int], absent: Sequence[int] = (), n_old: int = 0
+    pattern: str,
+    mask: list[int],
+    precedes: Sequence[int],
+    may_end: list[int],
+    absent: Sequence[int] = (),
+    n_old: int = 0,
 ) -> tuple[list[list[int]], list[int]]:
     """By position and row the earliest end, and the masks without what leads nowhere."""
     program = compile_pattern(parse(f"PATTERN {pattern}").pattern, "any").tables

@@ -129,10 +129,11 @@ def test_dictionaries_give_the_values_of_a_table(case: TrendCase) -> None:
 
 
 def planned(case: TrendCase) -> Physical:
-    """The plan of a case that can be asked."""
+    """The plan that a stream has of a case that can be asked."""
     assume(not case.is_ambiguous)
     try:
-        return ev.query(case.text, **case.options).plan(case.table().schema)
+        query = ev.query(case.text, **case.options)
+        return query._plan(query.options, case.table().schema, on_stream=True)
     except ev.EventideError as error:
         assume(can_be_asked(case, error))
         raise AssertionError(f"{case}{error}") from error

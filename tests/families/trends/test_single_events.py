@@ -16,7 +16,7 @@ from tests.budget import QUICK, budgeted
 from tests.families.trends.cases import trend_cases
 from tests.families.trends.compare import TrendCase
 from tests.families.trends.test_same_values import check, run
-from tests.micro_batches import Arrival, Stream, arrivals
+from tests.micro_batches import Arrival, arrivals
 
 SCHEMA = pa.schema([("ts", pa.int64()), ("kind", pa.string()), ("x", pa.int64()), ("w", pa.decimal128(30, 2))])
 
@@ -30,16 +30,13 @@ def test_single_events_have_the_oracles_values(case: TrendCase) -> None:
 @budgeted(**QUICK)
 @given(trend_cases(focus="single", count_windows=False, first_origin=False, counts="exact"), arrivals(11, 3))
 def test_micro_batches_of_single_events_have_the_oracles_values(case: TrendCase, arrival: Arrival) -> None:
-    query = ev.query(case.text, **case.options)
-    table = case.table()
     try:
-        stream = Stream(query.plan(table.schema))
+        physical = ev.query(case.text, **case.options).plan(case.table().schema)
     except ev.EventideError as error:
         assert "leaves none" in error.message
         return
-    assert isinstance(stream.physical.spec, WindowSpec)
-    stream.play_arrival(table, [event["ts"] for event in case.events], arrival)
-    check(case, pa.Table.from_pylist(stream.rows, query.run(table).schema))
+    assert isinstance(physical.spec, WindowSpec)
+    case.check_arrival(physical, arrival)
 
 
 def spec_of(text: str, **options: Any) -> Any:
@@ -83,10 +80,10 @@ def test_a_stream_keeps_the_operator_that_its_checkpoints_know() -> None:
 
 
 def test_sums_are_exact_and_averages_the_nearest_double() -> None:
-    values = [2**62 + 1, 2**62 + 3, 2**62 + 2, None, 7]
+    values = [4611686018427635197, 4611686018428426906, None, 4611686018428330555]
     events = [{"ts": i, "kind": "A", "x": x} for i, x in enumerate(values)]
     text = "PATTERN A a WITHIN 9 seconds RETURN COUNT(*), COUNT(a.x), SUM(a.x), AVG(a.x)"
     (row,) = ev.query(text, ts_unit="s", type="kind").run(events).to_pylist()
     total = sum(x for x in values if x is not None)
-    assert (row["count"], row["count_a_x"], row["sum_a_x"]) == (Decimal(5), Decimal(4), Decimal(total))
-    assert row["avg_a_x"] == total / 4
+    assert (row["count"], row["count_a_x"], row["sum_a_x"]) == (Decimal(4), Decimal(3), Decimal(total))
+    assert row["avg_a_x"] == total / 3

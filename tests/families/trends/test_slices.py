@@ -30,7 +30,8 @@ SCHEMA = pa.schema([("ts", pa.int64()), ("kind", pa.string()), ("g", pa.string()
 
 
 def plan_of(text: str, **options: Any) -> Physical:
-    return ev.query(text, **{"ts": "ts", "ts_unit": "s", "type": "kind"} | options).plan(SCHEMA)
+    query = ev.query(text, **{"ts": "ts", "ts_unit": "s", "type": "kind"} | options)
+    return query._plan(query.options, SCHEMA, on_stream=True)  # streams slice trends of one event, too
 
 
 def plan_case(case: TrendCase) -> Physical:

@@ -12,21 +12,29 @@ Cut = Callable[[list[oracle.Event]], list[oracle.Window]]
 SECONDS = st.integers(1, 6)
 
 
-def _hopping(size: int, slide: int) -> tuple[str, Cut]:
-    return f"WITHIN {size} seconds SLIDE {slide} seconds", lambda events: oracle.hopping(events, size, slide)
+def _hopping(size: int, slide: int, empty: bool) -> tuple[str, Cut]:
+    text = f"WITHIN {size} seconds SLIDE {slide} seconds" + empty * " EMIT EMPTY"
+    return text, lambda events: oracle.hopping(events, size, slide, empty=empty)
 
 
-def _growing(steps: int, step: int) -> tuple[str, Cut]:
-    text = f"WITHIN UP TO {steps * step} seconds STEP {step} seconds"
-    return text, lambda events: oracle.cumulating(events, steps * step, step)
+def _growing(steps: int, step: int, empty: bool) -> tuple[str, Cut]:
+    text = f"WITHIN UP TO {steps * step} seconds STEP {step} seconds" + empty * " EMIT EMPTY"
+    return text, lambda events: oracle.cumulating(events, steps * step, step, empty=empty)
+
+
+def _time(empty: bool) -> st.SearchStrategy[tuple[str, Cut]]:
+    either = st.just(empty)
+    return st.builds(_hopping, SECONDS, SECONDS, either) | st.builds(
+        _growing, st.integers(1, 4), st.integers(1, 3), either
+    )
 
 
 def _session(gap: int) -> tuple[str, Cut]:
     return f"SESSION {gap} seconds", lambda events: oracle.sessions(events, gap)
 
 
-TIME = st.builds(_hopping, SECONDS, SECONDS) | st.builds(_growing, st.integers(1, 4), st.integers(1, 3))
-CLOSING = TIME | st.builds(_session, SECONDS)
+EMPTY = _time(True)
+CLOSING = _time(False) | st.builds(_session, SECONDS)
 EVERYTHING: tuple[str, Cut] = "", lambda events: [(0, 0, events)]
 EVENTS = {
     "ts": range(12),

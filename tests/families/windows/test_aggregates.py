@@ -90,7 +90,7 @@ REFERENCES: dict[str, Callable[[Rows], Any]] = {
     "max_by(x, x, 2)": _of("x")(lambda x: sorted(whole.present(x), reverse=True)[:2] or None),
     "first(x) FILTER (WHERE f)": _of("x", "f")(lambda x, f: next(iter(_under(x, f)), None)),
     "last(x) FILTER (WHERE f)": _of("x", "f")(lambda x, f: next(reversed(_under(x, f)), None)),
-    "first(x)": _of("x")(lambda x: x[0]),
+    "first(x)": _of("x")(lambda x: next(iter(x), None)),
     "last_value(x) IGNORE NULLS": _of("x")(lambda x: next(reversed(whole.present(x)), None)),
     "count(*) FILTER (WHERE x > 1)": _of("x")(lambda x: sum(value > 1 for value in whole.present(x))),
     "sum(x)": _of("x")(whole.total),

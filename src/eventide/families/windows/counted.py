@@ -6,12 +6,11 @@ has forgotten.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
-from eventide.families.windows.operator import Partials, WindowOperator, spans_of
+from eventide.families.windows.known import KnowingOperator
+from eventide.families.windows.operator import Partials, spans_of
 from eventide.families.windows.spec import WindowSpec
 from eventide.runtime.block import MAX_US, SEQUENCE, TS
 from eventide.runtime.kernels.arrays import IntArray
@@ -22,14 +21,12 @@ from eventide.runtime.threads import share_among_threads
 from eventide.runtime.windows import CountWindows
 
 
-class CountOperator(WindowOperator):
-    """Decides a window when the watermark has come to the event that fills it."""
+class CountOperator(KnowingOperator):
+    """Decides a window when the watermark has come to the event that fills it; known are groups that forgot events."""
 
     def __init__(self, spec: WindowSpec, n_threads: int = 1) -> None:
         super().__init__(spec, n_threads)
         self._windows = CountWindows(spec.windows.size, spec.windows.slide)
-        self._known: pa.Table | None = None  # groups that have forgotten events
-        self._known_number = -1
         self._placed_us = np.empty(0, dtype=np.int64)  # times of the events whose windows are returned
 
     def take(self, block: pa.Table) -> None:
@@ -56,8 +53,8 @@ class CountOperator(WindowOperator):
         spans = spans_of(self.spec, ordered.offsets, place, -(-before // slide), stop)
         yield from self._rows(Partials(placed, ordered.offsets), spans)
         if not is_end:
-            kept, self._known = positions.forget(self._known, self._windows, ties, ordered)
-            self._known_number = self._buffer.take_number()
+            kept, known = positions.forget(self._known, self._windows, ties, ordered)
+            self._know(known)
             self._buffer.append(kept)
 
     def _placed(self, events: pa.Table, ordered: Ordered, place: IntArray) -> pa.Table:
@@ -76,19 +73,3 @@ class CountOperator(WindowOperator):
 
     def pending_us(self) -> int | None:
         return self._buffer.earliest_after(self._watermark_us)
-
-    def _segments(self) -> dict[int, bytes]:
-        number, known = self._known_number, self._known
-        return super()._segments() | ({} if known is None else {number: self._write_once(number, known)})
-
-    def _take_segments(self, segments: dict[int, bytes], head: dict[str, Any]) -> None:
-        if self._known_number in segments:
-            self._known = self._read_written(self._known_number, segments.pop(self._known_number))
-        super()._take_segments(segments, head)
-
-    def _counters(self) -> dict[str, Any]:
-        return {**super()._counters(), "known": self._known_number}
-
-    def _take_counters(self, head: dict[str, Any]) -> None:
-        super()._take_counters(head)
-        self._known_number = head["known"]

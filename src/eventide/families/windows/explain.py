@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from eventide.families.windows.single_events import WHY
@@ -22,6 +23,8 @@ class WindowsExplanation(Explanation):
         has_lists = any(measure.is_list for measure in spec.measures)
         lines = [f"windowed aggregation, {len(spec.measures)} aggregates", per_event(physical)]
         lines += _lines(spec.windows, has_lists)
+        if spec.has_empty:
+            lines.append("empty       windows without events, too, between two of a group that have some")
         if has_lists:
             lines.append("lists       all values of a window, of which DuckDB makes the aggregates that need them")
         if spec.every_us:
@@ -42,6 +45,8 @@ class WindowsExplanation(Explanation):
     def kept_on_stream(self, spec: WindowSpec) -> list[str]:
         if spec.windows.kind == COUNT:
             return [f"keeps the last {spec.windows.size:,} events of every group, and its number of events"]
+        if spec.has_empty:
+            return [*self.kept_on_stream(replace(spec, has_empty=False)), "keeps the last window of every group"]
         what = "all values for lists" if any(measure.is_list for measure in spec.measures) else "the aggregates"
         if spec.windows.kind == SESSION:
             return [f"keeps {what} of every session that is open"]

@@ -11,6 +11,7 @@ from eventide.families.base import NO_DIAGNOSIS, NO_SITUATIONS, Family, refuse_u
 from eventide.families.registry import family_named, register
 from eventide.families.windows.counted import CountOperator
 from eventide.families.windows.early import EarlyOperator
+from eventide.families.windows.empty import EmptyOperator
 from eventide.families.windows.operator import WindowOperator, partials_of
 from eventide.families.windows.spec import ALL, COUNT, WindowSpec
 from eventide.runtime.combining import Combining
@@ -62,7 +63,8 @@ class WindowQueries(Family):
     def operator(self, spec: WindowSpec, n_threads: int = 1, compute: Compute = cannot_compute) -> Operator:
         if spec.windows.kind == COUNT:
             return CountOperator(spec, n_threads)
-        return (EarlyOperator if spec.every_us else WindowOperator)(spec, n_threads)
+        plain = EmptyOperator if spec.has_empty else WindowOperator
+        return (EarlyOperator if spec.every_us else plain)(spec, n_threads)
 
     def with_origin(self, spec: WindowSpec, origin_us: int) -> WindowSpec:
         return replace(spec, windows=replace(spec.windows, origin=origin_us))

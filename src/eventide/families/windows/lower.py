@@ -20,7 +20,7 @@ from eventide.lang.tree import Step
 from eventide.plan.aggregates import output_column
 from eventide.plan.columns import Columns, check_told_apart, conditions_of, of_plan, read_columns
 from eventide.plan.facts import canonical, with_options
-from eventide.plan.kept_aggregates import WIDEST, KeptAggregates, picked_column
+from eventide.plan.kept_aggregates import KeptAggregates, is_wide, picked_column
 from eventide.plan.list_aggregates import aggregate_lists, need_type
 from eventide.plan.logical import Item, Window
 from eventide.plan.physical import Physical, SqlColumn, column_as
@@ -56,6 +56,7 @@ def lower_windows(plan: Window, engine: str) -> Physical:
         is_filtered=bool(plan.conjuncts) and not is_counted,
         every_us=plan.tree.every.amount if plan.tree.every is not None else 0,
         is_early=plan.input.is_stream and plan.tree.every is not None,
+        has_empty=plan.tree.empty,
     )
     added = [pa.field(IS_FINAL, pa.bool_())] if spec.every_us else []
     out = pa.schema([*plan.input.partition_fields(), *result_fields(spec), *added])
@@ -164,8 +165,7 @@ class Aggregates(KeptAggregates[Measure]):
         if function_of(node) not in ("SUM", "AVG"):
             return False
         dtype = self.value(arguments_of(node)[0], item)[1]
-        is_decimal = dtype is not None and pa.types.is_decimal(dtype)
-        return dtype == pa.uint64() or (is_decimal and dtype.precision > WIDEST)
+        return is_wide(dtype)
 
     def _compute(self, node: exp.Expr, item: Item) -> Computed:
         whole, lists = Source(self.plan.query.text, item.span), dict[str, pa.DataType]()

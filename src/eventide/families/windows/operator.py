@@ -138,7 +138,9 @@ class WindowOperator(WatermarkOperator):
             else:
                 start = windows.origin + some[:, 0] * windows.slide
                 end = start + windows.size
-            table = partials.table.slice(some[0, 1], some[-1, 2] - some[0, 1])
+            # A window without a row stands at one of its group, too.
+            stop = max(some[-1, 2], some[-1, 1] + 1)
+            table = partials.table.slice(some[0, 1], stop - some[0, 1])
             inside = some - np.array([0, some[0, 1], some[0, 1]])
             parts = self._spans(table, inside)
             yield self._batch(table, inside[:, 1], (start, end), self._complete_us(partials, some, end), parts)

@@ -144,9 +144,10 @@ class Rows:
             if column.null_count:
                 rows[~column.is_valid().to_numpy(), 0] = 0.0
             # As in Spark: the distance of an infinite value from any mean is no number.
-            is_paired = measure.function in PAIRED
-            bad = np.flatnonzero(~np.isfinite(rows[:, 1 + j]))
-            rows[np.ix_(bad, [1 + j, 3 + j, 5] if is_paired else range(1, rows.shape[1]))] = np.nan
+            of_value = [1 + j, 3 + j, 5] if measure.function in PAIRED else list(range(1, rows.shape[1]))
+            bad = ~np.isfinite(rows[:, 1 + j])
+            for part in of_value:
+                rows[bad, part] = np.nan
         return rows
 
     def _pick(self, parts: list[pa.ChunkedArray], measure: Measure, slot: IntArray, n_slots: int) -> list[pa.Array]:

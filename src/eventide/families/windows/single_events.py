@@ -19,7 +19,7 @@ from eventide.plan.aggregates import Aggregates, output_column
 from eventide.plan.bind_items import AGGREGATES
 from eventide.plan.columns import Columns, conditions_of, of_plan
 from eventide.plan.facts import meaning
-from eventide.plan.kept_aggregates import WIDEST
+from eventide.plan.kept_aggregates import is_wide
 from eventide.plan.logical import Item, Match
 from eventide.plan.physical import Physical
 from eventide.plan.results import added_columns
@@ -73,8 +73,7 @@ class _Aggregates(Aggregates[Measure]):
         dtype = self.value(node.this, item)[1]
         if dtype is None:
             return False
-        is_wide = dtype == pa.uint64() or (pa.types.is_decimal(dtype) and dtype.precision > WIDEST)
-        return not (isinstance(node, exp.Sum | exp.Avg) and is_wide)
+        return not (isinstance(node, exp.Sum | exp.Avg) and is_wide(dtype))
 
     def make(self, node: exp.Expr, item: Item) -> Measure:
         if isinstance(node.this, exp.Star | exp.Identifier):
@@ -91,8 +90,8 @@ class _Aggregates(Aggregates[Measure]):
         measure = self.measure(node, item)
         column = output_column(f"a{self.measures[measure]}")
         # As for other trends: decimals of 38 digits leave no room to compute with.
-        is_wide = pa.types.is_decimal(self.output_type(measure))
-        return exp.cast(column, "double") if is_wide and node.parent is not None else column
+        is_decimal = pa.types.is_decimal(self.output_type(measure))
+        return exp.cast(column, "double") if is_decimal and node.parent is not None else column
 
     def origin(self, tree: exp.Expr) -> str | None:
         return tree.this.name if isinstance(tree, exp.Min | exp.Max) and isinstance(tree.this, exp.Column) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import pyarrow as pa
@@ -30,8 +30,9 @@ class Measure:
     dtype: pa.DataType | None = None  # of the column
     other: str | None = None  # the column of a second argument
     other_dtype: pa.DataType | None = None
-    more: tuple[tuple[str, pa.DataType], ...] = ()
-    is_wide: bool = False  # exact in 38 digits, averages in the nearest double, as aggregates over trends are
+    more: tuple[tuple[str, pa.DataType], ...] = field(default=(), kw_only=True)
+    # Exact in 38 digits, averages in the nearest double: as aggregates over trends are.
+    is_wide: bool = field(default=False, kw_only=True)
 
     def columns(self) -> list[tuple[str, pa.DataType]]:
         """The columns that are read, with their types."""
@@ -47,9 +48,8 @@ class Measure:
 
 def list_of(columns: Sequence[tuple[str, pa.DataType]]) -> Measure:
     """The measure that has all values of some columns."""
-    (first, *rest) = columns
-    second = rest[0] if rest else (None, None)
-    return Measure(LIST, *first, *second, more=tuple(rest[1:]))
+    both = [part for column in columns[:2] for part in column]
+    return Measure(LIST, *both, more=tuple(columns[2:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,4 +103,5 @@ class WindowSpec:
     is_filtered: bool = False  # events without a bit in their mask may come
     every_us: int = 0  # how often windows that are open are returned; 0: never
     is_early: bool = False  # they are: input is still coming
+    has_empty: bool = False  # also windows without events, between two with some
     facts: tuple[tuple[str, str], ...] = ()

@@ -64,6 +64,9 @@ class WindowQueries(Family):
             return CountOperator(spec, n_threads)
         return (EarlyOperator if spec.every_us else WindowOperator)(spec, n_threads)
 
+    def follows_time(self, spec: WindowSpec) -> bool:
+        return spec.is_early
+
     def with_origin(self, spec: WindowSpec, origin_us: int) -> WindowSpec:
         return replace(spec, windows=replace(spec.windows, origin=origin_us))
 

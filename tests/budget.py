@@ -267,7 +267,7 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_slices_on_spark_give_the_values_of_the_oracle": 2,
     },
     "families.windows.test_early": {
-        "test_early_rows_are_those_of_the_oracle": (200, 10),
+        "test_early_rows_are_those_of_the_oracle": (150, 10),
     },
     "families.windows.test_on_spark": {
         "test_a_spark_dataframe_returns_the_oracles_windows": 6,

@@ -91,16 +91,16 @@ def value(
 
 
 Step = tuple[list[Event], int | None]  # events that come, and the instant that time has come to when they are there
+Early = tuple[int, tuple[Any, ...], Window]  # an instant, a group, and a window so far
 
 
-def early(
-    steps: Sequence[Step], by: Sequence[str], windows: Any, every: int
-) -> list[tuple[int, tuple[Any, ...], Window]]:
-    """The early rows of EMIT EVERY, as (instant, group, window so far); `windows` lists those of a group's events.
+def early(steps: Sequence[Step], by: Sequence[str], windows: Any, every: int) -> list[Early]:
+    """The early rows of EMIT EVERY; `windows` lists those of a group's events.
 
-    An event before the instant that time has come to is late. A window is over when time has come to its end.
+    An event before the instant that time has come to is late. A window is over when time has come to its end. When time
+    begins, nothing is returned early.
     """
-    found: list[tuple[int, tuple[Any, ...], Window]] = []
+    found: list[Early] = []
     seen: list[Event] = []
     new: list[Event] = []  # since the last multiple of the interval
     now: int | None = None
@@ -110,8 +110,6 @@ def early(
         seen, new = [*seen, *in_time], [*new, *in_time]
         if next_now is None:
             continue
-        if now is None and seen:
-            multiple = min(event["ts"] for event in seen) // every * every
         now = next_now
         reached = now // every * every
         if multiple is not None and reached <= multiple:

@@ -117,6 +117,10 @@ class Family:
     def set_threads(self, operator: Any, n_threads: int) -> None:
         """Tell an operator that works alone how many threads there are now."""
 
+    def follows_time(self, spec: Any) -> bool:
+        """Whether an operator must be told every watermark before the next events, also if it waits for none."""
+        return False
+
     # --- variants of a spec
 
     def with_end(self, spec: Any, end_us: int) -> Spec:

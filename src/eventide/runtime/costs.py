@@ -34,7 +34,7 @@ _COSTS = {
     "most_overlap": Cost(0.5, GUESSED, "share of all time that slices may look back on"),
     "least_frequent": Cost(0.5, GUESSED, "share of the events that a combiner must stand for, where no key is hot"),
     "most_combined": Cost(
-        1.0, GUESSED, "bytes that stand for a task's first events, for each byte of these; with more, events are sent"
+        1.0, GUESSED, "bytes in place of one byte of a task's first events; with more, events are sent"
     ),
     "events_per_stretch": Cost(10_000, GUESSED, "events: one task has matched them before another has begun"),
     "most_copies": Cost(16, GUESSED, "stretches of time whose tasks may all have the events from the first on"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -89,23 +90,36 @@ def test_early_rows_are_those_of_the_oracle(
 def test_a_window_without_new_events_is_not_returned_again() -> None:
     table = pa.table({"ts": [1, 2, 11, 35], "x": [1, 1, 1, 1]})
     query = ev.query("FROM e WITHIN 60 seconds EMIT EVERY 10 seconds RETURN count(*) AS n", ts_unit="s")
-    blocks = [table.slice(i, 1) for i in range(4)]
-    # In blocks of one event: the third shows that time has come to 10, the fourth that it has come to 30.
-    found = [row for rows in query.live(iter_slowly(blocks)) for row in rows.to_pylist()]
-    assert [(row["n"], row["detected_at"], row["is_final"]) for row in found] == [
+    # The third event shows that time has come to 10, the fourth that it has come to 30.
+    assert [(row["n"], row["detected_at"], row["is_final"]) for row in live_rows(query, table)] == [
         (3, 10, False),
         (4, 30, False),
         (4, 60, True),
     ]
 
 
-def iter_slowly(blocks: list[pa.Table]) -> Any:
-    """Blocks that `live` does not put together."""
-    import time
+def test_the_example_of_the_page_on_streams() -> None:
+    text = "FROM trades GROUP BY symbol WITHIN 1 minute EMIT EVERY 10 seconds RETURN symbol, count(*) AS n"
+    table = pa.table({"ts": [5, 12, 13, 75], "symbol": list("xxxy")})
+    assert [tuple(row.values()) for row in live_rows(ev.query(text, ts_unit="s"), table)] == [
+        ("x", 2, 0, 60, 10, False),
+        ("x", 3, 0, 60, 60, True),
+        ("y", 1, 60, 120, 70, False),
+        ("y", 1, 60, 120, 120, True),
+    ]
 
-    for block in blocks:
-        yield block
-        time.sleep(0.1)
+
+def live_rows(query: ev.Query, table: pa.Table) -> list[dict[str, Any]]:
+    """The rows of live input in blocks of one event."""
+
+    def one_by_one() -> Any:
+        for i in range(table.num_rows):
+            yield table.slice(i, 1)
+            while live.metrics()["blocks"] <= i:
+                time.sleep(0.001)
+
+    live = query.live(one_by_one())
+    return [row for rows in live for row in rows.to_pylist()]
 
 
 def test_bounded_input_has_final_rows_alone() -> None:

@@ -79,6 +79,7 @@ class Live:
         self._operators: list[Operator] = []
         self._loads: list[int] = []
         self._workers: list[int] = []
+        self._told_us: int | None = None  # the last watermark, for operators that must be told of each
 
     def __repr__(self) -> str:
         events, matches = self._counters.events, self._counters.matches
@@ -243,6 +244,9 @@ class Live:
         if len(operators) == 1:
             family_of(physical.spec).set_threads(operators[0], n_workers)
         parts = dict(cut(block, physical.intake.layout, len(operators)))
+        told_us = self._told_us
+        if family_of(physical.spec).follows_time(physical.spec):
+            self._told_us = watermark_us
         for bucket, part in parts.items():
             self._loads[bucket] += part.num_rows
 
@@ -253,6 +257,8 @@ class Live:
                 if self._workers[bucket] % n_workers != worker:
                     continue
                 pending_us = operator.pending_us() if bucket not in parts else None
+                if bucket in parts and told_us is not None:
+                    found += operator.process(None, told_us)
                 if bucket in parts or (pending_us is not None and pending_us <= watermark_us):
                     found += operator.process(parts.get(bucket), watermark_us)
             return found, self._clock() - began

@@ -80,13 +80,13 @@ class Cutter:
             waiting.append(block)
             n_waiting += block.num_rows
             if n_waiting >= ROWS_PER_CUT:
-                yield from self._cut(waiting, smaller)
+                yield from self._cut(smaller(pa.concat_tables(waiting)))
                 waiting, n_waiting = [], 0
-        yield from self._cut(waiting, smaller)
+        if waiting:
+            yield from self._cut(smaller(pa.concat_tables(waiting)))
 
-    def _cut(self, blocks: list[pa.Table], smaller: Smaller) -> Blocks:
-        if blocks:
-            yield from cut(smaller(pa.concat_tables(blocks)), self.intake.layout, self.n_buckets)
+    def _cut(self, block: pa.Table) -> Blocks:
+        yield from cut(block, self.intake.layout, self.n_buckets)
 
     def _take_in(self, table: pa.Table) -> pa.Table:
         return take_in(table, self.intake)[0]

@@ -46,7 +46,7 @@ class EventCutter(Cutter):
 
     @classmethod
     def of(cls, shared: Shared, n_buckets: int, labels: tuple[int, ...] | None = None) -> EventCutter:
-        return cls(shared.base.intake, n_buckets, labels, shared.partition_by)
+        return cls(shared.base.intake, n_buckets, labels, keys=shared.partition_by)
 
     def _take_in(self, table: pa.Table) -> pa.Table:
         """Bad events are the stream's, not a rule's: they stop it, or are dropped."""
@@ -61,9 +61,8 @@ class EventCutter(Cutter):
         microseconds(table.column(intake.ts_column), intake)
         return table
 
-    def _cut(self, blocks: list[pa.Table]) -> Blocks:
-        if blocks:
-            yield from cut_by(pa.concat_tables(blocks), self.keys, self.n_buckets)
+    def _cut(self, block: pa.Table) -> Blocks:
+        yield from cut_by(block, self.keys, self.n_buckets)
 
 
 def run_stream(df: DataFrame, path: str, rules: Rules, shared: Shared, n_buckets: int | None) -> DataFrame:

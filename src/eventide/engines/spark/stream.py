@@ -22,7 +22,7 @@ from eventide.engines.spark.parallelism import bucket_labels
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.types import arrow_schema
 from eventide.engines.spark.workers import settled
-from eventide.errors import InputError
+from eventide.errors import InputError, UnsupportedError
 from eventide.families.registry import family_of
 from eventide.lang.durations import write_length
 from eventide.lang.tree import Length
@@ -57,6 +57,10 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
       that also aggregates, and our state has its own version inside.
     """
     physical = for_stream(physical)
+    follows = follows_operator(df)
+    if follows and family_of(physical.spec).follows_time(physical.spec):
+        message = "EMIT EVERY needs a stream as it is read: behind another aggregation or query, time comes in steps"
+        raise UnsupportedError(message, hint="leave out EMIT EVERY, or write the other result and read it as a stream")
     n_buckets = prepared(df.sparkSession, n_buckets)
     schema = rows_schema(physical)
     has_event_time = EVENT_TIME in schema.names and schema[EVENT_TIME].dataType.typeName() == "timestamp"
@@ -67,7 +71,7 @@ def run(df: DataFrame, physical: Physical, n_buckets: int | None = None) -> Data
     events = select_events(stream, physical, extra={TIME: backticked(time_column)}, keep=keep).drop(TIME)
     blocks = blocks_by_bucket(events, Cutter(physical.intake, n_buckets, bucket_labels(n_buckets)))
     target = arrow_schema(schema)
-    work = Work(physical.spec, n_buckets, target, delay_ms, tuple(physical.computed), follows_operator(df))
+    work = Work(physical.spec, n_buckets, target, delay_ms, tuple(physical.computed), follows)
     dropped = lateness_text(physical, delay_ms) if family_of(physical.spec).drops_late else None
     made = Made(physical.spec.query, physical.spec.facts, n_buckets, dropped)
     rows = through_buckets(blocks, make_processor(work), schema, made, EVENT_TIME if has_event_time else "")

@@ -1,11 +1,11 @@
 """Windows that are returned while they are open, beside the final rows: EMIT EVERY.
 
-Time has come to an instant when the watermark is just before it. When time has come to a multiple of the interval that
-is later than all before it, and later than the first event, then every open window that has got an event since its last
-early row gives an early row: its aggregates over the events that have come, `is_final` false, and `detected_at` that
-multiple. The rows of windows that end with this step of time come before, and are final. A step of time over several
-multiples stands for the last of them. What is early follows from the order in which events and watermarks come; the
-final rows do not depend on it.
+Time has come to an instant when the watermark is just before it; the first watermark is where time begins. When it has
+come to a multiple of the interval that is later than all before it, then every open window that has got an event since
+its last early row gives an early row: its aggregates over the events that have come, `is_final` false, and
+`detected_at` that multiple. The rows of windows that end with this step of time come before, and are final. A step of
+time over several multiples stands for the last of them. What is early follows from the order in which events and
+watermarks come; the final rows do not depend on it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from eventide.families.windows.operator import (
     window_after,
 )
 from eventide.families.windows.spec import IS_FINAL, SESSION, Measure, WindowSpec
-from eventide.runtime.block import MAX_US, MIN_US, TS, numpy_int64
+from eventide.runtime.block import MAX_US, TS, numpy_int64
 from eventide.runtime.kernels.arrays import IntArray
 from eventide.runtime.protocol import Results
 
@@ -44,31 +44,21 @@ class EarlyOperator(WindowOperator):
         super().__init__(spec, n_threads)
         self._turn = 0
         self._has_new = False  # events of this turn
-        self._tick_us: int | None = None  # the last multiple of the interval; before any, that before the first event
+        self._tick_us: int | None = None  # the last multiple of the interval; None: time has not begun
         self._is_early = False  # the rows that are being made
 
     def take(self, block: pa.Table) -> None:
         name = self._part if is_partial(block) else _TURN
-        if self._watermark_us == MIN_US and self.spec.is_early:
-            first_us = self._tick(pc.min(block.column(TS)).as_py())
-            self._tick_us = first_us if self._tick_us is None else min(self._tick_us, first_us)
         before = self._buffer.next_number
         super().take(block.append_column(name, pa.array(np.full(block.num_rows, self._turn))))
         self._has_new |= self._buffer.next_number != before
-
-    def _tick(self, us: int) -> int:
-        """The last multiple of the interval up to an instant."""
-        return us // self.spec.every_us * self.spec.every_us
 
     def _advance(self, watermark_us: int) -> Results:
         yield from super()._advance(watermark_us)
         if not self.spec.is_early or self._watermark_us >= MAX_US:
             return
-        tick_us = self._tick(self._watermark_us + 1)
-        if self._tick_us is not None and tick_us <= self._tick_us:
-            return
-        is_first, self._tick_us = self._tick_us is None, tick_us
-        if self._has_new and not is_first:
+        before_us, self._tick_us = self._tick_us, (self._watermark_us + 1) // self.spec.every_us * self.spec.every_us
+        if before_us is not None and self._tick_us > before_us and self._has_new:
             self._is_early = True
             yield from (rows for rows in self._open_windows() if rows.num_rows)
             self._is_early = False
@@ -103,9 +93,10 @@ class EarlyOperator(WindowOperator):
 
     def pending_us(self) -> int | None:
         closes_us = super().pending_us()
-        if not self.spec.is_early or not self._has_new or self._tick_us is None:
+        if not self.spec.is_early or not self._has_new:
             return closes_us
-        tick_us = self._tick_us + self.spec.every_us - 1
+        # Time that has not begun must be told when it begins: on Spark that is behind the epoch.
+        tick_us = 1 if self._tick_us is None else self._tick_us + self.spec.every_us - 1
         return tick_us if closes_us is None else min(closes_us, tick_us)
 
     def _counters(self) -> dict[str, Any]:

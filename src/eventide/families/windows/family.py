@@ -66,6 +66,9 @@ class WindowQueries(Family):
         plain = EmptyOperator if spec.has_empty else WindowOperator
         return (EarlyOperator if spec.every_us else plain)(spec, n_threads)
 
+    def follows_time(self, spec: WindowSpec) -> bool:
+        return spec.is_early
+
     def with_origin(self, spec: WindowSpec, origin_us: int) -> WindowSpec:
         return replace(spec, windows=replace(spec.windows, origin=origin_us))
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from eventide.engines.intake import take_in
 from eventide.engines.parquet import group_times_us, to_microseconds
 from eventide.engines.raw_columns import Place, raw_columns
+from eventide.engines.stored_filters import row_groups
 from eventide.plan.choose import ONE_TASK, Choice, Input, Ranges, Shares, choose
 from eventide.plan.physical import Physical, Piece
 from eventide.runtime.block import TS, concatenate, within
@@ -49,7 +50,9 @@ class FileInput(Input):
         counts = (
             (path, i, footer.row_group(i).num_rows) for path, footer in footers for i in range(footer.num_row_groups)
         )
-        self.groups = [RowGroup((path, i, i + 1), n_rows) for path, i, n_rows in counts]
+        self._all = [RowGroup((path, i, i + 1), n_rows) for path, i, n_rows in counts]
+        self._kept = {path: row_groups(path, physical) for path in files}
+        self.groups = list(filter(self._is_kept, self._all))
         self.n_rows = sum(group.n_rows for group in self.groups)
 
     def why_few(self) -> str | None:
@@ -63,8 +66,15 @@ class FileInput(Input):
     def _timed(self) -> list[RowGroup]:
         """The row groups that hold a row, with their times; none where a footer does not tell one."""
         times = group_times_us(self._files, self._physical.intake) or []
-        held = [group for group in self.groups if group.n_rows] if times else []
-        return [RowGroup(group.piece, group.n_rows, *ends) for group, ends in zip(held, times, strict=True)]
+        held = [group for group in self._all if group.n_rows] if times else []
+        timed = (RowGroup(group.piece, group.n_rows, *ends) for group, ends in zip(held, times, strict=True))
+        return list(filter(self._is_kept, timed))
+
+    def _is_kept(self, group: RowGroup) -> bool:
+        """Whether statistics leave it a chance to hold an event that matters."""
+        path, number, _ = group.piece
+        kept = self._kept[path]
+        return kept is None or number in kept
 
     def times(self) -> Times | None:
         groups = self._timed

@@ -18,10 +18,11 @@ from eventide.expressions.split import EventValue, Split, split
 from eventide.expressions.types import type_name
 from eventide.lang.tree import Scalar, Step, Strategy
 from eventide.plan.logical import Match
-from eventide.plan.physical import Addend, Intake, Physical, SqlColumn, column_as
+from eventide.plan.physical import Addend, Intake, Physical, SqlColumn, Wanted, column_as
 from eventide.plan.places import option_error
 from eventide.plan.references import references
 from eventide.plan.scope import Scope, is_orderable
+from eventide.plan.wanted import wanted_of
 from eventide.runtime.block import MASK, SEQUENCE, TS, Layout
 from eventide.runtime.protocol import Spec
 
@@ -76,6 +77,7 @@ class Columns:
         self._values: list[EventValue] = []
         self._texts: dict[str, str] = {}  # Spark text -> block column
         self._made: dict[int, tuple[EventValue, SqlColumn]] = {}  # by the id of the expression
+        self.wanted: Wanted | None = None  # the filter of the masks that were asked for
 
     def of_column(self, name: str) -> str:
         """The block column of a column of the user's."""
@@ -173,6 +175,8 @@ class Columns:
             if all(m.duckdb is not None for columns in made for m in columns):
                 mask = replace(mask, duckdb=_sum(duckdb), addends=_addends(some, duckdb))
             masks.append(mask)
+        if len(masks) == 1:
+            self.wanted = wanted_of(conditions, lambda value: self.column(MASK, value))
         return masks
 
     def physical(
@@ -196,6 +200,7 @@ class Columns:
             project=tuple(project),
             output_schema=output_schema,
             allowed_lateness_us=options.allowed_lateness,
+            wanted=None if keep_all else self.wanted,
             **more,
         )
 

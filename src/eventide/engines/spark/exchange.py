@@ -18,14 +18,17 @@ from eventide.engines.file_versions import Version, check_versions
 from eventide.engines.intake import take_in
 from eventide.engines.parquet import read_piece, to_microseconds
 from eventide.engines.raw_columns import WANTED, wanted_columns
+from eventide.engines.stored_filters import stored_filters
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.workers import settled
 from eventide.plan.physical import Intake, Physical, Piece
-from eventide.runtime.block import cut, to_bytes
+from eventide.runtime.block import MASK, cut, to_bytes
 
 BLOCK_SCHEMA = "bucket int, data binary"
 ROWS_PER_CUT = 500_000
 MAX_BLOCK_BYTES = 64 << 20
+# Catalyst makes `c` of `CASE WHEN c THEN 1 ELSE 0 END <> 0`, and would push it into files: see `plan.wanted`.
+WANTED_OPAQUE = WANTED.replace(MASK, f"greatest({MASK}, 0L)")
 
 Batches = Iterator[pa.RecordBatch]
 Blocks = Iterator[tuple[int, pa.Table]]
@@ -108,14 +111,19 @@ def select_events(
     """The block's columns, evaluated by Catalyst; events that no step wants are left out there.
 
     Events without a time are kept: `take_in` reports or counts them. `extra` are more columns, as name and SQL
-    text; `keep` is one more reason to keep an event.
+    text; `keep` is one more reason to keep an event, over these columns, and Spark then pushes nothing into files.
     """
     items = {column.name: column.spark for column in physical.select} | dict(extra or {})
+    needs_mask = not physical.intake.keep_all
     with in_utc(df.sparkSession, items.values()):
+        if keep is None:
+            filters = stored_filters(physical, "spark")
+            needs_mask &= physical.wanted is None or not physical.wanted.is_exact
+            df = df.filter(" AND ".join(f"({text})" for text in filters)) if filters else df
         selected = df.select(*(sf.expr(text).alias(name) for name, text in items.items()))
-    if physical.intake.keep_all:
+    if not needs_mask:
         return selected
-    return selected.filter(WANTED if keep is None else f"{WANTED} OR {keep}")
+    return selected.filter(WANTED_OPAQUE if keep is None else f"{WANTED} OR {keep}")
 
 
 # What a task does with the tables of raw columns that it reads, and its number.

@@ -77,7 +77,8 @@ class Columns:
         self._values: list[EventValue] = []
         self._texts: dict[str, str] = {}  # Spark text -> block column
         self._made: dict[int, tuple[EventValue, SqlColumn]] = {}  # by the id of the expression
-        self.wanted: Wanted | None = None  # the filter of the masks that were asked for
+        self.wanted: Wanted | None = None  # of the masks that were asked for
+        self.wanted_by_step: list[Wanted] = []
 
     def of_column(self, name: str) -> str:
         """The block column of a column of the user's."""
@@ -161,13 +162,16 @@ class Columns:
                 raise
             return SqlColumn("", value.spark, None)
 
+    def _test(self, value: EventValue) -> SqlColumn:
+        return self.column(MASK, value)
+
     def masks(self, conditions: list[list[EventValue]]) -> list[SqlColumn]:
         """One bit per list of conditions: whether all of them hold."""
         masks: list[SqlColumn] = []
         names = self.mask_names(-(-len(conditions) // MAX_STEPS))
         for name, start in zip(names, range(0, len(conditions), MAX_STEPS), strict=True):
             some = conditions[start : start + MAX_STEPS]
-            made = [[self.column(MASK, value) for value in values] for values in some]
+            made = [list(map(self._test, values)) for values in some]
             spark = [_bit(k, [m.spark for m in columns], "L") for k, columns in enumerate(made)]
             duckdb = [_bit(k, [m.duckdb or "" for m in columns], "") for k, columns in enumerate(made)]
             # Bits never carry into each other, so a sum is the union.
@@ -176,7 +180,8 @@ class Columns:
                 mask = replace(mask, duckdb=_sum(duckdb), addends=_addends(some, duckdb))
             masks.append(mask)
         if len(masks) == 1:
-            self.wanted = wanted_of(conditions, lambda value: self.column(MASK, value))
+            self.wanted_by_step = [wanted_of([step], self._test) for step in conditions]
+            self.wanted = wanted_of(conditions, self._test)
         return masks
 
     def physical(

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step
 from eventide.plan.logical import Match
-from eventide.plan.physical import Comparison, Needed, Wanted
+from eventide.plan.physical import Comparison, Needed, NeededStep, Wanted
 from eventide.runtime.block import MAX_US, MIN_US
 from eventide.runtime.times import UNIT_US, TimeType
 
@@ -47,21 +47,21 @@ def needed_symbols(pattern: Pattern) -> frozenset[str]:
             return frozenset.intersection(*map(needed_symbols, pattern.parts))
 
 
-def needed_of(plan: Match, steps: Sequence[Step], wanted: Wanted | None, reach_us: int) -> Needed | None:
-    """For a plan whose mask has a bit for each step; `reach_us` as in `Needed`. None where no step is needed."""
+def needed_of(plan: Match, steps: Sequence[Step], wanted: Sequence[Wanted], reach_us: int) -> Needed | None:
+    """For a plan whose mask has a bit for each step, as `wanted` has a filter. None where no step is needed."""
     window = plan.query.window
-    if window is None or window.length.in_events or wanted is None:
+    if window is None or window.length.in_events:
         return None
     symbols = needed_symbols(plan.pattern)
-    bits = tuple((k, step.symbol) for k, step in enumerate(steps) if step.symbol in symbols)
-    if not bits:
+    found = tuple(NeededStep(step.symbol, 1 << k, wanted[k]) for k, step in enumerate(steps) if step.symbol in symbols)
+    if not found:
         return None
     first_us, last_us = MIN_US, MAX_US
-    for k, _ in bits:
-        from_us, until_us = _range(wanted.steps[k], plan.ts, plan.time_type)
+    for each in found:
+        from_us, until_us = _range(each.wanted.steps[0], plan.ts, plan.time_type)
         first_us = max(first_us, from_us - reach_us + 1 if from_us != MIN_US else MIN_US)
         last_us = min(last_us, until_us + reach_us - 1 if until_us != MAX_US else MAX_US)
-    return Needed(bits, reach_us, first_us, last_us)
+    return Needed(found, reach_us, first_us, last_us)
 
 
 def _range(step: Sequence[Comparison], ts: str, time_type: TimeType) -> tuple[int, int]:

@@ -140,11 +140,20 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
+class NeededStep:
+    """A step that every match has an event for."""
+
+    name: str
+    bit: int  # in the mask
+    wanted: Wanted  # its events
+
+
+@dataclass(frozen=True, slots=True)
 class Needed:
     """What every match holds. Events far from that are in no match, and tell nothing about one: see `plan.needed`."""
 
-    steps: tuple[tuple[int, str], ...]  # bits of the mask, of which every match has an event each; and their names
-    reach_us: int  # an event that matters to a match lies less than this from each of these
+    steps: tuple[NeededStep, ...]
+    reach_us: int  # an event that matters to a match lies less than this from the match's event of each of the steps
     first_us: int = MIN_US  # no event before it matters, as conditions on the time tell
     last_us: int = MAX_US
 

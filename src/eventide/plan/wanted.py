@@ -22,10 +22,8 @@ from eventide.plan.physical import Comparison, SqlColumn, Wanted
 _TURNED = {"eq": "eq", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
-def wanted_of(conditions: Sequence[Sequence[EventValue]], column: Callable[[EventValue], SqlColumn]) -> Wanted | None:
-    """The filter of steps; each has a list of conditions, of which all must hold. None where there are no steps."""
-    if not conditions:
-        return None
+def wanted_of(conditions: Sequence[Sequence[EventValue]], column: Callable[[EventValue], SqlColumn]) -> Wanted:
+    """The filter of steps; each has a list of conditions, of which all must hold."""
     usable = [[column(value) for value in values if _is_usable(value.typed)] for values in conditions]
     duckdb = all(one.duckdb is not None for texts in usable for one in texts)
     return Wanted(

@@ -15,14 +15,15 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from eventide.engines.file_versions import Version, check_versions
-from eventide.engines.intake import take_in
+from eventide.engines.intake import near_rows, take_in
 from eventide.engines.parquet import read_piece, to_microseconds
 from eventide.engines.raw_columns import WANTED, wanted_columns
-from eventide.engines.stored_filters import stored_filters
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.workers import settled
+from eventide.engines.stored_filters import stored_filters
 from eventide.plan.physical import Intake, Physical, Piece
 from eventide.runtime.block import MASK, cut, to_bytes
+from eventide.runtime.near import Near
 
 BLOCK_SCHEMA = "bucket int, data binary"
 ROWS_PER_CUT = 500_000
@@ -40,6 +41,7 @@ class Reading:
 
     coded: tuple[str, ...] = ()
     versions: tuple[Version, ...] = ()
+    near: Near | None = None  # what events are left out by
 
 
 PLAIN = Reading()
@@ -130,16 +132,18 @@ def select_events(
 Work: TypeAlias = Callable[[Iterable[pa.Table], int], Batches]
 # All tasks of an input at their work; text: the schema of what comes out.
 Events: TypeAlias = Callable[[Work, "str | StructType"], DataFrame]
+# The block's columns of the events of a DataFrame.
+Select: TypeAlias = Callable[[DataFrame, Physical], DataFrame]
 
 
-def from_dataframe(df: DataFrame, physical: Physical) -> Events:
+def from_dataframe(df: DataFrame, physical: Physical, select: Select = select_events) -> Events:
     """The events of a batch DataFrame; all its tasks have the number 0."""
 
     def tasks(work: Work, schema: str | StructType) -> DataFrame:
         def run(batches: Batches) -> Batches:
             return work((pa.Table.from_batches([batch]) for batch in batches), 0)
 
-        return select_events(df, physical).mapInArrow(settled(run), schema)
+        return select(df, physical).mapInArrow(settled(run), schema)
 
     return tasks
 
@@ -179,7 +183,8 @@ def reader(
     def read(pieces: Iterable[Piece]) -> Iterator[pa.Table]:
         for piece in pieces:
             for table in read_piece(piece, names, how.coded, ROWS_PER_CUT, use_threads=use_threads):
-                yield wanted_columns(to_microseconds(table), physical, ("UTC", 1))
+                raw = wanted_columns(to_microseconds(table), physical, ("UTC", 1))
+                yield raw if how.near is None else near_rows(raw, how.near, physical.intake)
             if piece[0] in versions:
                 check_versions([(piece[0], versions[piece[0]])])
 

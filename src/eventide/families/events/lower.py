@@ -59,7 +59,7 @@ def lower_pattern(plan: Match, engine: str) -> Physical:
     masks = columns.masks(conditions_of(plan, steps, parts))
     needs_end = program.waits and query.window is not None and not plan.options.close_at_end
     # A match is decided some windows after its first event, and by events some windows before that.
-    needed = needed_of(plan, steps, columns.wanted, max(spec.kept_us, spec.delay_us + 1))
+    needed = needed_of(plan, steps, columns.wanted_by_step, max(spec.kept_us, spec.delay_us + 1))
     return columns.physical(spec, masks, project, output, needs_end=needs_end, needed=needed, **of_plan(plan))
 
 

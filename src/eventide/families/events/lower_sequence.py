@@ -98,7 +98,7 @@ def lower_sequence(plan: Match, steps: tuple[Step, ...], engine: str) -> Physica
         **of_events(plan, columns, told),
     )
     masks = columns.masks(conditions_of(plan, steps, parts))
-    needed = needed_of(plan, steps, columns.wanted, spec.span_us)
+    needed = needed_of(plan, steps, columns.wanted_by_step, spec.span_us)
     return columns.physical(spec, masks, project, output, needed=needed, **of_plan(plan))
 
 

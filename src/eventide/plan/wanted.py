@@ -3,8 +3,8 @@
 The mask of an event says the same. But `mask <> 0` compares a sum, by which no file format can rule anything out. So
 the conditions of the steps are also written as they are, joined by OR.
 
-Statistics leave out NaN, which is greater than all numbers in SQL: Spark and DuckDB both lose a row with NaN for `x > 5`
-where all other numbers of a row group are less. So such conditions stay with the mask.
+Statistics leave out NaN, which is greater than all numbers in SQL. So Spark and DuckDB both lose a row with NaN for
+`x > 5` where all other numbers of a row group are less. Such conditions stay with the mask.
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ def _is_told(op: str, value: Typed) -> bool:
 
 def _is_usable(typed: Typed, is_negated: bool = False) -> bool:
     """Whether storage can use a condition: comparisons of columns with constants, and what is made of them."""
+    if typed.op == "literal":
+        return True
     if typed.op in ("and", "or", "not"):
         return all(_is_usable(arg, is_negated or typed.op == "not") for arg in typed.args)
     if typed.op == "is_null":

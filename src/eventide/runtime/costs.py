@@ -34,9 +34,7 @@ _COSTS = {
     "most_overlap": Cost(0.5, GUESSED, "share of all time that slices may look back on"),
     "least_frequent": Cost(0.5, GUESSED, "share of the events that a combiner must stand for, where no key is hot"),
     "events_per_stretch": Cost(10_000, GUESSED, "events: one task has matched them before another has begun"),
-    "most_rare": Cost(
-        0.01, MEASURED, "share of the wanted events that a step may have: others are kept near its events"
-    ),
+    "most_rare": Cost(0.01, GUESSED, "share of the wanted events that a step may have, for others to be kept near it"),
     "least_wanted": Cost(
         0.2, MEASURED, "share of the events that are wanted: to exchange one costs 8 times what reading it again does"
     ),

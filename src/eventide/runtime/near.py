@@ -1,8 +1,8 @@
 """Which events lie near some others: in their partition, and in their stretch of time or one beside it.
 
 Time is cut into stretches of one length. Two events that lie less than that length apart are in one stretch, or in two
-that are neighbours. A table has a place for each pair of a partition and a stretch, found by a hash: two pairs may share
-a place, and then events are kept that could have been left out.
+that are neighbours. A table has a place for each pair of a partition and a stretch, found by a hash. Two pairs may
+share a place, and then events are kept that could have been left out.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class Near:
         return bool(start < self.times_us.size and self.times_us[start] < last_us + self.width_us)
 
     def ranges_us(self, most: int) -> list[tuple[int, int]]:
-        """All times near, whatever the partition, as a few ranges; first and last instants.
+        """All times near, whatever the partition, as a few ranges: their first and last instants.
+
+        Several are not worth the comparisons where they leave out less than half of the time between them.
 
         >>> Near.to(np.zeros(3, np.uint64), np.array([100, 105, 900]), width_us=10).ranges_us(2)
         [(91, 114), (891, 909)]
@@ -64,6 +66,8 @@ class Near:
         cuts = widest[gaps[widest] >= 2 * self.width_us]
         firsts = self.times_us[np.concatenate([[0], cuts + 1])] - self.width_us + 1
         lasts = self.times_us[np.concatenate([cuts, [self.times_us.size - 1]])] + self.width_us - 1
+        if 2 * (lasts - firsts).sum() > lasts[-1] - firsts[0]:
+            return [(int(firsts[0]), int(lasts[-1]))]
         return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
 
 

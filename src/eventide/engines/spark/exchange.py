@@ -22,14 +22,16 @@ from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.workers import settled
 from eventide.engines.stored_filters import stored_filters
 from eventide.plan.physical import Intake, Physical, Piece
-from eventide.runtime.block import MASK, cut, to_bytes
+from eventide.runtime.block import MASK, TS, cut, to_bytes
 from eventide.runtime.near import Near
 
 BLOCK_SCHEMA = "bucket int, data binary"
 ROWS_PER_CUT = 500_000
 MAX_BLOCK_BYTES = 64 << 20
-# Catalyst makes `c` of `CASE WHEN c THEN 1 ELSE 0 END <> 0`, and would push it into files: see `plan.wanted`.
-WANTED_OPAQUE = WANTED.replace(MASK, f"greatest({MASK}, 0L)")
+# The same as `WANTED`, in a form that Catalyst leaves alone. It makes `c` of `CASE WHEN c THEN 1 ELSE 0 END <> 0`, and
+# would push that into files: see `plan.wanted`. Of `(a OR n) AND (b OR n)` it makes `n OR (a AND b)`, and then pushes
+# nothing into files if they cannot use `b`.
+WANTED_OPAQUE = f"greatest({MASK}, CAST({TS} IS NULL AS BIGINT)) <> 0"
 
 Batches = Iterator[pa.RecordBatch]
 Blocks = Iterator[tuple[int, pa.Table]]

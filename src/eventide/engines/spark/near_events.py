@@ -98,8 +98,8 @@ def near_in_frame(df: DataFrame, physical: Physical, given: FrameInput) -> NearI
     if not is_asked_for() and given.why_few() is not None:
         return None
     width = _width(physical)
-    with in_utc(df.sparkSession, [width.hash_text(0)]):
-        sample = _sample(df, physical, width.hash_text(0))
+    with in_utc(df.sparkSession, [width.hash_text()]):
+        sample = _sample(df, physical, width.hash_text())
         reduction = reduce_by(physical, sample[0])
         found = None if reduction is None else _find(df, physical, reduction, width)
     if found is None or reduction is None:
@@ -113,7 +113,7 @@ def near_in_frame(df: DataFrame, physical: Physical, given: FrameInput) -> NearI
     time, intake = next(column.spark for column in physical.select if column.name == TS), physical.intake
     ranges = [range_text(time, *ends, intake.time_type, "spark") for ends in near.ranges_us(_RANGES)]
     text = f"({' OR '.join(ranges)})" if ranges and all(ranges) else ""
-    return NearInFrame(width.hash_text(0), hashes, text, reduction.told(times_us.size))
+    return NearInFrame(width.hash_text(), hashes, text, reduction.told(times_us.size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +124,12 @@ class _Width:
     unit_us: int
     length: int  # of a stretch, in that unit
     keys: tuple[str, ...]
+    start: str = ""  # the first instant of a stretch, where Spark has a faster way to find it
 
-    def hash_text(self, move: int) -> str:
+    def hash_text(self, move: int | None = None) -> str:
         """The hash of a partition and of a stretch, or of a neighbour of the stretch."""
-        return f"xxhash64({', '.join([*self.keys, f'({self.number}) div {self.length}L + ({move})'])})"
+        start = f"{self.number} - pmod({self.number}, {self.length}L) + {move or 0} * {self.length}L"
+        return f"xxhash64({', '.join([*self.keys, self.start if move is None and self.start else start])})"
 
 
 def _width(physical: Physical) -> _Width:
@@ -135,12 +137,15 @@ def _width(physical: Physical) -> _Width:
     columns = {column.name: column.spark for column in physical.select}
     keys = tuple(columns[name] for name in physical.intake.layout.partition)
     time, time_type = columns[TS], physical.intake.time_type
-    number, unit_us = f"unix_micros(CAST({time} AS TIMESTAMP))", 1
+    number, unit_us, start = f"unix_micros(CAST({time} AS TIMESTAMP))", 1, ""
     if time_type.unit is not None:
         number, unit_us = f"CAST({time} AS BIGINT)", UNIT_US[time_type.unit]
     elif pa.types.is_date(time_type.arrow):
         number, unit_us = f"CAST(unix_date({time}) AS BIGINT)", _DAY_US
-    return _Width(number, unit_us, -(-physical.needed.reach_us // unit_us), keys)
+    elif time_type.arrow.tz is None:
+        # The cast above makes objects of Java's for each event.
+        start = f"window({time}, '{physical.needed.reach_us} microseconds').start"
+    return _Width(number, unit_us, -(-physical.needed.reach_us // unit_us), keys, start)
 
 
 def _sample(df: DataFrame, physical: Physical, text: str) -> tuple[Sample, IntArray]:
@@ -157,7 +162,9 @@ def _find(df: DataFrame, physical: Physical, reduction: Reduction, width: _Width
     most = int(cost("most_near"))
     extra = {f"h{move + 1}": width.hash_text(move) for move in (-1, 0, 1)} | {"number": width.number}
     rows = select_events(df, of_step(physical, reduction.step), extra=extra)
-    rows = rows.filter(f"greatest({MASK}, 0L) & {reduction.step.bit}L <> 0 OR {TS} IS NULL").select(*extra)
+    if not reduction.step.wanted.is_exact:
+        rows = rows.filter(f"greatest({MASK} & {reduction.step.bit}L, CAST({TS} IS NULL AS BIGINT)) <> 0")
+    rows = rows.select(*extra)
     # A limit that something follows is taken in all tasks at once.
     found: Any = rows.limit(most + 1).agg(sf.collect_list(sf.struct(*extra)).alias("found")).toArrow()
     listed = found.column("found").combine_chunks().flatten()
@@ -186,8 +193,5 @@ def _is_fixed(plan: Any) -> bool:
     if name in _FIXED_LEAVES:
         return True
     children = plan.children()
-    return (
-        name in _PLAIN_NODES
-        and plan.deterministic()
-        and all(_is_fixed(children.apply(i)) for i in range(children.size()))
-    )
+    is_plain = name in _PLAIN_NODES and plan.deterministic()
+    return is_plain and all(_is_fixed(children.apply(i)) for i in range(children.size()))

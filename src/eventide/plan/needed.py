@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 
-from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step
+from eventide.lang.durations import write_length
+from eventide.lang.tree import And, Length, Not, Or, Pattern, Repeat, Seq, Step
 from eventide.plan.logical import Match
-from eventide.plan.physical import Comparison, Needed, NeededStep, Wanted
-from eventide.runtime.block import MAX_US, MIN_US
+from eventide.plan.physical import Comparison, Needed, NeededStep, Physical, Wanted
+from eventide.runtime.block import MASK, MAX_US, MIN_US
 from eventide.runtime.times import UNIT_US, TimeType
 
 _DAY_US = 86_400_000_000
@@ -62,6 +64,29 @@ def needed_of(plan: Match, steps: Sequence[Step], wanted: Sequence[Wanted], reac
         first_us = max(first_us, from_us - reach_us + 1 if from_us != MIN_US else MIN_US)
         last_us = min(last_us, until_us + reach_us - 1 if until_us != MAX_US else MAX_US)
     return Needed(found, reach_us, first_us, last_us)
+
+
+def range_lines(needed: Needed | None, time_type: TimeType) -> list[str]:
+    """For `explain`: which events need not be read."""
+    ends = [] if needed is None else [("before", needed.first_us), ("after", needed.last_us)]
+    told = [f"{word} {_written(at_us, time_type)}" for word, at_us in ends if at_us not in (MIN_US, MAX_US)]
+    return [f"time range  events {' and '.join(told)} are in no match, and need not be read"] if told else []
+
+
+def near_text(physical: Physical) -> str:
+    """For `explain`: which events Spark need not exchange, whatever a sample will tell."""
+    (n_bits,) = [column.n_bits for column in physical.select if column.name == MASK] or [0]
+    if physical.needed is None or n_bits < 2:
+        return ""
+    names, reach = (
+        " or ".join(step.name for step in physical.needed.steps),
+        write_length(Length(physical.needed.reach_us)),
+    )
+    return f"; where {names} is rare in many events, only those about {reach} from it are exchanged"
+
+
+def _written(at_us: int, time_type: TimeType) -> str:
+    return str(time_type.restore(np.array([at_us]))[0].as_py())
 
 
 def _range(step: Sequence[Comparison], ts: str, time_type: TimeType) -> tuple[int, int]:

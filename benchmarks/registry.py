@@ -30,6 +30,7 @@ MODULES = (
     "benchmarks.allen",
     "benchmarks.intervals",
     "benchmarks.situations",
+    "benchmarks.pruning",
 )
 
 

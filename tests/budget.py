@@ -56,9 +56,9 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_the_compiled_matcher_returns_the_oracles_rows": 6,
     },
     "engines.test_near": {
-        "test_what_lies_near_a_needed_event_is_enough_for_the_oracles_rows_of_a_pattern": (300, 10),
-        "test_what_lies_near_a_needed_event_is_enough_for_the_oracles_rows_of_a_sequence": (200, 10),
-        "test_what_is_near_is_found_whatever_the_hashes": 100,
+        "test_what_lies_near_a_needed_event_is_enough_for_the_oracles_rows_of_a_pattern": (120, 4),
+        "test_what_lies_near_a_needed_event_is_enough_for_the_oracles_rows_of_a_sequence": (50, 4),
+        "test_what_is_near_is_found_whatever_the_hashes": 30,
     },
     "engines.test_live": {
         "test_live_rows_are_those_of_a_bounded_run": 25,
@@ -144,7 +144,7 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_a_small_result_array_pauses_and_resumes": 100,
     },
     "oracle.rows.test_self_check": {
-        "test_every_match_is_the_one_with_the_least_decisions": 1000,
+        "test_every_match_is_the_one_with_the_least_decisions": 800,
     },
     "oracle.test_self_check": {
         "test_any_equals_all_subsequences": 300,

@@ -241,7 +241,7 @@ def test_what_may_change_between_two_reads_is_read_once(spark: Any) -> None:
     assert query.last_run.reason == "DataFrame"
     query.run(frame.where("value >= 0"))
     assert "events near" in query.last_run.reason
-    with costing(most_near=1):
+    with costing(most_near=0):
         query.run(frame)
         assert query.last_run.reason == "DataFrame"
 

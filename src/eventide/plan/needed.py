@@ -93,19 +93,17 @@ def _range(step: Sequence[Comparison], ts: str, time_type: TimeType) -> tuple[in
     """The first and the last instant that conditions on the time leave a step; both may be a little outside."""
     first_us, last_us = MIN_US, MAX_US
     for each in step:
-        instants = [_instant_us(value, each.dtype, time_type) for value in each.values] if each.column == ts else []
-        if not instants or any(at_us is None for at_us in instants):
+        if each.column != ts:
             continue
-        least, most = min(filter(_is_known, instants)), max(filter(_is_known, instants))
+        found = [_instant_us(value, each.dtype, time_type) for value in each.values]
+        instants = [at_us for at_us in found if at_us is not None]
+        if len(instants) < len(found):
+            continue
         if each.op in ("gt", "ge", "eq", "in"):
-            first_us = max(first_us, least)
+            first_us = max(first_us, min(instants))
         if each.op in ("lt", "le", "eq", "in"):
-            last_us = min(last_us, most)
+            last_us = min(last_us, max(instants))
     return first_us, last_us
-
-
-def _is_known(at_us: int | None) -> bool:
-    return at_us is not None
 
 
 def _instant_us(value: object, dtype: pa.DataType, time_type: TimeType) -> int | None:

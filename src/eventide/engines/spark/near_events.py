@@ -98,10 +98,16 @@ def near_in_frame(df: DataFrame, physical: Physical, given: FrameInput) -> NearI
     if not is_asked_for() and given.why_few() is not None:
         return None
     width = _width(physical)
-    with in_utc(df.sparkSession, [width.hash_text()]):
-        sample = _sample(df, physical, width.hash_text())
-        reduction = reduce_by(physical, sample[0])
-        found = None if reduction is None else _find(df, physical, reduction, width)
+    try:
+        with in_utc(df.sparkSession, [width.hash_text()]):
+            sample = _sample(df, physical, width.hash_text())
+            reduction = reduce_by(physical, sample[0])
+            found = None if reduction is None else _find(df, physical, reduction, width)
+    except Exception as error:
+        # Whatever is wrong with the events is told when they are matched.
+        if not is_of_spark(error):
+            raise
+        return None
     if found is None or reduction is None:
         return None
     hashes, times_us = found

@@ -33,6 +33,7 @@ MODULES = (
     "benchmarks.intervals",
     "benchmarks.situations",
     "benchmarks.windows_spark",
+    "benchmarks.pruning",
 )
 
 

@@ -73,6 +73,11 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
     "engines.test_compiled_rows": {
         "test_the_compiled_matcher_returns_the_oracles_rows": 6,
     },
+    "engines.test_near": {
+        "test_what_lies_near_a_needed_event_is_enough_for_the_oracles_rows_of_a_pattern": (120, 4),
+        "test_what_lies_near_a_needed_event_is_enough_for_the_oracles_rows_of_a_sequence": (50, 4),
+        "test_what_is_near_is_found_whatever_the_hashes": 30,
+    },
     "engines.test_live": {
         "test_live_rows_are_those_of_a_bounded_run": 25,
     },

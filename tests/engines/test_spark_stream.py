@@ -154,6 +154,14 @@ def test_events_that_no_step_wants_advance_the_watermark(spark: Any, tmp_path: P
     assert finish(spark, tmp_path, plan) == expected_rows(events, plan)
 
 
+def test_absences_come_out_when_only_events_of_other_types_arrive(spark: Any, tmp_path: Path) -> None:
+    rows = [(0, "u", "A", 1), (0, "v", "A", 2), (0, "v", "B", 3), (1, "w", "X", 50), (2, "w", "X", 60)]
+    events = make_stream(tmp_path, rows)
+    query = ev.query("PATTERN SEQ(A a, NOT B b) WHERE [user] WITHIN 5 seconds RETURN user", type="kind")
+    found = finish(spark, tmp_path, query.plan(events.schema, "spark"))
+    assert [row[0] for row in found] == ["u"]
+
+
 def test_the_result_can_be_aggregated_by_windows_of_detected_at(spark: Any, tmp_path: Path) -> None:
     from pyspark.sql import functions as sf
 

@@ -29,6 +29,7 @@ from tests.mutants.meaning import MEANING
 from tests.mutants.metrics import METRICS
 from tests.mutants.mutant import Mutant
 from tests.mutants.overlaps import OVERLAPS
+from tests.mutants.pruning import PRUNING
 from tests.mutants.reading import READING
 from tests.mutants.rows import ROWS
 from tests.mutants.rules import RULES
@@ -49,6 +50,7 @@ from tests.mutants.windows_aggregates import WINDOWS_AGGREGATES
 MUTANTS = (
     *EVENTS,
     *OVERLAPS,
+    *PRUNING,
     *EVENTS_PATTERNS,
     *MEANING,
     *ROWS,

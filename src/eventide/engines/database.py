@@ -43,7 +43,10 @@ def connect(time_zone: str = "UTC", threads: int | None = None) -> duckdb.DuckDB
         import duckdb
 
         config = dict(_CLOSED) if threads is None else {**_CLOSED, "threads": threads}
-        _DATABASES.setdefault(key, duckdb.connect(config=config))
+        database = duckdb.connect(config=config)
+        # It takes `x > 5` for false where no statistics of a file reach 5. NaN is greater, and not in statistics.
+        database.execute("SET GLOBAL disabled_optimizers = 'statistics_propagation'")
+        _DATABASES.setdefault(key, database)
     connection = _DATABASES[key].cursor()
     connection.execute("SET TimeZone = ?", [time_zone])
     return connection

@@ -16,10 +16,13 @@ import pyarrow.parquet as pq
 from eventide.engines.intake import take_in
 from eventide.engines.parquet import group_times_us, to_microseconds
 from eventide.engines.raw_columns import Place, raw_columns
+from eventide.engines.stored_filters import row_groups
 from eventide.plan.choose import ONE_TASK, Choice, Input, Ranges, Shares, choose
 from eventide.plan.physical import Physical, Piece
-from eventide.runtime.block import TS, concatenate, within
+from eventide.plan.reduce import Reduction, Sample, is_asked_for, is_possible, reduce_by
+from eventide.runtime.block import MASK, TS, concatenate, numpy_int64, within
 from eventide.runtime.costs import cost
+from eventide.runtime.near import Near
 from eventide.runtime.slicing import Part, Region, Times
 
 _SAMPLE_ROWS = 100_000
@@ -49,7 +52,9 @@ class FileInput(Input):
         counts = (
             (path, i, footer.row_group(i).num_rows) for path, footer in footers for i in range(footer.num_row_groups)
         )
-        self.groups = [RowGroup((path, i, i + 1), n_rows) for path, i, n_rows in counts]
+        self._all = [RowGroup((path, i, i + 1), n_rows) for path, i, n_rows in counts]
+        self._kept = {path: row_groups(path, physical) for path in files}
+        self.groups = list(filter(self._is_kept, self._all))
         self.n_rows = sum(group.n_rows for group in self.groups)
 
     def why_few(self) -> str | None:
@@ -63,8 +68,15 @@ class FileInput(Input):
     def _timed(self) -> list[RowGroup]:
         """The row groups that hold a row, with their times; none where a footer does not tell one."""
         times = group_times_us(self._files, self._physical.intake) or []
-        held = [group for group in self.groups if group.n_rows] if times else []
-        return [RowGroup(group.piece, group.n_rows, *ends) for group, ends in zip(held, times, strict=True)]
+        held = [group for group in self._all if group.n_rows] if times else []
+        timed = (RowGroup(group.piece, group.n_rows, *ends) for group, ends in zip(held, times, strict=True))
+        return list(filter(self._is_kept, timed))
+
+    def _is_kept(self, group: RowGroup) -> bool:
+        """Whether statistics leave it a chance to hold an event that matters."""
+        path, number, _ = group.piece
+        kept = self._kept[path]
+        return kept is None or number in kept
 
     def times(self) -> Times | None:
         groups = self._timed
@@ -77,15 +89,37 @@ class FileInput(Input):
         return Times(points[order].astype(np.int64), np.cumsum(weights) - weights, self.n_rows)
 
     def sample(self) -> pa.Table:
-        return self._sample
+        return self._sample[1]
+
+    def masks(self) -> Sample | None:
+        """Those of the sample; None where the times of some events are not known."""
+        if not self._timed:
+            return None
+        n_rows, block = self._sample
+        return Sample(n_rows, numpy_int64(block.column(MASK)))
 
     @cached_property
-    def _sample(self) -> pa.Table:
-        """Events of the row group in the middle."""
+    def _sample(self) -> tuple[int, pa.Table]:
+        """Rows of the row group in the middle: how many, and the events among them."""
         path, group, _ = self._timed[len(self._timed) // 2].piece
         with pq.ParquetFile(path) as file:
             batches = file.iter_batches(_SAMPLE_ROWS, row_groups=[group], columns=list(self._physical.reads))
-            return self._take_in(pa.Table.from_batches([next(batches)]), ("UTC", 1))
+            table = pa.Table.from_batches([next(batches)])
+        return table.num_rows, self._take_in(table, ("UTC", 1))
+
+    def reduction(self) -> Reduction | None:
+        """Whether only events near those of a rare step are kept."""
+        if not is_possible(self._physical) or (self.why_few() is not None and not is_asked_for()):
+            return None
+        sample = self.masks()
+        return None if sample is None else reduce_by(self._physical, sample)
+
+    def keep_near(self, near: Near) -> None:
+        """Leave out the row groups that have no event near."""
+        reached = {group.piece for group in self._timed if near.reaches(group.first_us, group.last_us)}
+        self.groups = [group for group in self.groups if group.piece in reached]
+        self._timed = [group for group in self._timed if group.piece in reached]
+        self.n_rows = sum(group.n_rows for group in self.groups)
 
     def read(self, regions: Sequence[Region]) -> Iterator[pa.Table]:
         for region in regions:
@@ -157,7 +191,10 @@ def describe_files(files: Sequence[str], physical: Physical) -> str | None:
     if not files or why_not_direct(physical) is not None:
         return None
     keys = ", ".join(name for block, name in physical.intake.names if block in physical.intake.layout.distribution)
-    return choose_for_files(files, physical, 2 * (os.cpu_count() or 1)).describe(keys)
+    given = FileInput(files, physical)
+    text = choose(physical, given, 2 * (os.cpu_count() or 1)).describe(keys)
+    reduction = given.reduction()
+    return text if reduction is None else f"{text}; {reduction.describe()}"
 
 
 def share_out(groups: Sequence[RowGroup], n_shares: int) -> list[list[RowGroup]]:

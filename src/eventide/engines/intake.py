@@ -8,8 +8,10 @@ import pyarrow.compute as pc
 from eventide.engines.likely_unit import hint_of_unit
 from eventide.errors import InputError
 from eventide.plan.physical import Intake, IntervalIntake
-from eventide.runtime.block import MASK, MAX_US, TS
+from eventide.runtime.block import MASK, MAX_US, TS, numpy_int64
+from eventide.runtime.hashes import hash_rows
 from eventide.runtime.interval_columns import START
+from eventide.runtime.near import Near
 from eventide.runtime.times import UNIT_US, TimeType
 
 
@@ -38,6 +40,17 @@ def take_in(raw: pa.Table, intake: Intake) -> tuple[pa.Table, int]:
     if intake.intervals is not None and intake.intervals.has_start:
         block = block.set_column(block.schema.get_field_index(START), START, microseconds(block.column(START), intake))
     return block, n_bad
+
+
+def near_rows(raw: pa.Table, near: Near, intake: Intake) -> pa.Table:
+    """The rows that are near; a row without a time is kept, so that it is told or counted."""
+    ts = raw.column(TS)
+    if ts.null_count:
+        without = pc.is_null(ts)
+        timed = near_rows(raw.filter(pc.invert(without)), near, intake)
+        return pa.concat_tables([raw.filter(without), timed])
+    hashes = hash_rows(raw, intake.layout.partition)
+    return raw.filter(pa.array(near.holds(hashes, numpy_int64(microseconds(ts, intake)))))
 
 
 def no_time(intake: Intake, which: str) -> InputError:

@@ -18,10 +18,11 @@ from eventide.expressions.split import EventValue, Split, split
 from eventide.expressions.types import type_name
 from eventide.lang.tree import Scalar, Step, Strategy
 from eventide.plan.logical import Match
-from eventide.plan.physical import Addend, Intake, Physical, SqlColumn, column_as
+from eventide.plan.physical import Addend, Intake, Physical, SqlColumn, Wanted, column_as
 from eventide.plan.places import option_error
 from eventide.plan.references import references
 from eventide.plan.scope import Scope, is_orderable
+from eventide.plan.wanted import wanted_of
 from eventide.runtime.block import MASK, SEQUENCE, TS, Layout
 from eventide.runtime.protocol import Spec
 
@@ -76,6 +77,8 @@ class Columns:
         self._values: list[EventValue] = []
         self._texts: dict[str, str] = {}  # Spark text -> block column
         self._made: dict[int, tuple[EventValue, SqlColumn]] = {}  # by the id of the expression
+        self.wanted: Wanted | None = None  # of the masks that were asked for
+        self.wanted_by_step: list[Wanted] = []
 
     def of_column(self, name: str) -> str:
         """The block column of a column of the user's."""
@@ -159,13 +162,16 @@ class Columns:
                 raise
             return SqlColumn("", value.spark, None)
 
+    def _test(self, value: EventValue) -> SqlColumn:
+        return self.column(MASK, value)
+
     def masks(self, conditions: list[list[EventValue]]) -> list[SqlColumn]:
         """One bit per list of conditions: whether all of them hold."""
         masks: list[SqlColumn] = []
         names = self.mask_names(-(-len(conditions) // MAX_STEPS))
         for name, start in zip(names, range(0, len(conditions), MAX_STEPS), strict=True):
             some = conditions[start : start + MAX_STEPS]
-            made = [[self.column(MASK, value) for value in values] for values in some]
+            made = [list(map(self._test, values)) for values in some]
             spark = [_bit(k, [m.spark for m in columns], "L") for k, columns in enumerate(made)]
             duckdb = [_bit(k, [m.duckdb or "" for m in columns], "") for k, columns in enumerate(made)]
             # Bits never carry into each other, so a sum is the union.
@@ -173,6 +179,9 @@ class Columns:
             if all(m.duckdb is not None for columns in made for m in columns):
                 mask = replace(mask, duckdb=_sum(duckdb), addends=_addends(some, duckdb))
             masks.append(mask)
+        if len(masks) == 1:
+            self.wanted_by_step = [wanted_of([step], self._test) for step in conditions]
+            self.wanted = wanted_of(conditions, self._test)
         return masks
 
     def physical(
@@ -196,6 +205,7 @@ class Columns:
             project=tuple(project),
             output_schema=output_schema,
             allowed_lateness_us=options.allowed_lateness,
+            wanted=None if keep_all else self.wanted,
             **more,
         )
 

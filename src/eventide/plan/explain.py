@@ -21,6 +21,7 @@ from eventide.lang.tree import Length, Span, Strategy
 from eventide.lang.write import write_constraint, write_duration, write_windowing, write_within
 from eventide.plan.choose import KEYS, Choice
 from eventide.plan.logical import Intervals, Join, Logical, Match, Navigation, Scan, Situations, Window
+from eventide.plan.needed import near_text
 from eventide.plan.physical import Physical, Planned
 from eventide.plan.streams import for_stream
 
@@ -122,7 +123,8 @@ def explained(query: str, planned: Planned, engine: str, chosen: str | None = No
         return in_sections({**sections, "Distribution": [f"{STREAM}: none, because a stream refuses the query"]})
     n_rows = [scan.provided.n_rows for scan in planned.node.scans()]
     seen = "" if None in n_rows else f" ({sum(filter(None, n_rows)):,} events)"
-    sections["Distribution"] = [f"{engine}{seen}: {chosen or _shared_out(own, physical, engine)}"]
+    near = near_text(physical) if engine == "spark" else ""
+    sections["Distribution"] = [f"{engine}{seen}: {chosen or _shared_out(own, physical, engine) + near}"]
     if engine == STREAM and physical.intake.layout.distribution:
         sections["On a stream"].append(
             "hot key: all tasks read and filter its events, then one task works on them while those of other buckets "

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
 from eventide.errors import EventideError
-from eventide.runtime.block import Layout
+from eventide.runtime.block import MAX_US, MIN_US, Layout
 from eventide.runtime.computed import Computed
 from eventide.runtime.protocol import Spec
 from eventide.runtime.times import TimeType
@@ -118,6 +118,48 @@ class NamedType:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """A column of the user's against constants: what the statistics of a column can rule out."""
+
+    column: str
+    op: str  # "eq", "lt", "le", "gt", "ge" or "in"
+    values: tuple[Any, ...]  # as the values of literals: see `expressions.typed`
+    dtype: pa.DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which events some step wants: the steps' conditions over the user's columns, joined by OR.
+
+    The texts hold what storage can use, and no more. Where that is not all, the mask decides besides.
+    """
+
+    spark: str  # empty where storage can use nothing
+    duckdb: str | None  # None: only Spark evaluates it
+    is_exact: bool  # the texts say all that the mask says
+    steps: tuple[tuple[Comparison, ...], ...]  # of each step what all its events meet
+
+
+@dataclass(frozen=True, slots=True)
+class NeededStep:
+    """A step that every match has an event for."""
+
+    name: str
+    bit: int  # in the mask
+    wanted: Wanted  # its events
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What every match holds. Events far from that are in no match, and tell nothing about one: see `plan.needed`."""
+
+    steps: tuple[NeededStep, ...]
+    reach_us: int  # an event that matters to a match lies less than this from the match's event of each of the steps
+    first_us: int = MIN_US  # no event before it matters, as conditions on the time tell
+    last_us: int = MAX_US
+
+
+@dataclass(frozen=True, slots=True)
 class Physical:
     """An executable query over one input schema."""
 
@@ -142,6 +184,8 @@ class Physical:
     stream_refusal: str | None = None  # what a stream would miss, for `explain`
     needs_end: bool = False  # the latest time of the whole input decides what is over: see `plan.ending`
     closes_at_end: bool = False  # the end of the input is the end of time
+    wanted: Wanted | None = None  # None: events that no step wants matter, too, or only the mask tells them
+    needed: Needed | None = None  # None: events may matter that are far from all others
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,12 @@ _COSTS = {
         1.0, GUESSED, "bytes in place of one byte of a task's first events; with more, events are sent"
     ),
     "events_per_stretch": Cost(10_000, GUESSED, "events: one task has matched them before another has begun"),
+    "most_rare": Cost(0.01, GUESSED, "share of the wanted events that a step may have, for others to be kept near it"),
+    "least_wanted": Cost(
+        0.2, MEASURED, "share of the events that are wanted: to exchange one costs 8 times what reading it again does"
+    ),
+    "most_near": Cost(100_000, GUESSED, "events of a step that are collected, so that others near them are kept"),
+    "most_kept": Cost(0.5, GUESSED, "share of the events of a sample that may be kept, as near to some of a step"),
     "most_copies": Cost(16, GUESSED, "stretches of time whose tasks may all have the events from the first on"),
 }
 

@@ -16,7 +16,6 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from eventide.engines.computed import add_computed
 from eventide.engines.database import connect
@@ -31,6 +30,7 @@ from eventide.engines.local.sources import Source, reason
 from eventide.engines.parquet import is_in_time_order, read_piece
 from eventide.engines.raw_columns import WANTED, coded_for, raw_columns
 from eventide.engines.row_limit import limited
+from eventide.engines.stored_filters import pieces_of, stored_filters
 from eventide.errors import EventideError, InputError, OutputError
 from eventide.families.registry import family_of, make_operator
 from eventide.plan.choose import parts_for_threads
@@ -298,10 +298,7 @@ def _read(physical: Physical, source: Source, limit: int) -> Generator[pa.Table]
     if coded:
         yield from _read_files(physical, source, coded, sys.maxsize if fits else ROWS_PER_READ)
         return
-    items = ", ".join(f"{_duckdb(column)} AS {column.name}" for column in physical.select)
-    sql = f"SELECT {items} FROM {source.sql}"
-    if not physical.intake.keep_all:
-        sql = f"SELECT * FROM ({sql}) WHERE {WANTED}"
+    sql = _statement(physical, source)
     try:
         if fits:
             yield with_lengths(source.connection.sql(sql).to_arrow_table())
@@ -313,14 +310,26 @@ def _read(physical: Physical, source: Source, limit: int) -> Generator[pa.Table]
         raise InputError(f"the events cannot be read: {reason(error)}") from error
 
 
+def _statement(physical: Physical, source: Source) -> str:
+    """The SELECT of all events that matter."""
+    items = ", ".join(f"{_duckdb(column)} AS {column.name}" for column in physical.select)
+    sql, needs_mask = f"SELECT {items} FROM {source.sql}", not physical.intake.keep_all
+    # Only files have statistics; the mask costs DuckDB less than the same conditions handed to an Arrow table.
+    filters = stored_filters(physical, "duckdb") if source.files else []
+    if filters:
+        sql += " WHERE " + " AND ".join(f"({text})" for text in filters)
+        needs_mask &= physical.wanted is None or not physical.wanted.is_exact
+    return f"SELECT * FROM ({sql}) WHERE {WANTED}" if needs_mask else sql
+
+
 def _read_files(physical: Physical, source: Source, coded: list[str], n_at_once: int) -> Iterator[pa.Table]:
     """The same, with conditions on strings evaluated for each distinct string only."""
     names = physical.reads
     try:
         for file in source.files:
-            piece = (file, 0, pq.read_metadata(file).num_row_groups)
-            for table in read_piece(piece, names, coded, n_at_once, use_threads=True):
-                yield raw_columns(table, physical, ("UTC", None))
+            for piece in pieces_of(file, physical):
+                for table in read_piece(piece, names, coded, n_at_once, use_threads=True):
+                    yield raw_columns(table, physical, ("UTC", None))
         source.check_unchanged()
     except (duckdb.Error, pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error

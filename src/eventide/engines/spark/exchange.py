@@ -15,21 +15,27 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from eventide.engines.file_versions import Version, check_versions
-from eventide.engines.intake import take_in
+from eventide.engines.intake import near_rows, take_in
 from eventide.engines.parquet import read_piece, to_microseconds
 from eventide.engines.raw_columns import WANTED, wanted_columns
 from eventide.engines.spark.time_zone import in_utc
 from eventide.engines.spark.workers import settled
+from eventide.engines.stored_filters import stored_filters
 from eventide.families.registry import family_of
 from eventide.plan.physical import Intake, Physical, Piece
-from eventide.runtime.block import cut, to_bytes
+from eventide.runtime.block import MASK, TS, cut, to_bytes
 from eventide.runtime.combining import Smaller
 from eventide.runtime.costs import cost
+from eventide.runtime.near import Near
 from eventide.runtime.protocol import Spec
 
 BLOCK_SCHEMA = "bucket int, data binary"
 ROWS_PER_CUT = 500_000
 MAX_BLOCK_BYTES = 64 << 20
+# The same as `WANTED`, in a form that Catalyst leaves alone. It makes `c` of `CASE WHEN c THEN 1 ELSE 0 END <> 0`, and
+# would push that into files: see `plan.wanted`. Of `(a OR n) AND (b OR n)` it makes `n OR (a AND b)`, and then pushes
+# nothing into files if they cannot use `b`.
+WANTED_OPAQUE = f"greatest({MASK}, CAST({TS} IS NULL AS BIGINT)) <> 0"
 
 Batches = Iterator[pa.RecordBatch]
 Blocks = Iterator[tuple[int, pa.Table]]
@@ -41,6 +47,7 @@ class Reading:
 
     coded: tuple[str, ...] = ()
     versions: tuple[Version, ...] = ()
+    near: Near | None = None  # what events are left out by
 
 
 PLAIN = Reading()
@@ -119,30 +126,37 @@ def select_events(
     """The block's columns, evaluated by Catalyst; events that no step wants are left out there.
 
     Events without a time are kept: `take_in` reports or counts them. `extra` are more columns, as name and SQL
-    text; `keep` is one more reason to keep an event.
+    text; `keep` is one more reason to keep an event, over these columns, and Spark then pushes nothing into files.
     """
     items = {column.name: column.spark for column in physical.select} | dict(extra or {})
+    needs_mask = not physical.intake.keep_all
     with in_utc(df.sparkSession, items.values()):
+        if keep is None:
+            filters = stored_filters(physical, "spark")
+            needs_mask &= physical.wanted is None or not physical.wanted.is_exact
+            df = df.filter(" AND ".join(f"({text})" for text in filters)) if filters else df
         selected = df.select(*(sf.expr(text).alias(name) for name, text in items.items()))
-    if physical.intake.keep_all:
+    if not needs_mask:
         return selected
-    return selected.filter(WANTED if keep is None else f"{WANTED} OR {keep}")
+    return selected.filter(WANTED_OPAQUE if keep is None else f"{WANTED} OR {keep}")
 
 
 # What a task does with the tables of raw columns that it reads, and its number.
 Work: TypeAlias = Callable[[Iterable[pa.Table], int], Batches]
 # All tasks of an input at their work; text: the schema of what comes out.
 Events: TypeAlias = Callable[[Work, "str | StructType"], DataFrame]
+# The block's columns of the events of a DataFrame.
+Select: TypeAlias = Callable[[DataFrame, Physical], DataFrame]
 
 
-def from_dataframe(df: DataFrame, physical: Physical) -> Events:
+def from_dataframe(df: DataFrame, physical: Physical, select: Select = select_events) -> Events:
     """The events of a batch DataFrame; all its tasks have the number 0."""
 
     def tasks(work: Work, schema: str | StructType) -> DataFrame:
         def run(batches: Batches) -> Batches:
             return work((pa.Table.from_batches([batch]) for batch in batches), 0)
 
-        return select_events(df, physical).mapInArrow(settled(run), schema)
+        return select(df, physical).mapInArrow(settled(run), schema)
 
     return tasks
 
@@ -182,7 +196,8 @@ def reader(
     def read(pieces: Iterable[Piece]) -> Iterator[pa.Table]:
         for piece in pieces:
             for table in read_piece(piece, names, how.coded, ROWS_PER_CUT, use_threads=use_threads):
-                yield wanted_columns(to_microseconds(table), physical, ("UTC", 1))
+                raw = wanted_columns(to_microseconds(table), physical, ("UTC", 1))
+                yield raw if how.near is None else near_rows(raw, how.near, physical.intake)
             if piece[0] in versions:
                 check_versions([(piece[0], versions[piece[0]])])
 

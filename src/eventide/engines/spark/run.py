@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Any, cast
@@ -24,13 +24,14 @@ from eventide.engines.parquet import group_times, in_microseconds
 from eventide.engines.raw_columns import coded_for
 from eventide.engines.spark import batch, stream
 from eventide.engines.spark.counters import INTAKE, intake_counters, unique
-from eventide.engines.spark.exchange import Events, Reading, blocks_by_key, from_dataframe, from_paths
+from eventide.engines.spark.exchange import Events, Reading, blocks_by_key, from_dataframe, from_paths, select_events
 from eventide.engines.spark.far_files import read_far_text
 from eventide.engines.spark.files import address, read_parquet_files, read_text_files, whole_names
 from eventide.engines.spark.following import with_lag
 from eventide.engines.spark.frame_input import FrameInput
 from eventide.engines.spark.functions import planning_for
 from eventide.engines.spark.latest import first_us, until_latest_in_files, until_latest_row
+from eventide.engines.spark.near_events import near_in_files, near_in_frame
 from eventide.engines.spark.parallelism import count_buckets, is_local
 from eventide.engines.spark.ship import ensure_shipped
 from eventide.engines.spark.slices import run_slices
@@ -89,16 +90,23 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
 def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession, versions: tuple[Version, ...]) -> Run:
     ensure_shipped(spark)
     given, how = FileInput(files, physical), Reading(tuple(coded_for(physical, files)), versions)
-    shares, choice = given.pieces(count_buckets(spark)), choose(physical, given, count_buckets(spark))
+    n_shares, told = count_buckets(spark), ""
+    reduction = given.reduction()
+    if reduction is not None:
+        near = near_in_files(spark, given.pieces(n_shares), physical, reduction, how)
+        if near is not None:
+            given.keep_near(near)
+            how, told = replace(how, near=near), f", {reduction.told(near.times_us.size)}"
+    shares, choice = given.pieces(n_shares), choose(physical, given, n_shares)
     if choice.form == ONE_TASK:
         pieces = [piece for share in shares for piece in share]
-        return Run(batch.run_pieces(pieces, physical, spark, how), "one task reads the files and matches")
+        return Run(batch.run_pieces(pieces, physical, spark, how), f"one task reads the files and matches{told}")
     return _run_chosen(
         from_paths(spark, choice.shares or shares, physical, how),
         choice,
         physical,
         spark,
-        "tasks read the files themselves",
+        f"tasks read the files themselves{told}",
     )
 
 
@@ -168,7 +176,9 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
     physical = until_latest_row(physical, frame)
     spark, observation = frame.sparkSession, None
     n_tasks = count_buckets(spark)
-    choice = None if frame.isStreaming else choose(physical, FrameInput(frame, physical, n_tasks), n_tasks)
+    given = FrameInput(frame, physical, n_tasks)
+    choice = None if frame.isStreaming else choose(physical, given, n_tasks)
+    near = None if choice is None else near_in_frame(frame, physical, given)
     if physical.intake.drop_bad_events:
         # Behind the jobs above: an observation has the counters of one action.
         frame, observation = _observed(frame, physical)
@@ -176,7 +186,8 @@ def run_frame(frame: DataFrame, plan: Plan) -> Run:
         rows = stream.run(frame, physical, n_buckets=None if physical.intake.layout.distribution else 1)
         lag = family_of(physical.spec).lag(physical.spec)
         return Run(rows if lag is None else with_lag(rows, *lag), "stream")
-    made = _run_chosen(from_dataframe(frame, physical), choice, physical, spark, "DataFrame")
+    events = from_dataframe(frame, physical, select_events if near is None else near.select)
+    made = _run_chosen(events, choice, physical, spark, "DataFrame" if near is None else f"DataFrame, {near.told}")
     made.observation = observation
     return made
 

@@ -22,6 +22,7 @@ from eventide.plan.assumed import assumed_schema
 from eventide.plan.ending import at_the_end
 from eventide.plan.explain import STREAM, Explanation, Sections, per_event, readable, written
 from eventide.plan.logical import Match
+from eventide.plan.needed import range_lines
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical, Planned
 from eventide.plan.rules import rewrite
@@ -109,7 +110,7 @@ def _operator_lines(plan: Match, spec: EventSpec, physical: Physical) -> list[st
     lines += _sequence_cost(spec) if isinstance(spec, SequenceSpec) else _pattern_cost(plan, spec)
     if not physical.intake.keep_all:
         lines.append("filter      events that no step wants are left out before anything else")
-    return lines
+    return lines + range_lines(physical.needed, spec.time_type)
 
 
 def _sequence_cost(spec: SequenceSpec) -> list[str]:

@@ -20,6 +20,7 @@ from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Step
 from eventide.plan.columns import MAX_STEPS, Columns, check_ties, columns_of_plan, conditions_of, of_plan
 from eventide.plan.lengths import most_events
 from eventide.plan.logical import Item, Match
+from eventide.plan.needed import needed_of
 from eventide.plan.one_match import ENDS, MATCH_END, MATCH_START, is_array
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.places import error_at
@@ -57,7 +58,9 @@ def lower_pattern(plan: Match, engine: str) -> Physical:
     )
     masks = columns.masks(conditions_of(plan, steps, parts))
     needs_end = program.waits and query.window is not None and not plan.options.close_at_end
-    return columns.physical(spec, masks, project, output, needs_end=needs_end, **of_plan(plan))
+    # A match is decided some windows after its first event, and by events some windows before that.
+    needed = needed_of(plan, steps, columns.wanted_by_step, max(spec.kept_us, spec.delay_us + 1))
+    return columns.physical(spec, masks, project, output, needs_end=needs_end, needed=needed, **of_plan(plan))
 
 
 def distinct_steps(pattern: Pattern) -> list[Step]:

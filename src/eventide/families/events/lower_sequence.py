@@ -16,6 +16,7 @@ from eventide.lang.tree import Pattern, Seq, Step, Strategy
 from eventide.plan.columns import MAX_STEPS, Columns, check_ties, columns_of_plan, conditions_of, of_plan, read_columns
 from eventide.plan.facts import meaning
 from eventide.plan.logical import Match
+from eventide.plan.needed import needed_of
 from eventide.plan.physical import Physical, SqlColumn
 from eventide.plan.places import error_at
 from eventide.plan.references import never_adjacent, sides_of
@@ -97,7 +98,8 @@ def lower_sequence(plan: Match, steps: tuple[Step, ...], engine: str) -> Physica
         **of_events(plan, columns, told),
     )
     masks = columns.masks(conditions_of(plan, steps, parts))
-    return columns.physical(spec, masks, project, output, **of_plan(plan))
+    needed = needed_of(plan, steps, columns.wanted_by_step, spec.span_us)
+    return columns.physical(spec, masks, project, output, needed=needed, **of_plan(plan))
 
 
 def told_apart(plan: Match, columns: Columns) -> list[str]:

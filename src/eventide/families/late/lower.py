@@ -27,4 +27,6 @@ def late_events(physical: Physical, schema: pa.Schema) -> Physical:
         reads=tuple(schema.names),
         output_schema=pa.schema([pa.field(block, schema.field(name).type) for block, name in names]),
         computed=(),
+        wanted=None,
+        needed=None,
     )

@@ -1,0 +1,32 @@
+"""Event patterns as joins: what the operator would return, in words that `plan.relational` knows."""
+
+from __future__ import annotations
+
+from eventide.families.events.lower_sequence import sequence_steps
+from eventide.families.events.sequence import SequenceSpec
+from eventide.plan.logical import Match
+from eventide.plan.physical import Physical
+from eventide.plan.relational.map_pattern import Asked, Wanted
+from eventide.runtime.block import TS
+
+
+def asked_of(plan: Match, physical: Physical) -> Asked:
+    """The query for the mapping: the operator's columns, and the user's over them."""
+    names, spec = {**dict(physical.intake.names), TS: plan.ts}, physical.spec
+    schema = physical.output_schema
+    assert schema is not None
+    found = []
+    for returned in spec.returned:
+        dtype = schema.field(returned.name).type
+        if isinstance(spec, SequenceSpec):
+            steps = sequence_steps(plan.pattern)
+            assert steps is not None
+            made = Wanted(returned.name, steps[returned.step].symbol, (names[returned.column],), dtype)
+        else:
+            symbol = spec.program.symbols[returned.symbol]
+            columns = tuple(names[column] for column, _ in returned.fields) or (names[returned.column],)
+            made = Wanted(
+                returned.name, symbol, columns, dtype, returned.is_array, returned.end == "last", bool(returned.fields)
+            )
+        found.append(made)
+    return Asked(plan, tuple(found), physical.project)

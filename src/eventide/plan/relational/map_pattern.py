@@ -1,0 +1,221 @@
+"""From the logical plan of an event pattern to the algebra: the words of the pattern, their matches, and the result.
+
+Seed 003, section 4: SEQ and AND are joins, OR is a union, repetitions are self joins, NOT is a running extreme.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from eventide.errors import EventideError
+from eventide.lang.tree import Strategy
+from eventide.plan.logical import Match, Trends
+from eventide.plan.physical import SqlColumn
+from eventide.plan.places import clause_span, error_at, option_error
+from eventide.plan.references import references
+from eventide.plan.relational.algebra import Extend, Filter, Named, Project, Relation, Spread, Union
+from eventide.plan.relational.bucket_ranges import bucket_ranges
+from eventide.plan.relational.dialects import DIALECTS, Dialect
+from eventide.plan.relational.matches import Gap, Matched, Matches, Var, Window
+from eventide.plan.relational.refusals import check_mapped, refused
+from eventide.plan.relational.steps import TIME, Steps, relates_events
+from eventide.plan.relational.words import Both, NotMappedError, Word, words_of
+from eventide.plan.relational.write_statement import write_statement
+from eventide.plan.windows import slide_of, time_unit_us
+
+LATEST, EARLIEST = "latest_us", "earliest_us"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A column of an operator's rows: what it says of the events that a match binds to a symbol."""
+
+    name: str
+    symbol: str
+    columns: tuple[str, ...]  # of the events; more than one, or `is_whole`: a struct of them
+    dtype: pa.DataType
+    is_array: bool = False
+    is_last: bool = False  # of several events the last one's, else the first one's
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query to be mapped: what it asks, what an operator would return, and what the user gets."""
+
+    plan: Match
+    wanted: tuple[Wanted, ...]
+    project: tuple[SqlColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """The statement over a table of events, and why it is as it is."""
+
+    statement: str
+    relation: Relation
+    reasons: tuple[str, ...]
+    n_joins: int
+
+
+def map_pattern(
+    asked: Asked, dialect: str, *, table: str = "events", estimates: Mapping[str, float] | None = None
+) -> Mapped:
+    """One statement that returns the rows of the query; what has no such form is an error that says so."""
+    mapping = _Mapping(asked, DIALECTS[dialect], estimates or {})
+    try:
+        relation = mapping.whole()
+    except NotMappedError as error:
+        raise refused(asked.plan, error.what, error.span) from None
+    relation, reasons = bucket_ranges(relation, mapping.dialect)
+    text = write_statement(relation, mapping.dialect, table, mapping.scalars())
+    return Mapped(text, relation, tuple(dict.fromkeys((*mapping.matches.reasons, *reasons))), text.count(" JOIN "))
+
+
+class _Mapping:
+    def __init__(self, asked: Asked, dialect: Dialect, estimates: Mapping[str, float]) -> None:
+        check_mapped(asked.plan)
+        plan = self.plan = asked.plan
+        self.asked, self.dialect = asked, dialect
+        self.slide = slide_of(plan)
+        window = plan.query.window
+        self.width = None if window is None else window.length.amount
+        self.steps = Steps(plan, dialect, _reads(asked))
+        self.matches = Matches(plan, self.steps, dialect, Window(self.width, self.slide is not None), estimates)
+        self._scalars: dict[str, str] = {}
+
+    def whole(self) -> Relation:
+        """The rows for the user."""
+        words = words_of(self.plan.pattern)
+        least = self.plan.query.min_length or 1
+        if self.plan.strategy is Strategy.NEXT:
+            if self.slide is not None and any(word.has_and and len(word.elements) > 1 for word in words):
+                raise NotMappedError("an AND inside a SEQ, with SEMANTICS next and SLIDE", self.plan.pattern.span)
+            found = self.matches.chains(words)
+        else:
+            found = [(word, self.matches.flat(word)) for word in words if len(word.symbols) >= least]
+        parts = [self._rows(matched) for word, matched in found if len(word.symbols) >= least]
+        if not parts:
+            raise NotMappedError("a pattern without a match of that length", self.plan.pattern.span)
+        rows = parts[0] if len(parts) == 1 else Union(tuple(parts))
+        return Project(rows, tuple((column.name, self.dialect.result(column)) for column in self.asked.project))
+
+    def scalars(self) -> Mapping[str, str]:
+        """What the statement asks of all events before: names and aggregates."""
+        return self._scalars
+
+    def _scalar(self, name: str, function: str) -> str:
+        us = self.dialect.micros(self.dialect.quoted(self.plan.ts), self.plan.time_type)
+        self._scalars[name] = f"{function}({us})"
+        return f"(SELECT {name} FROM ends)"
+
+    # --- matches to the operator's rows
+
+    def _rows(self, matched: Matched) -> Relation:
+        relation, later, asked = matched.relation, [], []
+        for gap in matched.gaps:
+            for word in self.matches.negated_words(gap.pattern):
+                linked = self.matches.linked(word, matched.vars)
+                made = None if linked else self.matches.running(relation, gap, word, matched)
+                if made is None:
+                    asked.append((gap, word))
+                else:
+                    relation = made[0]
+                    later.append(made[1].text)
+        relation = self._spread(relation, matched)
+        later += self._over(matched)
+        if later:
+            relation = Filter(relation, tuple(later))
+        for gap, word in asked:
+            relation = self.matches.absent(relation, gap, word, matched)
+        return Project(relation, tuple(self._named(matched)))
+
+    def _spread(self, relation: Relation, matched: Matched) -> Relation:
+        """With SLIDE, a row for each window that holds the match."""
+        if self.slide is None:
+            return relation
+        first, last = self._ends(matched)
+        origin = str(self.slide.origin_us)
+        if self.plan.options.origin == "first":
+            origin = self._scalar(EARLIEST, "min")
+        length, step = self.slide.length_us, self.slide.slide_us
+        begins = f"{self.dialect.floor(f'{last} - {origin} - {length}', step)} + 1"
+        ends = self.dialect.floor(f"{first} - {origin}", step)
+        if self.plan.query.window is not None and self.plan.query.window.length.in_events:
+            begins = f"greatest({begins}, 0)"
+        spread = Spread(relation, "k", begins, ends)
+        start = f"{origin} + k * {step}"
+        return Extend(spread, (("window_start_us", start), ("window_end_us", f"{start} + {length}")))
+
+    def _ends(self, matched: Matched) -> tuple[str, str]:
+        place = self.steps.place
+        return self.matches.first(matched.firsts, place), self.matches.last(matched.lasts, place)
+
+    def _decided(self, matched: Matched) -> str | None:
+        """The end of the window that has to be waited for."""
+        if not matched.waits or self.width is None:
+            return None
+        if self.slide is not None:
+            return "window_end_us"
+        return f"{self._ends(matched)[0]} + {self.width}"
+
+    def _over(self, matched: Matched) -> list[str]:
+        """What is still open when the input ends is not returned."""
+        decided = self._decided(matched)
+        if decided is None or self.plan.options.close_at_end:
+            return []
+        return [f"{decided} <= {self._scalar(LATEST, 'max')} + 1"]
+
+    def _named(self, matched: Matched) -> Sequence[Named]:
+        plan, named = self.plan, [(name, name) for name in self.steps.keys]
+        by_symbol: dict[str, list[Var]] = {}
+        for var in matched.vars:
+            by_symbol.setdefault(var.symbol, []).append(var)
+        named += [(wanted.name, self._wanted(wanted, by_symbol.get(wanted.symbol, []))) for wanted in self.asked.wanted]
+        if self.slide is not None:
+            in_events = plan.query.window is not None and plan.query.window.length.in_events
+            for name in ("window_start", "window_end"):
+                named.append((name, f"{name}_us" if in_events else self.dialect.time(f"{name}_us", plan.time_type)))
+        return [*named, ("detected_at", self._detected(matched))]
+
+    def _detected(self, matched: Matched) -> str:
+        decided, time_type = self._decided(matched), self.plan.time_type
+        if decided is None:
+            return self.matches.last(matched.lasts, self.steps.column(self.plan.ts))
+        unit_us = time_unit_us(time_type)
+        whole = decided if unit_us == 1 else f"({self.dialect.floor(f'{decided} + {unit_us - 1}', unit_us)}) * {unit_us}"
+        return self.dialect.time(whole, time_type)
+
+    def _wanted(self, wanted: Wanted, events: list[Var]) -> str:
+        texts = [self._value(wanted, var) for var in events]
+        if wanted.is_array:
+            return self.dialect.array(texts, wanted.dtype.value_type)
+        if not texts:
+            return f"CAST(NULL AS {self.dialect.type(wanted.dtype)})"
+        return texts[-1 if wanted.is_last else 0]
+
+    def _value(self, wanted: Wanted, var: Var) -> str:
+        names = [(name, var.column(self.steps.column(name))) for name in wanted.columns]
+        return self.dialect.struct(names) if wanted.is_whole else names[0][1]
+
+
+def _reads(asked: Asked) -> dict[str, tuple[str, ...]]:
+    """The columns that are carried along with the events of each symbol."""
+    plan = asked.plan
+    found: dict[str, set[str]] = {name: set() for name in plan.symbols}
+    for conjunct in plan.conjuncts:
+        if relates_events(conjunct):
+            for reference in references(conjunct.tree):
+                found[str(reference.symbol)].add(reference.column)
+    for wanted in asked.wanted:
+        found[wanted.symbol] |= set(wanted.columns)
+    for name, symbol in plan.symbols.items():
+        if not symbol.negated:
+            found[name].add(plan.ts)
+    return {name: plan.in_order(columns) for name, columns in found.items()}
+
+
+__all__ = ["Asked", "Mapped", "Wanted", "map_pattern", "Both", "Gap", "Word", "Trends", "EventideError", "clause_span", "error_at", "option_error", "TIME", "replace"]

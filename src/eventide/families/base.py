@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from eventide.plan.explain import Explanation
     from eventide.plan.logical import Logical
     from eventide.plan.physical import Physical, Planned
+    from eventide.plan.relational.map_pattern import Asked
 
 LISTED = ("symbol", "start", "end")  # what is told of a situation, beside its partition
 NO_SITUATIONS = {
@@ -79,6 +80,11 @@ class Family:
     ) -> Physical:
         """What an engine runs over inputs of a schema."""
         return self.plan(tree, options, schema, engine=engine, on_stream=on_stream).ready()
+
+    def asked(self, planned: Planned, engine: str) -> Asked:
+        """The query as `plan.relational` maps it to joins; an error where it has no such form."""
+        message = f"plan='joins' is for event patterns, and this is {self.what}"
+        raise UnsupportedError(message, hint="leave out plan")
 
     def text(self, tree: Any) -> str:
         """The text that messages are about."""

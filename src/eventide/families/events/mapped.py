@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from eventide.families.events.lower_sequence import sequence_steps
+from eventide.families.events.prepare import lower
 from eventide.families.events.sequence import SequenceSpec
 from eventide.plan.logical import Match
-from eventide.plan.physical import Physical
+from eventide.plan.physical import Planned
 from eventide.plan.relational.map_pattern import Asked, Wanted
+from eventide.plan.relational.refusals import check_mapped
 from eventide.runtime.block import TS
 
 
-def asked_of(plan: Match, physical: Physical) -> Asked:
-    """The query for the mapping: the operator's columns, and the user's over them."""
+def asked_of(planned: Planned, engine: str) -> Asked:
+    """The query for the mapping: the operator's columns, and the user's over them.
+
+    What has no operator, as a window that counts events, may have a form as joins.
+    """
+    plan = planned.node
+    assert isinstance(plan, Match)
+    check_mapped(plan)
+    physical = planned.physical or lower(plan, engine)
     names, spec = {**dict(physical.intake.names), TS: plan.ts}, physical.spec
     schema = physical.output_schema
     assert schema is not None
@@ -29,4 +38,4 @@ def asked_of(plan: Match, physical: Physical) -> Asked:
                 returned.name, symbol, columns, dtype, returned.is_array, returned.end == "last", bool(returned.fields)
             )
         found.append(made)
-    return Asked(plan, tuple(found), physical.project)
+    return Asked(plan, tuple(found), physical)

@@ -79,6 +79,14 @@ class Project(_One):
         return tuple(name for name, _ in self.named)
 
 
+def renamed(input_: Relation, named: tuple[Named, ...]) -> Relation:
+    """Columns under other names; of names that were given just before, the columns themselves."""
+    if isinstance(input_, Project):
+        known = dict(input_.named)
+        return Project(input_.input, tuple((new, known[old]) for new, old in named))
+    return Project(input_, named)
+
+
 @dataclass(frozen=True)
 class Extend(_One):
     """More columns beside those that are there; window functions, too."""

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from eventide.lang.tree import Pattern, Span
+from eventide.plan.relational.absences import absent, linked_symbols, negated_words, running
 from eventide.plan.relational.algebra import Earliest, Extend, Filter, Project, Range, Relation, Union
-from eventide.plan.relational.matches import Gap, Matched, Var, Vars, names_in
+from eventide.plan.relational.matches import Gap, Matched, Matches, Var, Vars, names_in
 from eventide.plan.relational.words import Element, NotMappedError, Take, Word
-
-if TYPE_CHECKING:
-    from eventide.plan.relational.matches import Matches
 
 
 @dataclass(frozen=True)
@@ -46,14 +44,14 @@ def _by_element(words: Sequence[Word], depth: int) -> dict[Element, list[Word]]:
     return groups
 
 
-def _gaps(words: list[Word], depth: int) -> tuple[object, ...]:
+def _gaps(words: list[Word], depth: int) -> tuple[Pattern, ...]:
     gaps = {word.gaps[depth] for word in words}
     if len(gaps) > 1:
         raise NotMappedError("a pattern that has several ways to one match", _span(words[0], depth))
     return gaps.pop()
 
 
-def _span(word: Word, depth: int) -> object:
+def _span(word: Word, depth: int) -> Span:
     return word.elements[min(depth, len(word.elements) - 1)].span
 
 
@@ -68,7 +66,7 @@ def _grow(matches: Matches, matched: Matched, words: list[Word], depth: int, fou
         _grow(matches, way, those, depth + 1, found)
 
 
-def _extended(matches: Matches, matched: Matched, element: Element, gaps: Sequence) -> _Way:
+def _extended(matches: Matches, matched: Matched, element: Element, gaps: Sequence[Pattern]) -> _Way:
     """Everything that can extend a partial match by an element."""
     new = _element(matches, element)
     rank, place, width = matches.steps.rank, matches.steps.place, matches.window.width
@@ -82,11 +80,11 @@ def _extended(matches: Matches, matched: Matched, element: Element, gaps: Sequen
     texts += [test.text for test in matches.tests(whole.vars) if test.vars & mine and test.vars - mine]
     right, waiting = new.relation, []
     for gap in (*matched.gaps, *between):
-        words = matches.negated_words(gap.pattern)
-        linked = {symbol for word in words for symbol in matches.linked(word, _every(matches))}
+        words = negated_words(matches, gap.pattern)
+        linked = {symbol for word in words for symbol in linked_symbols(matches, word, _every(matches))}
         if gap in between and not linked and len(new.firsts) == 1:
             for word in words:
-                made = matches.running(right, gap, word, whole)
+                made = running(matches, right, gap, word, whole)
                 assert made is not None
                 right, condition = made
                 texts.append(condition.text)
@@ -100,8 +98,8 @@ def _extended(matches: Matches, matched: Matched, element: Element, gaps: Sequen
         if gap.after is None or gap.before is None or not linked <= bound:
             left.append(gap)
             continue
-        for word in matches.negated_words(gap.pattern):
-            made = matches.absent(relation, gap, word, whole)
+        for word in negated_words(matches, gap.pattern):
+            made = absent(matches, relation, gap, word, whole)
             texts += made.conditions
             relation = made
     return _Way(element, replace(whole, relation=relation, gaps=tuple(left)), tuple(texts))
@@ -156,9 +154,7 @@ def _earliest(matches: Matches, before: Matched, ways: list[_Way]) -> list[Match
     read = names_in(text for way in ways for text in way.texts)
     by = (*matches.steps.keys, *sorted(name for name in read & mine if name not in matches.steps.keys))
     name = f"n{matches.number()}"
-    relations = [
-        Extend(way.matched.relation, ((f"{name}_n", matches.first(_new(before, way), rank)),)) for way in ways
-    ]
+    relations = [Extend(way.matched.relation, ((f"{name}_n", matches.first(_new(before, way), rank)),)) for way in ways]
     if len(ways) == 1:
         return [replace(ways[0].matched, relation=Earliest(relations[0], by, f"{name}_n"))]
     columns = tuple(dict.fromkeys(column for relation in relations for column in relation.columns))
@@ -168,20 +164,11 @@ def _earliest(matches: Matches, before: Matched, ways: list[_Way]) -> list[Match
         named = tuple((column, column if column in has else "NULL") for column in columns)
         padded.append(Project(relation, (*named, (f"{name}_w", str(i)))))
     together = Earliest(Union(tuple(padded)), by, f"{name}_n")
-    return [
-        replace(way.matched, relation=Filter(together, (f"{name}_w = {i}",))) for i, way in enumerate(ways)
-    ]
+    return [replace(way.matched, relation=Filter(together, (f"{name}_w = {i}",))) for i, way in enumerate(ways)]
 
 
 def _new(before: Matched, way: _Way) -> Vars:
     """The first events of the element that was added."""
+    # Every event of an AND may be its first one: the least time of all of them is that of the first.
     known = set(before.vars)
-    added = [var for var in way.matched.vars if var not in known]
-    if isinstance(way.element, Take):
-        return tuple(added)
-    return way.matched.lasts if len(added) == 1 else _firsts(way, added)
-
-
-def _firsts(way: _Way, added: list[Var]) -> Vars:
-    # Every event of an AND may be its first one; the least time of all of them is that of the first.
-    return tuple(added)
+    return tuple(var for var in way.matched.vars if var not in known)

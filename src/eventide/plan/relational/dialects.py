@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 from sqlglot import exp
@@ -11,7 +11,7 @@ from sqlglot import exp
 from eventide.errors import EventideError
 from eventide.expressions.readings import is_next, readings
 from eventide.expressions.split import EventValue
-from eventide.expressions.typed import Source, Typed
+from eventide.expressions.typed import Source
 from eventide.expressions.types import canonical, duckdb_type, type_name
 from eventide.expressions.write_sql import write_spark, write_typed
 from eventide.lang.nodes import copied
@@ -150,9 +150,18 @@ class Dialect:
             return f"explode(sequence({first}, {last}))"
         return f"unnest(range({first}, {last} + 1))"
 
+    def fitting(self, conditions: Sequence[str], is_one_of: bool) -> str:
+        """A row for the number of each condition that holds; where only one can hold, nothing has to be multiplied."""
+        if is_one_of:
+            return f"CASE {' '.join(f'WHEN {text} THEN {i}' for i, text in enumerate(conditions))} END"
+        numbers = ", ".join(f"CASE WHEN {text} THEN {i} END" for i, text in enumerate(conditions))
+        if self._is_spark:
+            return f"explode(array_compact(array({numbers})))"
+        return f"unnest(list_filter([{numbers}], lambda x: x IS NOT NULL))"
+
     def failing(self, message: str) -> str:
-        """A value that is an error when it is asked for."""
-        return f"raise_error({self.text(message)})" if self._is_spark else f"error({self.text(message)})"
+        """A value of Spark that is an error when it is asked for."""
+        return f"raise_error({self.text(message)})"
 
 
 SPARK, DUCKDB = Dialect("spark"), Dialect("duckdb")

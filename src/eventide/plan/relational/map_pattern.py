@@ -6,23 +6,24 @@ Seed 003, section 4: SEQ and AND are joins, OR is a union, repetitions are self 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-from eventide.errors import EventideError
 from eventide.lang.tree import Strategy
 from eventide.plan.logical import Match, Trends
-from eventide.plan.physical import SqlColumn
-from eventide.plan.places import clause_span, error_at, option_error
+from eventide.plan.physical import Physical
 from eventide.plan.references import references
+from eventide.plan.relational.absences import absent, linked_symbols, negated_words, running
 from eventide.plan.relational.algebra import Extend, Filter, Named, Project, Relation, Spread, Union
 from eventide.plan.relational.bucket_ranges import bucket_ranges
+from eventide.plan.relational.chains import chains
 from eventide.plan.relational.dialects import DIALECTS, Dialect
-from eventide.plan.relational.matches import Gap, Matched, Matches, Var, Window
+from eventide.plan.relational.matches import Matched, Matches, Var, Window
+from eventide.plan.relational.order_joins import match_any
 from eventide.plan.relational.refusals import check_mapped, refused
-from eventide.plan.relational.steps import TIME, Steps, relates_events
-from eventide.plan.relational.words import Both, NotMappedError, Word, words_of
+from eventide.plan.relational.steps import FITS, Steps, relates_events
+from eventide.plan.relational.words import NotMappedError, Word, words_of
 from eventide.plan.relational.write_statement import write_statement
 from eventide.plan.windows import slide_of, time_unit_us
 
@@ -48,7 +49,7 @@ class Asked:
 
     plan: Match
     wanted: tuple[Wanted, ...]
-    project: tuple[SqlColumn, ...]
+    physical: Physical
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,6 @@ class Mapped:
     statement: str
     relation: Relation
     reasons: tuple[str, ...]
-    n_joins: int
 
 
 def map_pattern(
@@ -72,7 +72,7 @@ def map_pattern(
         raise refused(asked.plan, error.what, error.span) from None
     relation, reasons = bucket_ranges(relation, mapping.dialect)
     text = write_statement(relation, mapping.dialect, table, mapping.scalars())
-    return Mapped(text, relation, tuple(dict.fromkeys((*mapping.matches.reasons, *reasons))), text.count(" JOIN "))
+    return Mapped(text, relation, tuple(dict.fromkeys((*mapping.matches.reasons, *reasons))))
 
 
 class _Mapping:
@@ -81,27 +81,53 @@ class _Mapping:
         plan = self.plan = asked.plan
         self.asked, self.dialect = asked, dialect
         self.slide = slide_of(plan)
-        window = plan.query.window
-        self.width = None if window is None else window.length.amount
+        given = plan.query.window
+        self.width = None if given is None else given.length.amount
         self.steps = Steps(plan, dialect, _reads(asked))
-        self.matches = Matches(plan, self.steps, dialect, Window(self.width, self.slide is not None), estimates)
+        window = Window(self.width, self.slide is not None)
+        self.matches = Matches(plan, self.steps, dialect, window, match_any, estimates)
         self._scalars: dict[str, str] = {}
 
     def whole(self) -> Relation:
         """The rows for the user."""
         words = words_of(self.plan.pattern)
         least = self.plan.query.min_length or 1
+        if len(words) > 1 and least == 1 and all(map(is_one_event, words)) and len(self.steps.ordering) == 1:
+            return self._finished(self._one_scan([word.symbols[0] for word in words]))
         if self.plan.strategy is Strategy.NEXT:
             if self.slide is not None and any(word.has_and and len(word.elements) > 1 for word in words):
                 raise NotMappedError("an AND inside a SEQ, with SEMANTICS next and SLIDE", self.plan.pattern.span)
-            found = self.matches.chains(words)
+            found = chains(self.matches, words)
         else:
-            found = [(word, self.matches.flat(word)) for word in words if len(word.symbols) >= least]
+            found = [(word, match_any(self.matches, word)) for word in words if len(word.symbols) >= least]
         parts = [self._rows(matched) for word, matched in found if len(word.symbols) >= least]
         if not parts:
             raise NotMappedError("a pattern without a match of that length", self.plan.pattern.span)
-        rows = parts[0] if len(parts) == 1 else Union(tuple(parts))
-        return Project(rows, tuple((column.name, self.dialect.result(column)) for column in self.asked.project))
+        return self._finished(parts[0] if len(parts) == 1 else Union(tuple(parts)))
+
+    def _finished(self, rows: Relation) -> Relation:
+        project = self.asked.physical.project
+        return Project(rows, tuple((column.name, self.dialect.result(column)) for column in project))
+
+    def _one_scan(self, symbols: list[str]) -> Relation:
+        """OR of single events: the events of all steps in one scan, each once for every step that it is fit for."""
+        texts = [self.steps.condition(symbol) for symbol in symbols]
+        types = {self.plan.symbols[symbol].type for symbol in symbols}
+        named = {each.name for each in self.asked.physical.types}
+        is_one_of = len(types) == len(symbols) and types <= named
+        var, relation = Var(1, symbols[0]), self.steps.together(symbols, self.dialect.fitting(texts, is_one_of))
+        columns = [(name, name) for name in (*self.steps.keys, FITS)]
+        columns += [(var.column(name), name) for name in relation.columns if (name, name) not in columns]
+        found = [
+            Matched(Project(relation, tuple(columns)), (each,), (each,), (each,))
+            for each in (Var(1, symbol) for symbol in symbols)
+        ]
+        several = [dict(self._named(matched)) for matched in found]
+        self.matches.reasons.append("OR of single events: one scan with the conditions of all, in place of a union")
+        return Project(
+            self._spread(found[0].relation, found[0]),
+            tuple((name, _by_number([texts[name] for texts in several])) for name in several[0]),
+        )
 
     def scalars(self) -> Mapping[str, str]:
         """What the statement asks of all events before: names and aggregates."""
@@ -117,9 +143,9 @@ class _Mapping:
     def _rows(self, matched: Matched) -> Relation:
         relation, later, asked = matched.relation, [], []
         for gap in matched.gaps:
-            for word in self.matches.negated_words(gap.pattern):
-                linked = self.matches.linked(word, matched.vars)
-                made = None if linked else self.matches.running(relation, gap, word, matched)
+            for word in negated_words(self.matches, gap.pattern):
+                linked = linked_symbols(self.matches, word, matched.vars)
+                made = None if linked else running(self.matches, relation, gap, word, matched)
                 if made is None:
                     asked.append((gap, word))
                 else:
@@ -130,7 +156,7 @@ class _Mapping:
         if later:
             relation = Filter(relation, tuple(later))
         for gap, word in asked:
-            relation = self.matches.absent(relation, gap, word, matched)
+            relation = absent(self.matches, relation, gap, word, matched)
         return Project(relation, tuple(self._named(matched)))
 
     def _spread(self, relation: Relation, matched: Matched) -> Relation:
@@ -186,7 +212,9 @@ class _Mapping:
         if decided is None:
             return self.matches.last(matched.lasts, self.steps.column(self.plan.ts))
         unit_us = time_unit_us(time_type)
-        whole = decided if unit_us == 1 else f"({self.dialect.floor(f'{decided} + {unit_us - 1}', unit_us)}) * {unit_us}"
+        whole = (
+            decided if unit_us == 1 else f"({self.dialect.floor(f'{decided} + {unit_us - 1}', unit_us)}) * {unit_us}"
+        )
         return self.dialect.time(whole, time_type)
 
     def _wanted(self, wanted: Wanted, events: list[Var]) -> str:
@@ -200,6 +228,26 @@ class _Mapping:
     def _value(self, wanted: Wanted, var: Var) -> str:
         names = [(name, var.column(self.steps.column(name))) for name in wanted.columns]
         return self.dialect.struct(names) if wanted.is_whole else names[0][1]
+
+
+def is_one_event(word: Word) -> bool:
+    """Whether a match of the word is one event, whatever else there is."""
+    return len(word.elements) == 1 and not word.has_and and not any(word.gaps)
+
+
+def is_filter(plan: Match) -> bool:
+    """Whether nothing is matched: every event that fits a step is a row."""
+    try:
+        return not isinstance(plan, Trends) and all(map(is_one_event, words_of(plan.pattern)))
+    except NotMappedError:
+        return False
+
+
+def _by_number(texts: list[str]) -> str:
+    """What a row says, by the number of the step that it is fit for."""
+    if len(set(texts)) == 1:
+        return texts[0]
+    return f"CASE {FITS} {' '.join(f'WHEN {i} THEN {text}' for i, text in enumerate(texts))} END"
 
 
 def _reads(asked: Asked) -> dict[str, tuple[str, ...]]:
@@ -216,6 +264,3 @@ def _reads(asked: Asked) -> dict[str, tuple[str, ...]]:
         if not symbol.negated:
             found[name].add(plan.ts)
     return {name: plan.in_order(columns) for name, columns in found.items()}
-
-
-__all__ = ["Asked", "Mapped", "Wanted", "map_pattern", "Both", "Gap", "Word", "Trends", "EventideError", "clause_span", "error_at", "option_error", "TIME", "replace"]

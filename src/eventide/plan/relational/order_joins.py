@@ -6,17 +6,60 @@ Every condition is tested by the first join that has all its events.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from itertools import product
 
+from eventide.lang.tree import Strategy
+from eventide.plan.relational.absences import absent, linked_symbols, negated_words, running
 from eventide.plan.relational.algebra import Filter, Range, Relation
-from eventide.plan.relational.matches import Condition, Gap, Matched, Var, Vars
+from eventide.plan.relational.matches import Condition, Gap, Matched, Matches, Var, Vars
+from eventide.plan.relational.steps import BEFORE
+from eventide.plan.relational.words import Element, Take, Word
 
-if TYPE_CHECKING:
-    from eventide.plan.relational.matches import Matches, _Shape
+
+class _Shape:
+    """The events of a word, which of them follow which, and what must hold between them."""
+
+    def __init__(self, matches: Matches) -> None:
+        self.matches = matches
+        self.relations: dict[Var, Relation] = {}
+        self.order: set[tuple[Var, Var]] = set()
+        self.conditions: list[Condition] = []
+        self.gaps: list[Gap] = []
+
+    def walk(self, word: Word) -> tuple[Vars, Vars]:
+        """Take in a word; its first and its last events."""
+        before: Vars = ()
+        firsts: Vars = ()
+        for element, gaps in zip(word.elements, word.gaps, strict=False):
+            begins, ends = self._take(element)
+            self.gaps += [Gap(pattern, before or None, begins) for pattern in gaps]
+            if before:
+                self._follow(before, begins)
+            firsts, before = firsts or begins, ends
+        self.gaps += [Gap(pattern, before, None) for pattern in word.gaps[-1]]
+        return firsts, before
+
+    def _take(self, element: Element) -> tuple[Vars, Vars]:
+        if isinstance(element, Take):
+            var, relation = self.matches.events(element.symbol)
+            self.relations[var] = relation
+            return (var,), (var,)
+        sides = [self.walk(side) for side in element.sides]
+        return tuple(v for begins, _ in sides for v in begins), tuple(v for _, ends in sides for v in ends)
+
+    def _follow(self, ends: Vars, begins: Vars) -> None:
+        matches = self.matches
+        self.order |= set(product(ends, begins))
+        self.conditions += matches.adjacent(ends, begins)
+        if matches.plan.strategy is Strategy.CONTIGUOUS:
+            text = f"{matches.first(begins, BEFORE)} = {matches.last(ends, matches.steps.rank)}"
+            self.conditions.append(Condition(frozenset((*ends, *begins)), text))
 
 
-def join_in_order(matches: Matches, shape: _Shape, firsts: Vars, lasts: Vars) -> Matched:
-    """The matches of a set of events with conditions between them."""
+def match_any(matches: Matches, word: Word) -> Matched:
+    """The matches of a word, a set of events with conditions between them."""
+    shape = _Shape(matches)
+    firsts, lasts = shape.walk(word)
     whole = Matched(next(iter(shape.relations.values())), tuple(shape.relations), firsts, lasts)
     conditions = [*shape.conditions, *matches.tests(shape.relations)]
     open_gaps: list[Gap] = []
@@ -33,8 +76,8 @@ def join_in_order(matches: Matches, shape: _Shape, firsts: Vars, lasts: Vars) ->
             conditions += ways
     relation = _joined(matches, shape, conditions)
     for gap in late:
-        for word in matches.negated_words(gap.pattern):
-            relation = matches.absent(relation, gap, word, whole)
+        for word in negated_words(matches, gap.pattern):
+            relation = absent(matches, relation, gap, word, whole)
     return Matched(relation, whole.vars, firsts, lasts, tuple(open_gaps))
 
 
@@ -42,13 +85,13 @@ def _running(matches: Matches, shape: _Shape, gap: Gap, whole: Matched) -> list[
     """Conditions on running extremes, which the relation of one event gets; None where events must be compared."""
     if gap.after is None or gap.before is None:
         return None
-    words = matches.negated_words(gap.pattern)
+    words = negated_words(matches, gap.pattern)
     anchor = gap.before if len(gap.before) == 1 else gap.after
-    if len(anchor) > 1 or any(matches.linked(word, whole.vars) for word in words):
+    if len(anchor) > 1 or any(linked_symbols(matches, word, whole.vars) for word in words):
         return None
     found = []
     for word in words:
-        made = matches.running(shape.relations[anchor[0]], gap, word, whole)
+        made = running(matches, shape.relations[anchor[0]], gap, word, whole)
         assert made is not None
         shape.relations[anchor[0]], condition = made
         found.append(condition)
@@ -104,7 +147,8 @@ def order_of(matches: Matches, events: list[Var], before: set[tuple[Var, Var]]) 
         left.remove(nearest)
     if chosen != events:
         names = ", ".join(var.symbol for var in chosen)
-        matches.reasons.append(f"order of joins {names}: {start.symbol} is rarest, with about {estimates.get(start.symbol, 0):,.0f} events")
+        n_events = estimates.get(start.symbol, 0)
+        matches.reasons.append(f"order of joins {names}: {start.symbol} is rarest, about {n_events:,.0f} events")
     return chosen
 
 

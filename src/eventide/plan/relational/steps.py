@@ -10,16 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from eventide.expressions.readings import is_next, readings
 from eventide.expressions.split import split
 from eventide.lang.tree import Scalar, Step, Strategy
 from eventide.plan.columns import conditions_of, read_columns
 from eventide.plan.logical import Match
 from eventide.plan.references import references, walk_steps
 from eventide.plan.relational.algebra import Events, Extend, Filter, Named, Project, Relation
-from eventide.plan.relational.dialects import Dialect
+from eventide.plan.relational.dialects import SPARK, Dialect
 from eventide.plan.scope import is_orderable
 
-TIME, NUMBER, BEFORE = "t", "o", "v"
+TIME, NUMBER, BEFORE, FITS = "t", "o", "v", "fits"
 NO_TIME = "an event has no time: '{}' is NULL; fill in the time, or pass on_bad_event=\"drop\""
 
 
@@ -79,23 +80,35 @@ class Steps:
 
     def condition(self, symbol: str) -> str:
         """The same as one text."""
-        return " AND ".join(f"({text})" for text in self.conditions[symbol])
+        texts = self.conditions[symbol]
+        return texts[0] if len(texts) == 1 else " AND ".join(f"({text})" for text in texts)
 
     @property
     def time(self) -> str:
-        """The time of an event in microseconds; an error where there is none, unless such events are dropped."""
+        """The time of an event in microseconds; on Spark an error where there is none, unless such events are dropped.
+
+        In this process events without a time are looked for before the statement runs.
+        """
         plan = self.plan
         raw = self.dialect.quoted(plan.ts)
         us = self.dialect.micros(raw, plan.time_type)
-        if plan.options.on_bad_event == "drop" or not plan.schema.field(plan.ts).nullable:
+        is_always = plan.options.on_bad_event == "drop" or not plan.schema.field(plan.ts).nullable
+        if is_always or self.dialect is not SPARK:
             return us
-        return f"CASE WHEN {raw} IS NULL THEN CAST({self.dialect.failing(NO_TIME.format(plan.ts))} AS BIGINT) ELSE {us} END"
+        failing = self.dialect.failing(NO_TIME.format(plan.ts))
+        return f"CASE WHEN {raw} IS NULL THEN CAST({failing} AS BIGINT) ELSE {us} END"
 
     def of(self, symbol: str) -> Relation:
         """The events of a step."""
         if symbol not in self.relations:
             self.relations[symbol] = self._made(symbol)
         return self.relations[symbol]
+
+    def together(self, symbols: list[str], fits: str) -> Relation:
+        """The events of several steps in one scan, each as often as it is fit for one of them."""
+        read = self.plan.in_order({name for symbol in symbols for name in self.reads.get(symbol, ())})
+        named = (*self._partition(), (TIME, self.time), *self._columns(read), (FITS, fits))
+        return Events(named, tuple(self.condition(symbol) for symbol in symbols), self._kept())
 
     def _made(self, symbol: str) -> Relation:
         if len(self.ordering) == 1:
@@ -146,6 +159,4 @@ def relates_events(conjunct: Scalar) -> bool:
 
 def has_next(conjunct: Scalar) -> bool:
     """Whether a conjunct relates an event to the one after it."""
-    from eventide.expressions.readings import is_next, readings
-
     return any(is_next(node) for node in readings(conjunct.tree))

@@ -46,8 +46,7 @@ class _Writer:
         self._names: dict[Relation, str] = {}
         self._tables: list[tuple[str, exp.Expression]] = []
         if scalars:
-            self._tables.append((ENDS, self._select(scalars.items(), self._from_table())))
-            self._tables[-1] = (ENDS, exp.select(*(self._as(name, text) for name, text in scalars.items())).from_(self._from_table()))
+            self._tables.append((ENDS, self._select(list(scalars.items()), self._from_table())))
 
     def statement(self, relation: Relation) -> str:
         main = self._query(relation)
@@ -108,7 +107,9 @@ class _Writer:
             case Absent():
                 return self._absent(relation)
             case Union():
-                return self._union([self._select([(c, c) for c in relation.columns], self._source(p)) for p in relation.parts])
+                return self._union(
+                    [self._select([(c, c) for c in relation.columns], self._source(p)) for p in relation.parts]
+                )
             case Running():
                 return self._running(relation)
             case Earliest():
@@ -130,7 +131,9 @@ class _Writer:
 
     def _join(self, relation: Join) -> exp.Select:
         on = [*self._keys(relation.keys, relation.plain), *relation.conditions] or ["TRUE"]
-        left, right = (_aliased(self._source(side), name) for side, name in ((relation.left, "l"), (relation.right, "r")))
+        left, right = (
+            _aliased(self._source(side), name) for side, name in ((relation.left, "l"), (relation.right, "r"))
+        )
         condition = exp.Var(this=" AND ".join(_own(text) for text in on))
         return self._star(left).join(right, on=condition, copy=False)
 
@@ -152,8 +155,12 @@ class _Writer:
         mine = [(column, column) for column in relation.input.columns]
         keys = dict(relation.keys)
         others = [(column, keys.get(column, "NULL")) for column in relation.input.columns]
-        one = self._select([*mine, (f"{name}_at", relation.order), (f"{name}_is", "NULL")], self._source(relation.input))
-        two = self._select([*others, (f"{name}_at", relation.at), (f"{name}_is", relation.value)], self._source(relation.other))
+        one = self._select(
+            [*mine, (f"{name}_at", relation.order), (f"{name}_is", "NULL")], self._source(relation.input)
+        )
+        two = self._select(
+            [*others, (f"{name}_at", relation.at), (f"{name}_is", relation.value)], self._source(relation.other)
+        )
         both = self._union([one, two]).subquery(copy=False)
         by = f"PARTITION BY {', '.join(keys)} " if keys else ""
         frame = "UNBOUNDED PRECEDING AND 1 PRECEDING" if relation.before else "1 FOLLOWING AND UNBOUNDED FOLLOWING"

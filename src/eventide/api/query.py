@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from eventide.api.metrics import of as metrics_of
+from eventide.api.plans import asked_of, local_joins, mapped_of, plan_word, spark_choice
 from eventide.api.streams import refuse_bounded
 from eventide.engines.diagnose.result import Diagnosis, refuse_spark
 from eventide.engines.local import run as local
 from eventide.engines.local.sources import Source, is_local, open_source, open_sources, plain_frame
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
+from eventide.families.base import Family
 from eventide.families.registry import family_named
+from eventide.lang.tree import Or, Step
 from eventide.plan.arguments import (
     count_of,
     engine_of,
@@ -29,6 +32,7 @@ from eventide.plan.arguments import (
     session_for_path,
     wrong_argument,
 )
+from eventide.plan.choose import AUTO, JOINS, KERNELS
 from eventide.plan.logical import Provided
 from eventide.plan.options import NAMES
 from eventide.plan.physical import Physical, Planned
@@ -66,19 +70,27 @@ class Query:
         engine: str | None = None,
         spark: Any = None,
         memory_limit: int | str | None = None,
+        plan: str | None = None,
         **inputs: Any,
     ) -> Any:
         """The rows: a Spark DataFrame for Spark DataFrames, a pyarrow Table for anything else.
 
         With `engine="spark"` and a path, Spark's tasks read the files themselves. `Order=df1, Payment=df2` gives one
         input per event type. `memory_limit`, bytes or text such as "2GB", bounds the events that the engine in this
-        process holds.
+        process holds. `plan="joins"` runs an event pattern as joins of Spark or DuckDB, without operators of Eventide.
         """
         limit_bytes = None if memory_limit is None else local.size_bytes(memory_limit)
+        word = plan_word(self, plan)
         events, inputs, on_spark = self._where("run", events, inputs, engine)
         if on_spark:
-            self.last_run = self._run_on_spark(events, inputs, spark)
+            self.last_run = self._run_on_spark(events, inputs, spark, word)
             return self._shown_on_spark(self.last_run.rows, events, inputs)
+        if word == JOINS:
+            from eventide.engines.local.relational import run as run_joins
+
+            source, options = self._open(events, inputs)
+            table, self.last_run = run_joins(*local_joins(self, source, options), source)
+            return self._shown(table, source)
         source, physical = self._opened(events, inputs)
         table, self.last_run = local.run(physical, source, limit_bytes)
         return self._shown(table, source)
@@ -94,6 +106,7 @@ class Query:
         engine: str | None = None,
         spark: Any = None,
         memory_limit: int | str | None = None,
+        plan: str | None = None,
         **inputs: Any,
     ) -> Iterator[pa.RecordBatch]:
         """The rows as record batches, in bounded memory however many rows there are. The arguments are those of `run`.
@@ -106,10 +119,17 @@ class Query:
         """
         self._refuse("batches")
         limit_bytes = None if memory_limit is None else local.size_bytes(memory_limit)
+        word = plan_word(self, plan)
         events, inputs, on_spark = self._where("batches", events, inputs, engine)
         if on_spark:
-            self.last_run = self._run_on_spark(events, inputs, spark)
+            self.last_run = self._run_on_spark(events, inputs, spark, word)
             return self._spark_batches(self.last_run.rows)
+        if word == JOINS:
+            from eventide.engines.local.relational import run_batches
+
+            source, options = self._open(events, inputs)
+            self.last_run = local.Run(events=source.n_rows)
+            return run_batches(*local_joins(self, source, options), source, self.last_run)
         source, physical = self._opened(events, inputs)
         self.last_run = local.Run(events=source.n_rows)
         return local.run_batches(physical, source, self.last_run, limit_bytes)
@@ -261,6 +281,15 @@ class Query:
 
     # --- plans
 
+    @property
+    def family(self) -> Family:
+        """The kind of query."""
+        return self._family
+
+    def planned(self, options: Any, schema: Any, engine: str) -> Planned:
+        """What is known of the query over events of a schema."""
+        return self._planned(options, schema, engine)
+
     def _planned(self, options: Any, schema: Any, engine: str = "local", *, on_stream: bool = False) -> Planned:
         """What is known of the query over events of this kind, found out once."""
         key = options, schema, engine, on_stream
@@ -387,15 +416,79 @@ class Query:
             return merge_frames(dict(inputs)), self._typed_by_input()
         return events, self.options
 
-    def _run_on_spark(self, events: Any, inputs: Inputs, spark: Any) -> Any:
+    def _run_on_spark(self, events: Any, inputs: Inputs, spark: Any, word: str = KERNELS) -> Any:
         from eventide.engines.spark.run import run_frame, run_path
+        from eventide.engines.spark.ship import WrongPythonError
 
+        if word == JOINS or (word == AUTO and self._may_be_filter()):
+            made = self._joins_on_spark(events, inputs, spark, word)
+            if made is not None:
+                return made
+        if word == AUTO and self.family.name == "events":
+            try:
+                return self._run_on_spark(events, inputs, spark)
+            except WrongPythonError as error:
+                return self._without_python(events, inputs, spark, error)
         if isinstance(events, str | os.PathLike):
             session = session_for_path(spark)
             return run_path(os.fspath(events), lambda schema: self._plan(self.options, schema, "spark"), session)
         frame, options = self._frame(events, inputs)
         stream = frame.isStreaming
         return run_frame(frame, lambda schema: self._plan(options, schema, "spark", on_stream=stream))
+
+    def _may_be_filter(self) -> bool:
+        """Whether Spark's own operators may be faster, as far as the text tells."""
+        pattern = getattr(self.tree, "pattern", None)
+        parts = pattern.parts if isinstance(pattern, Or) else (pattern,)
+        return all(isinstance(part, Step | Or) for part in parts)
+
+    def _joins_on_spark(self, events: Any, inputs: Inputs, spark: Any, word: str) -> Any:
+        """The rows as joins of Spark; None where these are not chosen."""
+        from eventide.engines.spark import relational
+        from eventide.engines.spark.functions import planning_for
+        from eventide.engines.spark.types import input_schema
+
+        frame, options = self._frame(events, inputs, spark)
+        if frame.isStreaming:
+            if word == AUTO:
+                return None
+            raise UnsupportedError("plan='joins' is for bounded input", hint="leave out plan")
+        with planning_for(frame.sparkSession):
+            choice, asked = spark_choice(self, options, input_schema(frame), word)
+            if asked is None:
+                return None
+            mapped = mapped_of(self, asked, "spark", relational.TABLE, finished=False)
+        return relational.run(frame, mapped, asked.physical, choice.reason)
+
+    def _without_python(self, events: Any, inputs: Inputs, spark: Any, error: EventideError) -> Any:
+        """Joins where Spark's workers cannot run operators; what has no such form is an error about both."""
+        try:
+            return self._joins_on_spark(events, inputs, spark, JOINS)
+        except EventideError as refusal:
+            hint = f"{error.hint}; plan='joins' needs no Python, but {refusal.message}"
+            raise InputError(error.message, hint=hint) from error
+
+    def to_sql(self, dialect: str, events: Any, *, table: str = "events", **inputs: Any) -> str:
+        """The statement that `plan="joins"` runs: Spark's or DuckDB's SQL over a table of events.
+
+        >>> import eventide as ev
+        >>> q = ev.query("PATTERN A WHERE A.x > 1 RETURN A.x", ts_unit="s", type="kind")
+        >>> print(q.to_sql("spark", [{"ts": 1, "kind": "A", "x": 5}]).splitlines()[-1])
+        )
+        """
+        self._refuse("to_sql")
+        dialect = one_of("dialect", dialect, ("spark", "duckdb"))
+        events, inputs, on_spark = self._where("to_sql", events, inputs, None)
+        if on_spark:
+            from eventide.engines.spark.types import input_schema
+
+            frame, options = self._frame(events, inputs)
+            schema = input_schema(frame)
+        else:
+            source, options = self._open(events, inputs)
+            schema = source.schema
+        asked = asked_of(self, options, schema, "spark" if dialect == "spark" else "local")
+        return mapped_of(self, asked, dialect, table).statement
 
     def _late_on_spark(self, events: Any, inputs: Inputs) -> Any:
         from eventide.engines.spark.run import run_late

@@ -14,25 +14,31 @@ from eventide.engines.local.run import ROWS_PER_READ, Run
 from eventide.engines.local.sources import Source, reason
 from eventide.engines.raw_columns import WANTED
 from eventide.errors import InputError
+from eventide.lang.tree import Strategy
 from eventide.plan.physical import Physical
-from eventide.plan.relational.map_pattern import Mapped
+from eventide.plan.relational.dialects import DUCKDB
+from eventide.plan.relational.map_pattern import Asked, Mapped
+from eventide.plan.relational.steps import Steps
 from eventide.runtime.quoting import quoted
 
 TABLE = "eventide_events"
+SAMPLE_ROWS = 100_000
+FEWEST_STEPS = 3  # of a pattern whose joins may come in several orders
 
 
-def run(mapped: Mapped, physical: Physical, source: Source) -> tuple[pa.Table, Run]:
+def run(mapped: Mapped, asked: Asked, source: Source) -> tuple[pa.Table, Run]:
     """All rows as one table."""
     seen = Run(events=source.n_rows)
     schema: list[pa.Schema] = []
-    batches = collect(run_batches(mapped, physical, source, seen, schema))
+    batches = collect(run_batches(mapped, asked, source, seen, schema))
     return pa.Table.from_batches(batches, schema[0]), seen
 
 
 def run_batches(
-    mapped: Mapped, physical: Physical, source: Source, seen: Run, schema: list[pa.Schema] | None = None
+    mapped: Mapped, asked: Asked, source: Source, seen: Run, schema: list[pa.Schema] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The rows in batches; `schema` gets theirs."""
+    physical = asked.physical
     source.hold()
     _check_times(physical, source)
     statement = f"WITH {TABLE} AS (SELECT * FROM {source.sql}) SELECT * FROM ({mapped.statement})"
@@ -48,6 +54,18 @@ def run_batches(
         source.check_unchanged()
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error
+
+
+def count_events(asked: Asked, source: Source) -> dict[str, float]:
+    """How many events each symbol has, in the first ones; nothing where the order of joins is settled anyway."""
+    names = [name for name, symbol in asked.plan.symbols.items() if not symbol.negated]
+    if len(names) < FEWEST_STEPS or asked.plan.strategy is Strategy.NEXT or source.once:
+        return {}
+    conditions = Steps(asked.plan, DUCKDB, {}).conditions
+    counts = ", ".join(f"count(*) FILTER ({' AND '.join(conditions[name])})" for name in names)
+    sample = f"SELECT * FROM {source.sql} LIMIT {SAMPLE_ROWS}"
+    (row,) = source.connection.sql(f"SELECT {counts} FROM ({sample})").fetchall()
+    return dict(zip(names, map(float, row), strict=True))
 
 
 def _check_times(physical: Physical, source: Source) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from eventide.lang.tree import Strategy
-from eventide.plan.logical import Match, Trends
+from eventide.plan.logical import Match
 from eventide.plan.physical import Physical
 from eventide.plan.references import references
 from eventide.plan.relational.absences import absent, linked_symbols, negated_words, running
@@ -23,7 +23,7 @@ from eventide.plan.relational.matches import Matched, Matches, Var, Window
 from eventide.plan.relational.order_joins import match_any
 from eventide.plan.relational.refusals import check_mapped, refused
 from eventide.plan.relational.steps import FITS, Steps, relates_events
-from eventide.plan.relational.words import NotMappedError, Word, words_of
+from eventide.plan.relational.words import NotMappedError, is_one_event, words_of
 from eventide.plan.relational.write_statement import write_statement
 from eventide.plan.windows import slide_of, time_unit_us
 
@@ -62,12 +62,22 @@ class Mapped:
 
 
 def map_pattern(
-    asked: Asked, dialect: str, *, table: str = "events", estimates: Mapping[str, float] | None = None
+    asked: Asked,
+    dialect: str,
+    *,
+    table: str = "events",
+    estimates: Mapping[str, float] | None = None,
+    finished: bool = True,
 ) -> Mapped:
-    """One statement that returns the rows of the query; what has no such form is an error that says so."""
+    """One statement that returns the rows of the query; what has no such form is an error that says so.
+
+    Without `finished` it returns what an operator would, before the user's columns are made of that.
+    """
     mapping = _Mapping(asked, DIALECTS[dialect], estimates or {})
     try:
-        relation = mapping.whole()
+        relation = mapping.rows()
+        if finished:
+            relation = mapping.finished(relation)
     except NotMappedError as error:
         raise refused(asked.plan, error.what, error.span) from None
     relation, reasons = bucket_ranges(relation, mapping.dialect)
@@ -88,12 +98,12 @@ class _Mapping:
         self.matches = Matches(plan, self.steps, dialect, window, match_any, estimates)
         self._scalars: dict[str, str] = {}
 
-    def whole(self) -> Relation:
-        """The rows for the user."""
+    def rows(self) -> Relation:
+        """What an operator would return."""
         words = words_of(self.plan.pattern)
         least = self.plan.query.min_length or 1
         if len(words) > 1 and least == 1 and all(map(is_one_event, words)) and len(self.steps.ordering) == 1:
-            return self._finished(self._one_scan([word.symbols[0] for word in words]))
+            return self._one_scan([word.symbols[0] for word in words])
         if self.plan.strategy is Strategy.NEXT:
             if self.slide is not None and any(word.has_and and len(word.elements) > 1 for word in words):
                 raise NotMappedError("an AND inside a SEQ, with SEMANTICS next and SLIDE", self.plan.pattern.span)
@@ -103,9 +113,10 @@ class _Mapping:
         parts = [self._rows(matched) for word, matched in found if len(word.symbols) >= least]
         if not parts:
             raise NotMappedError("a pattern without a match of that length", self.plan.pattern.span)
-        return self._finished(parts[0] if len(parts) == 1 else Union(tuple(parts)))
+        return parts[0] if len(parts) == 1 else Union(tuple(parts))
 
-    def _finished(self, rows: Relation) -> Relation:
+    def finished(self, rows: Relation) -> Relation:
+        """The user's columns over these."""
         project = self.asked.physical.project
         return Project(rows, tuple((column.name, self.dialect.result(column)) for column in project))
 
@@ -228,19 +239,6 @@ class _Mapping:
     def _value(self, wanted: Wanted, var: Var) -> str:
         names = [(name, var.column(self.steps.column(name))) for name in wanted.columns]
         return self.dialect.struct(names) if wanted.is_whole else names[0][1]
-
-
-def is_one_event(word: Word) -> bool:
-    """Whether a match of the word is one event, whatever else there is."""
-    return len(word.elements) == 1 and not word.has_and and not any(word.gaps)
-
-
-def is_filter(plan: Match) -> bool:
-    """Whether nothing is matched: every event that fits a step is a row."""
-    try:
-        return not isinstance(plan, Trends) and all(map(is_one_event, words_of(plan.pattern)))
-    except NotMappedError:
-        return False
 
 
 def _by_number(texts: list[str]) -> str:

@@ -89,14 +89,16 @@ class Steps:
 
         In this process events without a time are looked for before the statement runs.
         """
+        us = self.dialect.micros(self.dialect.quoted(self.plan.ts), self.plan.time_type)
+        return self._if_there(us, "BIGINT")
+
+    def _if_there(self, text: str, kind: str) -> str:
         plan = self.plan
-        raw = self.dialect.quoted(plan.ts)
-        us = self.dialect.micros(raw, plan.time_type)
         is_always = plan.options.on_bad_event == "drop" or not plan.schema.field(plan.ts).nullable
         if is_always or self.dialect is not SPARK:
-            return us
+            return text
         failing = self.dialect.failing(NO_TIME.format(plan.ts))
-        return f"CASE WHEN {raw} IS NULL THEN CAST({failing} AS BIGINT) ELSE {us} END"
+        return f"CASE WHEN {self.dialect.quoted(plan.ts)} IS NULL THEN CAST({failing} AS {kind}) ELSE {text} END"
 
     def of(self, symbol: str) -> Relation:
         """The events of a step."""
@@ -145,7 +147,11 @@ class Steps:
         return tuple((f"p{i}", self.dialect.quoted(name)) for i, name in enumerate(self.plan.partition))
 
     def _columns(self, names: tuple[str, ...]) -> tuple[Named, ...]:
-        return tuple((self.column(name), self.dialect.quoted(name)) for name in names)
+        kind = self.dialect.type(self.plan.time_type.arrow)
+        return tuple(
+            (self.column(name), self._if_there(text, kind) if name == self.plan.ts else text)
+            for name, text in ((name, self.dialect.quoted(name)) for name in names)
+        )
 
     def _kept(self) -> tuple[str, ...]:
         drops = self.plan.options.on_bad_event == "drop"

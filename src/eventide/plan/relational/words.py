@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Span, Step
+from eventide.plan.logical import Match, Trends
 
 MOST_COPIES = 4
 MOST_WORDS = 64
@@ -85,6 +86,19 @@ def words_of(pattern: Pattern, *, negated: bool = False, fixed: frozenset[str] =
     found = [word for word in dict.fromkeys(_Expansion(negated, fixed).words(pattern)) if word.elements]
     _check_apart(found, pattern.span)
     return tuple(found)
+
+
+def is_one_event(word: Word) -> bool:
+    """Whether a match of the word is one event, whatever else there is."""
+    return len(word.elements) == 1 and not word.has_and and not any(word.gaps)
+
+
+def is_filter(plan: Match) -> bool:
+    """Whether nothing is matched: every event that fits a step is a row."""
+    try:
+        return not isinstance(plan, Trends) and all(map(is_one_event, words_of(plan.pattern)))
+    except NotMappedError:
+        return False
 
 
 def _check_apart(words: list[Word], span: Span) -> None:

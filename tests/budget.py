@@ -20,7 +20,7 @@ QUICK: dict[str, Any] = {"suppress_health_check": list(HealthCheck)}
 ON_SPARK: dict[str, Any] = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 
 # In plain Python, and compiled.
-MOST = 17_000, 9_000
+MOST = 18_500, 9_000
 EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
     "families.allen.test_derived": {
         "test_intervals_that_come_after_their_end_give_the_pairs_of_one_batch": (150, 20),
@@ -152,6 +152,17 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
     },
     "expressions.test_residue": {
         "test_generated_tests_equal_duckdb": 300,
+    },
+    "plan.relational.test_same_rows": {
+        "test_joins_of_a_sequence_return_the_oracles_rows": (250, 5),
+        "test_joins_of_a_pattern_return_the_oracles_rows": (250, 5),
+        "test_joins_of_a_pattern_with_and_return_the_oracles_rows": (120, 3),
+        "test_joins_with_absences_return_the_oracles_rows": (200, 5),
+        "test_joins_in_any_order_return_the_oracles_rows": (120, 3),
+        "test_joins_over_windows_that_count_events_return_the_oracles_rows": (120, 3),
+        "test_joins_say_about_one_match_what_the_oracle_says": (60, 2),
+        "test_joins_of_spark_return_the_oracles_rows": 6,
+        "test_joins_of_spark_for_a_pattern_return_the_oracles_rows": 8,
     },
     "plan.test_bind": {
         "test_mutated_queries_bind_or_raise_our_errors": 300,

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from eventide.api.metrics import of as metrics_of
-from eventide.api.plans import asked_of, local_joins, mapped_of, plan_word, spark_choice
+from eventide.api.plans import Planning
 from eventide.api.streams import refuse_bounded
 from eventide.engines.diagnose.result import Diagnosis, refuse_spark
 from eventide.engines.local import run as local
 from eventide.engines.local.sources import Source, is_local, open_source, open_sources, plain_frame
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
-from eventide.families.base import Family
 from eventide.families.registry import family_named
 from eventide.lang.tree import Or, Step
 from eventide.plan.arguments import (
@@ -32,7 +31,7 @@ from eventide.plan.arguments import (
     session_for_path,
     wrong_argument,
 )
-from eventide.plan.choose import AUTO, JOINS, KERNELS
+from eventide.plan.choose import AUTO, JOINS, KERNELS, PlanChoice
 from eventide.plan.logical import Provided
 from eventide.plan.options import NAMES
 from eventide.plan.physical import Physical, Planned
@@ -40,6 +39,7 @@ from eventide.plan.places import within_the_stack
 
 if TYPE_CHECKING:
     from eventide.engines.local.live import Live
+    from eventide.plan.explain import Sections
 
 Inputs = Mapping[str, Any]
 ROWS_PER_BATCH = 10_000  # that Spark's rows are put into
@@ -80,7 +80,7 @@ class Query:
         process holds. `plan="joins"` runs an event pattern as joins of Spark or DuckDB, without operators of Eventide.
         """
         limit_bytes = None if memory_limit is None else local.size_bytes(memory_limit)
-        word = plan_word(self, plan)
+        word = self._planning().word(plan)
         events, inputs, on_spark = self._where("run", events, inputs, engine)
         if on_spark:
             self.last_run = self._run_on_spark(events, inputs, spark, word)
@@ -89,7 +89,7 @@ class Query:
             from eventide.engines.local.relational import run as run_joins
 
             source, options = self._open(events, inputs)
-            table, self.last_run = run_joins(*local_joins(self, source, options), source)
+            table, self.last_run = run_joins(*self._planning(options).local_joins(source), source)
             return self._shown(table, source)
         source, physical = self._opened(events, inputs)
         table, self.last_run = local.run(physical, source, limit_bytes)
@@ -119,7 +119,7 @@ class Query:
         """
         self._refuse("batches")
         limit_bytes = None if memory_limit is None else local.size_bytes(memory_limit)
-        word = plan_word(self, plan)
+        word = self._planning().word(plan)
         events, inputs, on_spark = self._where("batches", events, inputs, engine)
         if on_spark:
             self.last_run = self._run_on_spark(events, inputs, spark, word)
@@ -129,7 +129,7 @@ class Query:
 
             source, options = self._open(events, inputs)
             self.last_run = local.Run(events=source.n_rows)
-            return run_batches(*local_joins(self, source, options), source, self.last_run)
+            return run_batches(*self._planning(options).local_joins(source), source, self.last_run)
         source, physical = self._opened(events, inputs)
         self.last_run = local.Run(events=source.n_rows)
         return local.run_batches(physical, source, self.last_run, limit_bytes)
@@ -144,8 +144,19 @@ class Query:
         refuse_bounded(*(inputs.values() if inputs else (events,)))
         return self._late_on_spark(events, inputs)
 
-    def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
-        """How the query was understood, its plan, the chosen operator and distribution, and the reasons."""
+    def explain(
+        self,
+        events: Any = None,
+        *,
+        engine: str | None = None,
+        spark: Any = None,
+        plan: str | None = None,
+        **inputs: Any,
+    ) -> str:
+        """How the query was understood, its plan, the chosen operator and distribution, and the reasons.
+
+        With `plan="joins"`, and where joins are chosen, it has the SQL statement and Spark's own plan.
+        """
         if events is None and not inputs:
             from eventide.plan.explain import outlined
 
@@ -156,12 +167,14 @@ class Query:
         if spark is None and all(map(is_local, inputs.values() if inputs else (events,))):
             source, options = self._open(events, inputs)
             name = "spark" if on_spark else "local"
-            return self._explained(options, source.schema, name, Provided(source.n_rows, source.files))
+            found = self._planning(options).explained(source.schema, name, plan, n_events=source.n_rows)
+            return self._explained(options, source.schema, name, Provided(source.n_rows, source.files), found)
         from eventide.engines.spark.types import input_schema
 
         frame, options = self._frame(events, inputs, spark)
         name = "spark stream" if frame.isStreaming else "spark"
-        return self._explained(options, input_schema(frame), name)
+        found = self._planning(options).explained(input_schema(frame), name, plan, frame)
+        return self._explained(options, input_schema(frame), name, how=found)
 
     def diagnose(self, events: Any = None, *, partitions: int = 1000, **inputs: Any) -> Diagnosis:
         """Why there is no match: for each partition the longest partial match, and what failed after it.
@@ -281,14 +294,10 @@ class Query:
 
     # --- plans
 
-    @property
-    def family(self) -> Family:
-        """The kind of query."""
-        return self._family
-
-    def planned(self, options: Any, schema: Any, engine: str) -> Planned:
-        """What is known of the query over events of a schema."""
-        return self._planned(options, schema, engine)
+    def _planning(self, options: Any = None) -> Planning:
+        """The ways in which the query may run."""
+        options = self.options if options is None else options
+        return Planning(self._family, self.text, options, partial(self._planned, options))
 
     def _planned(self, options: Any, schema: Any, engine: str = "local", *, on_stream: bool = False) -> Planned:
         """What is known of the query over events of this kind, found out once."""
@@ -302,10 +311,20 @@ class Query:
     def _plan(self, options: Any, schema: Any, engine: str = "local", *, on_stream: bool = False) -> Physical:
         return self._planned(options, schema, engine, on_stream=on_stream).ready()
 
-    def _explained(self, options: Any, schema: Any, engine: str, provided: Provided | None = None) -> str:
-        """What `explain` says over inputs of this kind; `engine` is "local", "spark" or "spark stream"."""
+    def _explained(
+        self,
+        options: Any,
+        schema: Any,
+        engine: str,
+        provided: Provided | None = None,
+        how: tuple[PlanChoice, Sections] | None = None,
+    ) -> str:
+        """What `explain` says over inputs of this kind; `engine` is "local", "spark" or "spark stream".
+
+        `how` is the choice between an operator and joins, and what there is to say about it.
+        """
         from eventide.engines.file_input import describe_files
-        from eventide.plan.explain import explained
+        from eventide.plan.explain import explained, explained_as_joins
 
         with within_the_stack(self.text):
             planned = self._for_explain(options, schema, engine)
@@ -314,7 +333,10 @@ class Query:
                 planned = replace(planned, node=planned.node.over(provided))
                 if engine == "spark" and planned.physical is not None:
                     chosen = describe_files(provided.files, planned.physical)
-            return explained(str(self), planned, engine, chosen, getattr(self.last_run, "learned", None))
+            if how is not None and how[0].plan == JOINS:
+                return explained_as_joins(str(self), planned, how[1])
+            learned, more = getattr(self.last_run, "learned", None), how[1] if how is not None else {}
+            return explained(str(self), planned, engine, chosen, learned, more)
 
     def _for_explain(self, options: Any, schema: Any, engine: str) -> Planned:
         """The plan that a run has. What a stream refuses is part of the text, so it is planned as a table is then."""
@@ -424,7 +446,7 @@ class Query:
             made = self._joins_on_spark(events, inputs, spark, word)
             if made is not None:
                 return made
-        if word == AUTO and self.family.name == "events":
+        if word == AUTO and self._family.name == "events":
             try:
                 return self._run_on_spark(events, inputs, spark)
             except WrongPythonError as error:
@@ -454,10 +476,11 @@ class Query:
                 return None
             raise UnsupportedError("plan='joins' is for bounded input", hint="leave out plan")
         with planning_for(frame.sparkSession):
-            choice, asked = spark_choice(self, options, input_schema(frame), word)
+            plans = self._planning(options)
+            choice, asked = plans.on_spark(input_schema(frame), word)
             if asked is None:
                 return None
-            mapped = mapped_of(self, asked, "spark", relational.TABLE, finished=False)
+            mapped = plans.mapped(asked, "spark", relational.TABLE, finished=False)
         return relational.run(frame, mapped, asked.physical, choice.reason)
 
     def _without_python(self, events: Any, inputs: Inputs, spark: Any, error: EventideError) -> Any:
@@ -487,8 +510,8 @@ class Query:
         else:
             source, options = self._open(events, inputs)
             schema = source.schema
-        asked = asked_of(self, options, schema, "spark" if dialect == "spark" else "local")
-        return mapped_of(self, asked, dialect, table).statement
+        plans = self._planning(options)
+        return plans.mapped(plans.asked(schema, "spark" if dialect == "spark" else "local"), dialect, table).statement
 
     def _late_on_spark(self, events: Any, inputs: Inputs) -> Any:
         from eventide.engines.spark.run import run_late

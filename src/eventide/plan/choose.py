@@ -73,7 +73,7 @@ def choose_plan(word: str, mapped: Match | None, engine: str, *, has_python: boo
     """The plan where `word` is asked for; `mapped` is the query where it has a form as joins.
 
     Where nothing is matched, the SQL engine alone is faster. Sequences are faster with kernels, so they have joins only
-    where nothing else can run them: see `plan/relational/costs.py`.
+    where nothing else can run them. `plan/relational/explanation.py` has the costs of both.
     """
     from eventide.plan.relational.words import is_filter
 

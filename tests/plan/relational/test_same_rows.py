@@ -13,13 +13,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import eventide as ev
-from eventide.api.plans import asked_of, mapped_of
 from eventide.engines.local import relational
 from eventide.engines.local.sources import open_source
 from tests.budget import ON_SPARK, QUICK, budgeted
 from tests.families.events.cases import AskedOfEvents, Case, cases
 from tests.families.events.pattern_cases import ALL, PatternCase, pattern_cases
 from tests.families.events.test_pattern_rows import said
+from tests.plan.relational.planning import planning
 
 PLAIN = [kind for kind in ALL if kind != "and"]
 # What cannot be asked at all, and what has no form as joins, is not a case.
@@ -72,11 +72,11 @@ def test_joins_with_absences_return_the_oracles_rows(case: PatternCase) -> None:
 @budgeted(**QUICK)
 @given(pattern_cases(kinds=["seq", "seq", "and", "not"], max_per_group=6), st.randoms(use_true_random=False))
 def test_joins_in_any_order_return_the_oracles_rows(case: PatternCase, chance: random.Random) -> None:
-    query, source = ev.query(case.text, **case.options), open_source(case.table())
+    plans, source = planning(ev.query(case.text, **case.options)), open_source(case.table())
     try:
-        asked = asked_of(query, query.options, source.schema, "local")
+        asked = plans.asked(source.schema, "local")
         estimates = {name: chance.random() for name in asked.plan.symbols}
-        mapped = mapped_of(query, asked, "duckdb", relational.TABLE, estimates)
+        mapped = plans.mapped(asked, "duckdb", relational.TABLE, estimates)
     except ev.QueryError as error:
         assume(not any(words in error.message for words in NOT_ASKED))
         raise

@@ -90,6 +90,9 @@ def _typed(table: pa.Table, physical: Physical, source: Source) -> pa.Table:
     """The rows in the types in which the user has the columns."""
     arrays = []
     for column, array in zip(physical.project, table.itercolumns(), strict=True):
-        wanted = column.dtype if column.origin is None else source.given_type(column.origin)
+        wanted = column.dtype
+        if column.origin is not None:
+            # Times that are computed are in microseconds.
+            wanted = source.given_type(column.origin) or source.schema.field(column.origin).type
         arrays.append(array if wanted is None else as_type(array, wanted))
     return pa.Table.from_arrays(arrays, names=[column.name for column in physical.project])

@@ -161,6 +161,7 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
         "test_joins_in_any_order_return_the_oracles_rows": (120, 3),
         "test_joins_over_windows_that_count_events_return_the_oracles_rows": (120, 3),
         "test_joins_say_about_one_match_what_the_oracle_says": (60, 2),
+        "test_trends_of_one_event_counted_by_aggregation_are_those_of_the_operator": (120, 3),
         "test_joins_of_spark_return_the_oracles_rows": 6,
         "test_joins_of_spark_for_a_pattern_return_the_oracles_rows": 8,
     },

@@ -63,6 +63,12 @@ def test_events_of_one_time_do_not_follow_one_another() -> None:
     assert len(rows("PATTERN ITER(A, 2) WITHIN 4 seconds", tied, ties="sequence")) == 1
 
 
+@pytest.mark.parametrize(("pattern", "n_trends"), [("A+", 11), ("A{2}", 5), ("A{2,}", 7), ("A{1,3}", 11)])
+def test_trends_of_one_event_are_counted_by_the_numbers_of_tied_events(pattern: str, n_trends: int) -> None:
+    tied = [{"ts": ts, "kind": "A"} for ts in (1, 1, 2, 3)]
+    assert rows(f"PATTERN {pattern} RETURN COUNT(*)", tied) == [(n_trends, 3)]
+
+
 def test_what_is_absent_between_two_events_has_another_time_than_both() -> None:
     tied = [{"ts": ts, "kind": kind, "x": 0} for kind, ts in (("A", 1), ("B", 3), ("C", 3))]
     assert len(rows("PATTERN SEQ(A, NOT B, C)", tied)) == 1
@@ -117,7 +123,8 @@ def test_the_plan_is_an_option_of_the_query_and_of_the_call() -> None:
     [
         ("PATTERN SEQ(A+, B)", {}, "a repetition without an upper bound", "A+"),
         ("PATTERN SEQ(A{5}, B)", {}, "a repetition of more than 4 copies", "A{5}"),
-        ("PATTERN A+ RETURN COUNT(*)", {}, "an aggregate over trends", "RETURN COUNT(*)"),
+        ("PATTERN A+ RETURN COUNT(*), SUM(A.x)", {}, "an aggregate over trends", "RETURN COUNT(*), SUM(A.x)"),
+        ("PATTERN SEQ(A, B) RETURN COUNT(*)", {}, "an aggregate over trends", "RETURN COUNT(*)"),
         ("PATTERN A+ RETURN COMPLETE TRENDS", {}, "RETURN COMPLETE TRENDS", "RETURN COMPLETE TRENDS"),
         ("PATTERN SEQ(A{1,2}, B) WHERE AVG(A.x) > 1", {}, "an aggregate in WHERE", "AVG(A.x) > 1"),
         ("PATTERN SEQ(A, NOT SEQ(B, NOT D), C)", {}, "a NOT at the edge of something that is negated itself", "D"),

@@ -18,6 +18,7 @@ TEXTS = [
     "PATTERN SEQ(A, NOT B, C) WHERE [u] WITHIN 4 seconds RETURN A.x, C.x",
     "PATTERN SEQ(A, B?, C) WHERE [u] SEMANTICS next WITHIN 9 seconds RETURN *",
     "PATTERN AND(A, SEQ(B, C)) WHERE A.x < C.x WITHIN 9 seconds SLIDE 2 seconds",
+    "PATTERN A{2,} WITHIN 9 seconds SLIDE 4 seconds RETURN COUNT(*)",
     "PATTERN SEQ(NOT C, A{1,2}, NOT C) SEMANTICS contiguous WITHIN 2 seconds",
 ]
 

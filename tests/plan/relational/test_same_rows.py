@@ -16,7 +16,7 @@ import eventide as ev
 from eventide.engines.local import relational
 from eventide.engines.local.sources import open_source
 from tests.budget import ON_SPARK, QUICK, budgeted
-from tests.families.events.cases import AskedOfEvents, Case, cases
+from tests.families.events.cases import SCHEMA, AskedOfEvents, Case, cases
 from tests.families.events.pattern_cases import ALL, PatternCase, pattern_cases
 from tests.families.events.test_pattern_rows import said
 from tests.plan.relational.planning import planning
@@ -110,6 +110,39 @@ def test_joins_say_about_one_match_what_the_oracle_says(case: PatternCase) -> No
     assert said(rows) == case.expected_about_one_match()
     whole = run(case, text=case.asking("*"))
     assert case.found_whole(whole) == case.expected_whole()
+
+
+@st.composite
+def counting_cases(draw: st.DrawFn) -> tuple[str, list[dict[str, Any]]]:
+    """A query that counts the trends of a repeated event, and events with many ties."""
+    pattern = draw(st.sampled_from(["A+", "A", "A{2}", "ITER(A, 3)", "A{1,3}", "A{2,}", "A{4}", "A*"]))
+    group = draw(st.sampled_from(["", "GROUP BY g", "GROUP BY g PARTITION BY g, x"]))
+    where = draw(st.sampled_from(["", "WHERE A.x > 0"]))
+    window = draw(st.sampled_from(["", "WITHIN 4 seconds", "WITHIN 5 seconds SLIDE 2 seconds"]))
+    returned = "g, COUNT(*)" if group else "COUNT(*)"
+    rows = st.fixed_dictionaries(
+        {
+            "ts": st.integers(-3, 6),
+            "kind": st.sampled_from("AAB"),
+            "g": st.sampled_from([1, 2, None]),
+            "x": st.sampled_from([0, 1, 2]),
+        }
+    )
+    events = draw(st.lists(rows, min_size=3, max_size=14))
+    return f"PATTERN {pattern} {where} {group} {window} RETURN {returned}", events
+
+
+@budgeted(**QUICK)
+@given(counting_cases())
+def test_trends_of_one_event_counted_by_aggregation_are_those_of_the_operator(
+    case: tuple[str, list[dict[str, Any]]],
+) -> None:
+    text, events = case
+    table = pa.Table.from_pylist(events, pa.schema([("ts", pa.int64()), *((n, SCHEMA[n]) for n in ("kind", "g", "x"))]))
+    query = ev.query(text, ts_unit="s", type="kind")
+    counted, operated = query.run(table, plan="joins"), query.run(table)
+    assert counted.schema == operated.schema
+    assert Counter(map(str, counted.to_pylist())) == Counter(map(str, operated.to_pylist()))
 
 
 @pytest.mark.spark

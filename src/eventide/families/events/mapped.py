@@ -5,7 +5,7 @@ from __future__ import annotations
 from eventide.families.events.lower_sequence import sequence_steps
 from eventide.families.events.prepare import lower
 from eventide.families.events.sequence import SequenceSpec
-from eventide.plan.logical import Match
+from eventide.plan.logical import Match, Trends
 from eventide.plan.physical import Planned
 from eventide.plan.relational.map_pattern import Asked, Wanted
 from eventide.plan.relational.refusals import check_mapped
@@ -19,13 +19,13 @@ def asked_of(planned: Planned, engine: str) -> Asked:
     """
     plan = planned.node
     assert isinstance(plan, Match)
-    check_mapped(plan)
+    check_mapped(plan, planned.physical)
     physical = planned.physical or lower(plan, engine)
     names, spec = {**dict(physical.intake.names), TS: plan.ts}, physical.spec
     schema = physical.output_schema
     assert schema is not None
     found = []
-    for returned in spec.returned:
+    for returned in () if isinstance(plan, Trends) else spec.returned:
         dtype = schema.field(returned.name).type
         if isinstance(spec, SequenceSpec):
             steps = sequence_steps(plan.pattern)

@@ -212,6 +212,18 @@ class Earliest(_One):
 
 
 @dataclass(frozen=True)
+class Grouped(_One):
+    """Aggregates of all rows with the same `by`."""
+
+    by: tuple[str, ...]
+    named: tuple[Named, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.by, *(name for name, _ in self.named))
+
+
+@dataclass(frozen=True)
 class Spread(_One):
     """Each row once for every whole number from `first` to `last`, as the column `name`; none: no row."""
 

@@ -122,6 +122,21 @@ class Dialect:
             return f"(({text}) - pmod({text}, {by})) DIV {by}"
         return f"(({text}) - (({text}) % {by} + {by}) % {by}) // {by}"
 
+    def whole(self, text: str) -> str:
+        """A whole number of up to 38 digits."""
+        return f"CAST({text} AS {'DECIMAL(38, 0)' if self._is_spark else 'HUGEINT'})"
+
+    def divided(self, text: str, by: int) -> str:
+        """A whole number divided by one that it is a multiple of."""
+        return f"CAST(({text}) / {by} AS DECIMAL(38, 0))" if self._is_spark else f"({text}) // {by}"
+
+    def product(self, text: str) -> str:
+        """The product of whole numbers over a group."""
+        if self._is_spark:
+            factor = "CAST(made * factor AS DECIMAL(38, 0))"
+            return f"aggregate(collect_list({text}), {self.whole('1')}, (made, factor) -> {factor})"
+        return f"list_reduce(list({self.whole(text)}), lambda made, factor: made * factor)"
+
     def same(self, left: str, right: str) -> str:
         """Equality that NULL takes part in."""
         return f"{left} <=> {right}" if self._is_spark else f"{left} IS NOT DISTINCT FROM {right}"

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from eventide.lang.tree import Strategy
-from eventide.plan.logical import Match
+from eventide.plan.logical import Match, Trends
 from eventide.plan.physical import Physical
 from eventide.plan.references import references
 from eventide.plan.relational.absences import absent, linked_symbols, negated_words, running
 from eventide.plan.relational.algebra import Extend, Filter, Named, Project, Relation, Spread, Union
 from eventide.plan.relational.bucket_ranges import bucket_ranges
 from eventide.plan.relational.chains import chains
+from eventide.plan.relational.count_iterations import count_iterations
 from eventide.plan.relational.dialects import DIALECTS, Dialect
 from eventide.plan.relational.matches import Matched, Matches, Var, Window
 from eventide.plan.relational.order_joins import match_any
@@ -87,7 +88,7 @@ def map_pattern(
 
 class _Mapping:
     def __init__(self, asked: Asked, dialect: Dialect, estimates: Mapping[str, float]) -> None:
-        check_mapped(asked.plan)
+        check_mapped(asked.plan, asked.physical)
         plan = self.plan = asked.plan
         self.asked, self.dialect = asked, dialect
         self.slide = slide_of(plan)
@@ -100,6 +101,9 @@ class _Mapping:
 
     def rows(self) -> Relation:
         """What an operator would return."""
+        if isinstance(self.plan, Trends):
+            self.matches.reasons.append("O2: trends of a repeated event are counted by aggregation, without self joins")
+            return count_iterations(self.plan, self.asked.physical, self.dialect)
         words = words_of(self.plan.pattern)
         least = self.plan.query.min_length or 1
         if len(words) > 1 and least == 1 and all(map(is_one_event, words)) and len(self.steps.ordering) == 1:

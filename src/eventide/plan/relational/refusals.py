@@ -7,7 +7,9 @@ from sqlglot import exp
 from eventide.errors import EventideError, QueryError
 from eventide.lang.tree import Span
 from eventide.plan.logical import Match, Trends
+from eventide.plan.physical import Physical
 from eventide.plan.places import clause_span, error_at, option_error
+from eventide.plan.relational.count_iterations import is_counted
 
 HINT = "leave out plan: the matcher of Eventide runs the query"
 _LIMITS = ("max_matches_per_partition", "max_steps_per_partition")
@@ -18,9 +20,9 @@ def refused(plan: Match, what: str, span: Span) -> QueryError:
     return error_at(plan.query, span, f"{what} is not possible with plan='joins'", HINT)
 
 
-def check_mapped(plan: Match) -> None:
+def check_mapped(plan: Match, physical: Physical | None) -> None:
     """Refuse clauses and options that have no form as joins; the pattern itself is looked at later."""
-    if isinstance(plan, Trends):
+    if isinstance(plan, Trends) and not is_counted(plan, physical):
         raise refused(plan, "an aggregate over trends", clause_span(plan.query, "RETURN"))
     if plan.query.complete_trends:
         raise refused(plan, "RETURN COMPLETE TRENDS", clause_span(plan.query, "RETURN"))

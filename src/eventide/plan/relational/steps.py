@@ -110,12 +110,12 @@ class Steps:
         """The events of several steps in one scan, each as often as it is fit for one of them."""
         read = self.plan.in_order({name for symbol in symbols for name in self.reads.get(symbol, ())})
         named = (*self._partition(), (TIME, self.time), *self._columns(read), (FITS, fits))
-        return Events(named, tuple(self.condition(symbol) for symbol in symbols), self._kept())
+        return Events(named, tuple(self.condition(symbol) for symbol in symbols), self.kept)
 
     def _made(self, symbol: str) -> Relation:
         if len(self.ordering) == 1:
             named = (*self._partition(), (TIME, self.time), *self._columns(self.reads.get(symbol, ())))
-            return Events(named, (self.condition(symbol),), self._kept())
+            return Events(named, (self.condition(symbol),), self.kept)
         number = list(self.conditions).index(symbol)
         names = (*self.keys, *self.ordering, *(self.column(name) for name in self.reads.get(symbol, ())))
         return Project(Filter(self._ordered, (f"m{number}",)), tuple((name, name) for name in names))
@@ -130,7 +130,7 @@ class Steps:
         marks = [(f"m{i}", self.condition(symbol)) for i, symbol in enumerate(self.conditions)]
         conditions = () if whole else tuple(self.condition(symbol) for symbol in self.conditions)
         named = (*self._partition(), (TIME, self.time), *self._columns(plan.in_order(read)), *marks)
-        events: Relation = Events(named, conditions, self._kept())
+        events: Relation = Events(named, conditions, self.kept)
         keys = f"PARTITION BY {', '.join(self.keys)} " if self.keys else ""
         if NUMBER in self.ordering:
             first = [plan.sequence] if plan.sequence is not None else []
@@ -153,7 +153,9 @@ class Steps:
             for name, text in ((name, self.dialect.quoted(name)) for name in names)
         )
 
-    def _kept(self) -> tuple[str, ...]:
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """What every event must meet, whatever its step."""
         drops = self.plan.options.on_bad_event == "drop"
         return (f"{self.dialect.quoted(self.plan.ts)} IS NOT NULL",) if drops else ()
 

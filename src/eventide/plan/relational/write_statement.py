@@ -12,6 +12,7 @@ from eventide.plan.relational.algebra import (
     Events,
     Extend,
     Filter,
+    Grouped,
     Join,
     Named,
     Project,
@@ -31,6 +32,7 @@ _WORDS = {
     Spread: "spread",
     Union: "together",
     Absent: "without",
+    Grouped: "groups",
 }
 
 
@@ -116,6 +118,8 @@ class _Writer:
                 return self._earliest(relation)
             case Spread():
                 return self._spread(relation)
+            case Grouped():
+                return self._grouped(relation)
         raise TypeError(type(relation).__name__)
 
     def _events(self, relation: Events) -> exp.Select:
@@ -174,6 +178,11 @@ class _Writer:
         least = f"{relation.value}_least"
         ranked = self._star(self._source(relation.input), [(least, f"min({relation.value}) OVER ({by})")])
         return self._star(ranked.subquery(copy=False), where=[f"{relation.value} = {least}"])
+
+    def _grouped(self, relation: Grouped) -> exp.Select:
+        by = [(name, name) for name in relation.by]
+        made = self._select([*by, *relation.named], self._source(relation.input))
+        return made.group_by(*(exp.Var(this=name) for name in relation.by), copy=False) if by else made
 
     def _spread(self, relation: Spread) -> exp.Select:
         # Spark's `sequence` runs backwards where the last number is below the first one.

@@ -181,6 +181,12 @@ def test_conditions_are_written_so_that_a_reader_of_files_can_use_them() -> None
     assert "`e1_c2` < `e2_c2`" in statement
 
 
+def test_numbers_of_windows_never_run_backwards() -> None:
+    """Spark's `sequence` counts down where a match is in no window."""
+    statement = query("PATTERN SEQ(A, B) WITHIN 4 seconds SLIDE 4 seconds").to_sql("spark", EVENTS)
+    assert "WHERE\n      first_k <= last_k\n" in statement
+
+
 def test_the_rarest_event_is_joined_first() -> None:
     many = [{"ts": i, "kind": "A" if i % 50 else "C", "x": i} for i in range(200)]
     text = query("PATTERN SEQ(A a, A b, C) WITHIN 3 seconds").explain(many, plan="joins")

@@ -74,14 +74,14 @@ RELATIONAL = (
         "joins: a match is in windows that begin after its first event",
         "_Mapping._spread",
         'ends = self.dialect.floor(f"{first} - {origin}", step)',
-        'ends = f"{self.dialect.floor(f"{first} - {origin}", step)} + 1"',
+        'ends = self.dialect.floor(f"{last} - {origin}", step)',
         SEQUENCES,
     ),
     Mutant(
         "joins: a match that no window holds is spread backwards over numbers",
         "_Writer._spread",
-        'where=["first_k <= last_k"]',
-        'where=["first_k <= last_k + 1"]',
+        '["first_k <= last_k"]',
+        '["first_k <= last_k + 1"]',
         MAPPING,
     ),
     Mutant(

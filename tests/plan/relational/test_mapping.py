@@ -70,8 +70,18 @@ def test_trends_of_one_event_are_counted_by_the_numbers_of_tied_events(pattern: 
 
 
 def test_what_is_absent_between_two_events_has_another_time_than_both() -> None:
-    tied = [{"ts": ts, "kind": kind, "x": 0} for kind, ts in (("A", 1), ("B", 3), ("C", 3))]
-    assert len(rows("PATTERN SEQ(A, NOT B, C)", tied)) == 1
+    for ts in (1, 3):
+        tied = [{"ts": ts, "kind": kind, "x": 0} for kind, ts in (("A", 1), ("B", ts), ("C", 3))]
+        assert len(rows("PATTERN SEQ(A, NOT B, C)", tied)) == 1
+        assert len(rows("PATTERN SEQ(A, NOT B, C) WHERE B.x >= A.x", tied)) == 1
+    between = [{"ts": ts, "kind": kind, "x": 0} for kind, ts in (("A", 1), ("B", 2), ("C", 3))]
+    assert rows("PATTERN SEQ(A, NOT B, C)", between) == rows("PATTERN SEQ(A, NOT B, C) WHERE B.x >= A.x", between) == []
+
+
+def test_a_trailing_absence_ends_before_its_window_does() -> None:
+    for last, n_rows in ((5, 1), (4, 0)):
+        events = [{"ts": ts, "kind": kind, "x": 0} for kind, ts in (("A", 1), ("B", last), ("C", 9))]
+        assert len(rows("PATTERN SEQ(A, NOT B) WITHIN 4 seconds", events)) == n_rows
 
 
 def test_an_event_of_two_types_is_two_rows_of_an_or() -> None:

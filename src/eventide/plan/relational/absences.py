@@ -88,20 +88,16 @@ def _edge(matches: Matches, gap: Gap, of: Matched, name: str, before: bool) -> s
             return f"{name} <= {matches.last(gap.after, rank)}"
         if width is None:
             return None
-        return (
-            f"{name} < window_start_us"
-            if matches.window.is_sliding
-            else f"{name} <= {matches.last(of.lasts, place)} - {width}"
-        )
+        if matches.window.is_sliding:
+            return f"{name} < window_start_us"
+        return f"{name} <= {matches.last(of.lasts, place)} - {width}"
     if gap.before is not None:
         return f"{name} >= {matches.first(gap.before, rank)}"
     if width is None:
         return None
-    return (
-        f"{name} >= window_end_us"
-        if matches.window.is_sliding
-        else f"{name} >= {matches.first(of.firsts, place)} + {width}"
-    )
+    if matches.window.is_sliding:
+        return f"{name} >= window_end_us"
+    return f"{name} >= {matches.first(of.firsts, place)} + {width}"
 
 
 def absent(matches: Matches, relation: Relation, gap: Gap, word: Word, of: Matched) -> Relation:

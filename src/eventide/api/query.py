@@ -469,17 +469,18 @@ class Query:
         from eventide.engines.spark import relational
         from eventide.engines.spark.functions import planning_for
         from eventide.engines.spark.types import input_schema
+        from eventide.plan.relational.refusals import check_stream
 
         frame, options = self._frame(events, inputs, spark)
-        if frame.isStreaming:
-            if word == AUTO:
-                return None
-            raise UnsupportedError("plan='joins' is for bounded input", hint="leave out plan")
+        if frame.isStreaming and word == AUTO:
+            return None
         with planning_for(frame.sparkSession):
             plans = self._planning(options)
             choice, asked = plans.on_spark(input_schema(frame), word)
             if asked is None:
                 return None
+            if frame.isStreaming:
+                check_stream(asked.plan)
             mapped = plans.mapped(asked, "spark", relational.TABLE, finished=False)
         return relational.run(frame, mapped, asked.physical, choice.reason)
 

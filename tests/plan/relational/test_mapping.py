@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import eventide as ev
+from eventide.cli.app import app
 from eventide.engines.local.sources import open_source
 from eventide.families.registry import family_named
 from eventide.plan.choose import choose_plan
@@ -244,3 +249,16 @@ def test_auto_takes_joins_on_spark_where_nothing_is_matched_or_python_is_missing
     node = family_named("events").plan(asked.tree, asked.options, schema, engine="spark").node
     assert choose_plan("auto", node, "spark", has_python=has_python).plan == plan
     assert choose_plan("auto", node, "local").plan == "kernels"
+
+
+def test_the_command_line_runs_joins_and_prints_their_statement(tmp_path: Path) -> None:
+    path = tmp_path / "events.parquet"
+    pq.write_table(pa.Table.from_pylist(EVENTS), path)
+    options = ["--input", str(path), "--ts-unit", "s", "--type", "kind"]
+    asked = ["-c", "PATTERN SEQ(A, NOT B, C) WITHIN 4 seconds RETURN A.x, C.x"]
+    ran = CliRunner().invoke(app, ["run", *asked, *options, "--plan", "joins", "--json"])
+    assert json.loads(ran.stdout) == {"A_x": 2, "C_x": 3, "detected_at": 4}
+    printed = CliRunner().invoke(app, ["sql-of", *asked, *options, "--dialect", "duckdb", "--table", "cars"])
+    assert "FROM cars" in printed.stdout
+    explained = CliRunner().invoke(app, ["check", *asked, *options, "--plan", "joins"])
+    assert "chosen      joins: asked for" in explained.stdout

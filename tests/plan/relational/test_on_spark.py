@@ -11,6 +11,7 @@ import pytest
 
 import eventide as ev
 from eventide.engines.spark.ship import WrongPythonError
+from tests.engines.streams import collect, read_batches, write_files
 
 pytestmark = pytest.mark.spark
 
@@ -84,3 +85,15 @@ def test_without_python_on_the_workers_a_pattern_runs_as_joins(
     assert listed(query.run(frame).toArrow()) == listed(query.run(table))
     with pytest.raises(ev.InputError, match=r"plan='joins' needs no Python, but a repetition without an upper bound"):
         ev.query("PATTERN SEQ(A+, C) WITHIN 3 seconds", type="kind").run(frame)
+
+
+def test_a_filter_on_a_stream_has_no_state_and_other_patterns_are_refused(
+    spark: Any, table: pa.Table, tmp_path: Path
+) -> None:
+    write_files(tmp_path / "in", table, 3)
+    stream = read_batches(spark, tmp_path / "in")
+    query = ev.query("PATTERN OR(A, B) WHERE A.x > 3 RETURN A.x, B.x", type="kind")
+    rows = query.run(stream, plan="joins")
+    assert listed(collect(rows, tmp_path, spark)) == listed(query.run(table))
+    with pytest.raises(ev.QueryError, match="a pattern of several events on a stream is not possible"):
+        ev.query("PATTERN SEQ(A, B) WITHIN 4 seconds", type="kind").run(stream, plan="joins")

@@ -6,7 +6,7 @@ Seed 003, section 4: SEQ and AND are joins, OR is a union, repetitions are self 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -24,7 +24,7 @@ from eventide.plan.relational.matches import Matched, Matches, Var, Window
 from eventide.plan.relational.order_joins import match_any
 from eventide.plan.relational.refusals import check_mapped, refused
 from eventide.plan.relational.steps import FITS, Steps, relates_events
-from eventide.plan.relational.words import NotMappedError, is_one_event, words_of
+from eventide.plan.relational.words import NotMappedError, is_filter, is_one_event, words_of
 from eventide.plan.relational.write_statement import write_statement
 from eventide.plan.windows import slide_of, time_unit_us
 
@@ -89,7 +89,7 @@ def map_pattern(
 class _Mapping:
     def __init__(self, asked: Asked, dialect: Dialect, estimates: Mapping[str, float]) -> None:
         check_mapped(asked.plan, asked.physical)
-        plan = self.plan = asked.plan
+        plan = self.plan = _without_order(asked.plan)
         self.asked, self.dialect = asked, dialect
         self.slide = slide_of(plan)
         given = plan.query.window
@@ -243,6 +243,15 @@ class _Mapping:
     def _value(self, wanted: Wanted, var: Var) -> str:
         names = [(name, var.column(self.steps.column(name))) for name in wanted.columns]
         return self.dialect.struct(names) if wanted.is_whole else names[0][1]
+
+
+def _without_order(plan: Match) -> Match:
+    """Where every match is one event, nothing follows anything, so events need no order."""
+    window = plan.query.window
+    if not is_filter(plan) or (window is not None and window.length.in_events):
+        return plan
+    scan = replace(plan.input, options=replace(plan.options, ties="strict"))
+    return replace(plan, input=scan, strategy=Strategy.ANY)
 
 
 def _by_number(texts: list[str]) -> str:

@@ -10,6 +10,7 @@ from eventide.plan.logical import Match, Trends
 from eventide.plan.physical import Physical
 from eventide.plan.places import clause_span, error_at, option_error
 from eventide.plan.relational.count_iterations import is_counted
+from eventide.plan.relational.words import is_filter
 
 HINT = "leave out plan: the matcher of Eventide runs the query"
 _LIMITS = ("max_matches_per_partition", "max_steps_per_partition")
@@ -39,3 +40,14 @@ def check_mapped(plan: Match, physical: Physical | None) -> None:
 
 def _option(plan: Match, name: str) -> EventideError:
     return option_error(plan.query, name, f"{name} is not possible with plan='joins'", HINT)
+
+
+def check_stream(plan: Match) -> None:
+    """Refuse what Spark's own operators do not do on a stream: matches of one event have no state, others need some."""
+    window = plan.query.window
+    if window is not None and window.length.in_events:
+        raise refused(plan, "a window that counts events on a stream", window.span)
+    if plan.options.origin == "first":
+        raise _option(plan, "origin")
+    if not is_filter(plan):
+        raise refused(plan, "a pattern of several events on a stream", plan.pattern.span)

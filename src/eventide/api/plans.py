@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from eventide.engines.local.sources import Source
-from eventide.errors import EventideError
+from eventide.errors import EventideError, UnsupportedError
 from eventide.expressions.known_functions import for_engine
 from eventide.families.base import Family
 from eventide.plan.arguments import one_of
@@ -34,7 +34,11 @@ class Planning:
 
     def word(self, given: str | None) -> str:
         """The plan that is asked for: in the call, or in the query's options."""
-        return one_of("plan", self.options.plan if given is None else given, PLANS)
+        found = one_of("plan", self.options.plan if given is None else given, PLANS)
+        if found == JOINS and not self.family.has_joins:
+            message = f"plan='joins' is for event patterns, and this is {self.family.what}"
+            raise UnsupportedError(message, hint="leave out plan")
+        return found
 
     def asked(self, schema: pa.Schema, engine: str) -> Asked:
         """The query as it is mapped; an error where it has no form as joins."""
@@ -83,7 +87,7 @@ class Planning:
 
         word = self.word(given)
         is_settled = word == KERNELS or (word == AUTO and engine == "local")
-        if engine == "spark stream" or (is_settled and given is None):
+        if engine == "spark stream" or not self.family.has_joins or (is_settled and given is None):
             return PlanChoice(KERNELS, ""), {}
         mapped, asked, refusal = None, None, None
         try:

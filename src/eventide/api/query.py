@@ -31,7 +31,7 @@ from eventide.plan.arguments import (
     session_for_path,
     wrong_argument,
 )
-from eventide.plan.choose import AUTO, JOINS, KERNELS, PlanChoice
+from eventide.plan.choose import AUTO, JOINS, PlanChoice
 from eventide.plan.logical import Provided
 from eventide.plan.options import NAMES
 from eventide.plan.physical import Physical, Planned
@@ -83,7 +83,7 @@ class Query:
         word = self._planning().word(plan)
         events, inputs, on_spark = self._where("run", events, inputs, engine)
         if on_spark:
-            self.last_run = self._run_on_spark(events, inputs, spark, word)
+            self.last_run = self._chosen_on_spark(events, inputs, spark, word)
             return self._shown_on_spark(self.last_run.rows, events, inputs)
         if word == JOINS:
             from eventide.engines.local.relational import run as run_joins
@@ -122,7 +122,7 @@ class Query:
         word = self._planning().word(plan)
         events, inputs, on_spark = self._where("batches", events, inputs, engine)
         if on_spark:
-            self.last_run = self._run_on_spark(events, inputs, spark, word)
+            self.last_run = self._chosen_on_spark(events, inputs, spark, word)
             return self._spark_batches(self.last_run.rows)
         if word == JOINS:
             from eventide.engines.local.relational import run_batches
@@ -438,19 +438,24 @@ class Query:
             return merge_frames(dict(inputs)), self._typed_by_input()
         return events, self.options
 
-    def _run_on_spark(self, events: Any, inputs: Inputs, spark: Any, word: str = KERNELS) -> Any:
-        from eventide.engines.spark.run import run_frame, run_path
+    def _chosen_on_spark(self, events: Any, inputs: Inputs, spark: Any, word: str) -> Any:
+        """The rows by the plan that is asked for, or the better one."""
         from eventide.engines.spark.ship import WrongPythonError
 
         if word == JOINS or (word == AUTO and self._may_be_filter()):
             made = self._joins_on_spark(events, inputs, spark, word)
             if made is not None:
                 return made
-        if word == AUTO and self._family.name == "events":
-            try:
-                return self._run_on_spark(events, inputs, spark)
-            except WrongPythonError as error:
-                return self._without_python(events, inputs, spark, error)
+        try:
+            return self._run_on_spark(events, inputs, spark)
+        except WrongPythonError as error:
+            if word != AUTO or not self._family.has_joins:
+                raise
+            return self._without_python(events, inputs, spark, error)
+
+    def _run_on_spark(self, events: Any, inputs: Inputs, spark: Any) -> Any:
+        from eventide.engines.spark.run import run_frame, run_path
+
         if isinstance(events, str | os.PathLike):
             session = session_for_path(spark)
             return run_path(os.fspath(events), lambda schema: self._plan(self.options, schema, "spark"), session)
@@ -460,9 +465,10 @@ class Query:
 
     def _may_be_filter(self) -> bool:
         """Whether Spark's own operators may be faster, as far as the text tells."""
-        pattern = getattr(self.tree, "pattern", None)
-        parts = pattern.parts if isinstance(pattern, Or) else (pattern,)
-        return all(isinstance(part, Step | Or) for part in parts)
+        if not self._family.has_joins:
+            return False
+        pattern = self.tree.pattern
+        return all(isinstance(part, Step | Or) for part in (pattern.parts if isinstance(pattern, Or) else (pattern,)))
 
     def _joins_on_spark(self, events: Any, inputs: Inputs, spark: Any, word: str) -> Any:
         """The rows as joins of Spark; None where these are not chosen."""
@@ -500,7 +506,7 @@ class Query:
         >>> print(q.to_sql("spark", [{"ts": 1, "kind": "A", "x": 5}]).splitlines()[-1])
         )
         """
-        self._refuse("to_sql")
+        self._planning().word(JOINS)
         dialect = one_of("dialect", dialect, ("spark", "duckdb"))
         events, inputs, on_spark = self._where("to_sql", events, inputs, None)
         if on_spark:

@@ -43,6 +43,7 @@ class Family:
     what: ClassVar[str] = "this query"  # what a query of the family is called in messages
     refusals: ClassVar[Mapping[str, tuple[str, str]]] = {**NO_SITUATIONS, **NO_DIAGNOSIS}  # by method: why, and a hint
     is_grouped: ClassVar[bool] = False  # a result may stand for several partitions, where their columns are left out
+    has_joins: ClassVar[bool] = False  # a query may have a form as joins: see `asked`
     drops_late: ClassVar[bool] = True  # events that come too late are left out, and their number told
 
     # --- from a query to a plan; `tree` and `options` are what the constructor made of its arguments
@@ -83,8 +84,7 @@ class Family:
 
     def asked(self, planned: Planned, engine: str) -> Asked:
         """The query as `plan.relational` maps it to joins; an error where it has no such form."""
-        message = f"plan='joins' is for event patterns, and this is {self.what}"
-        raise UnsupportedError(message, hint="leave out plan")
+        raise NotImplementedError
 
     def text(self, tree: Any) -> str:
         """The text that messages are about."""

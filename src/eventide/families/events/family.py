@@ -35,6 +35,7 @@ class Events(Family):
     name = "events"
     what = "an event pattern"
     refusals = NO_SITUATIONS
+    has_joins = True
 
     def bind(self, tree: EventQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Match:
         from eventide.families.events.prepare import bind_events

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from eventide.families.events.lower_sequence import sequence_steps
 from eventide.families.events.prepare import lower
 from eventide.families.events.sequence import SequenceSpec
@@ -21,7 +23,7 @@ def asked_of(planned: Planned, engine: str) -> Asked:
     assert isinstance(plan, Match)
     check_mapped(plan, planned.physical)
     physical = planned.physical or lower(plan, engine)
-    names, spec = {**dict(physical.intake.names), TS: plan.ts}, physical.spec
+    names, spec = {**dict(physical.intake.names), TS: plan.ts}, cast(Any, physical.spec)
     schema = physical.output_schema
     assert schema is not None
     found = []

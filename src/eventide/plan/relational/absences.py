@@ -71,13 +71,12 @@ def running(
     other, keys = matches.beside(negated.relation)
     bound = _edge(matches, gap, of, name, before)
     text = f"{name} IS NULL" if bound is None else f"({name} IS NULL OR {bound})"
-    read = frozenset(var for var in of.vars if re.search(rf"\be{var.number}_", text)) | frozenset(
-        gap.before if before else gap.after or ()
-    )
+    ends = (gap.before if before else gap.after) or ()
+    read = {var for var in of.vars if re.search(rf"\be{var.number}_", text)}
     matches.reasons.append(
         f"NOT {' '.join(word.symbols)}: a running {'maximum before' if before else 'minimum behind'} in place of a join"
     )
-    return Running(relation, other, order, at, value, name, keys, before), Condition(read, text)
+    return Running(relation, other, order, at, value, name, keys, before), Condition(frozenset((*read, *ends)), text)
 
 
 def _edge(matches: Matches, gap: Gap, of: Matched, name: str, before: bool) -> str | None:
@@ -100,7 +99,7 @@ def _edge(matches: Matches, gap: Gap, of: Matched, name: str, before: bool) -> s
     return f"{name} >= {matches.first(of.firsts, place)} + {width}"
 
 
-def absent(matches: Matches, relation: Relation, gap: Gap, word: Word, of: Matched) -> Relation:
+def absent(matches: Matches, relation: Relation, gap: Gap, word: Word, of: Matched) -> Absent:
     """The rows for which no match of something negated is in the gap, by asking for one."""
     negated, name = _negated(matches, word)
     other, keys = matches.beside(negated.relation)

@@ -127,7 +127,7 @@ class Join(Relation):
         return self.left, self.right
 
     @cached_property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+    def columns(self) -> tuple[str, ...]:
         return (*self.left.columns, *self.right.columns)
 
     def over(self, *inputs: Relation) -> Relation:

@@ -99,9 +99,9 @@ def _extended(matches: Matches, matched: Matched, element: Element, gaps: Sequen
             left.append(gap)
             continue
         for word in negated_words(matches, gap.pattern):
-            made = absent(matches, relation, gap, word, whole)
-            texts += made.conditions
-            relation = made
+            without = absent(matches, relation, gap, word, whole)
+            texts += without.conditions
+            relation = without
     return _Way(element, replace(whole, relation=relation, gaps=tuple(left)), tuple(texts))
 
 

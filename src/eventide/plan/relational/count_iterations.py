@@ -68,11 +68,12 @@ def count_iterations(plan: Match, physical: Physical, dialect: Dialect) -> Relat
     steps = Steps(plan, dialect, {})
     named: list[Named] = [(name, dialect.quoted(names[name])) for name in keys]
     relation: Relation = Events((*named, (TIME, steps.time)), (steps.condition(step.symbol),), steps.kept)
-    slide, windows = slide_of(plan), ()
+    slide = slide_of(plan)
+    windows: tuple[str, ...] = () if slide is None else ("k",)
     if slide is not None:
         last = f"{TIME} - {slide.origin_us}"
         begins = f"{dialect.floor(f'{last} - {slide.length_us}', slide.slide_us)} + 1"
-        relation, windows = Spread(relation, "k", begins, dialect.floor(last, slide.slide_us)), ("k",)
+        relation = Spread(relation, "k", begins, dialect.floor(last, slide.slide_us))
     tied = Grouped(relation, (*keys, *windows, TIME), (("n", "count(*)"),))
     whole = dialect.whole
     sums = [(f"p{i}_sum", f"sum({' * '.join([whole('n')] * i)})") for i in range(1, MOST_COPIES + 1)]

@@ -46,7 +46,7 @@ class _Writer:
         self._dialect = dialect
         self._table = table
         self._names: dict[Relation, str] = {}
-        self._tables: list[tuple[str, exp.Expression]] = []
+        self._tables: list[tuple[str, exp.Query]] = []
         if scalars:
             self._tables.append((ENDS, self._select(list(scalars.items()), self._from_table())))
 

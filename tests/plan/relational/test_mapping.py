@@ -181,6 +181,15 @@ def test_the_statement_runs_as_it_is() -> None:
     assert "RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING" in statement
 
 
+def test_names_of_results_and_tables_may_be_words_of_sql() -> None:
+    text = 'PATTERN SEQ(A, B) WITHIN 4 seconds RETURN A.x AS `order`, B.x AS `a "b"`, A.x + B.x AS select'
+    assert sorted(rows(text)) == [(0, 1, 1, 2), (2, 4, 6, 5)]
+    statement = query(text).to_sql("duckdb", EVENTS, table="group")
+    connection = duckdb.connect()
+    connection.register("group", pa.Table.from_pylist(EVENTS))
+    assert len(connection.sql(statement).fetchall()) == 2
+
+
 def test_each_dialect_has_its_own_words() -> None:
     asked = query("PATTERN SEQ(A, B) WHERE [x] WITHIN 4 seconds SLIDE 2 seconds")
     spark, embedded = (asked.to_sql(dialect, EVENTS) for dialect in ("spark", "duckdb"))
@@ -259,6 +268,6 @@ def test_the_command_line_runs_joins_and_prints_their_statement(tmp_path: Path) 
     ran = CliRunner().invoke(app, ["run", *asked, *options, "--plan", "joins", "--json"])
     assert json.loads(ran.stdout) == {"A_x": 2, "C_x": 3, "detected_at": 4}
     printed = CliRunner().invoke(app, ["sql-of", *asked, *options, "--dialect", "duckdb", "--table", "cars"])
-    assert "FROM cars" in printed.stdout
+    assert 'FROM "cars"' in printed.stdout
     explained = CliRunner().invoke(app, ["check", *asked, *options, "--plan", "joins"])
     assert "chosen      joins: asked for" in explained.stdout

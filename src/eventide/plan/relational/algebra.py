@@ -70,9 +70,10 @@ class Filter(_One):
 
 @dataclass(frozen=True)
 class Project(_One):
-    """Other columns, each made of those of a row."""
+    """Other columns, each made of those of a row; `is_result`: under names that the user has chosen."""
 
     named: tuple[Named, ...]
+    is_result: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -122,7 +122,7 @@ class _Mapping:
     def finished(self, rows: Relation) -> Relation:
         """The user's columns over these."""
         project = self.asked.physical.project
-        return Project(rows, tuple((column.name, self.dialect.result(column)) for column in project))
+        return Project(rows, tuple((column.name, self.dialect.result(column)) for column in project), is_result=True)
 
     def _one_scan(self, symbols: list[str]) -> Relation:
         """OR of single events: the events of all steps in one scan, each once for every step that it is fit for."""

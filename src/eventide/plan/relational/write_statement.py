@@ -61,10 +61,10 @@ class _Writer:
     def _as(self, name: str, text: str) -> exp.Expression:
         if name == text:
             return exp.Var(this=name)
-        return exp.Alias(this=exp.Var(this=text), alias=exp.to_identifier(name, quoted=not name.isidentifier()))
+        return exp.Alias(this=exp.Var(this=text), alias=exp.Var(this=name))
 
     def _from_table(self) -> exp.Table:
-        return exp.Table(this=exp.to_identifier(self._table, quoted=not self._table.isidentifier()))
+        return exp.Table(this=exp.Var(this=self._dialect.quoted(self._table)))
 
     def _select(self, named: Sequence[Named], source: exp.Expression, where: Sequence[str] = ()) -> exp.Select:
         made = exp.Select(expressions=[self._as(name, text) for name, text in named])
@@ -101,7 +101,10 @@ class _Writer:
             case Filter():
                 return self._star(self._source(relation.input), where=relation.conditions)
             case Project():
-                return self._select(relation.named, self._source(relation.input))
+                named = relation.named
+                if relation.is_result:
+                    named = tuple((self._dialect.quoted(name), text) for name, text in named)
+                return self._select(named, self._source(relation.input))
             case Extend():
                 return self._star(self._source(relation.input), relation.named)
             case Join():

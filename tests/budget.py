@@ -20,7 +20,7 @@ QUICK: dict[str, Any] = {"suppress_health_check": list(HealthCheck)}
 ON_SPARK: dict[str, Any] = {**QUICK, "phases": (Phase.explicit, Phase.reuse, Phase.generate)}
 
 # In plain Python, and compiled.
-MOST = 18_000, 9_000
+MOST = 21_000, 9_500
 EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
     "families.trends.test_single_events": {
         "test_single_events_have_the_oracles_values": (200, 40),
@@ -176,6 +176,18 @@ EXAMPLES: dict[str, dict[str, int | tuple[int, int]]] = {
     },
     "expressions.test_residue": {
         "test_generated_tests_equal_duckdb": 300,
+    },
+    "plan.relational.test_same_rows": {
+        "test_joins_of_a_sequence_return_the_oracles_rows": (250, 5),
+        "test_joins_of_a_pattern_return_the_oracles_rows": (250, 5),
+        "test_joins_of_a_pattern_with_and_return_the_oracles_rows": (120, 3),
+        "test_joins_with_absences_return_the_oracles_rows": (200, 5),
+        "test_joins_in_any_order_return_the_oracles_rows": (120, 3),
+        "test_joins_over_windows_that_count_events_return_the_oracles_rows": (120, 3),
+        "test_joins_say_about_one_match_what_the_oracle_says": (60, 2),
+        "test_trends_of_one_event_counted_by_aggregation_are_those_of_the_operator": (120, 3),
+        "test_joins_of_spark_return_the_oracles_rows": 6,
+        "test_joins_of_spark_for_a_pattern_return_the_oracles_rows": 8,
     },
     "plan.test_bind": {
         "test_mutated_queries_bind_or_raise_our_errors": 300,

@@ -31,6 +31,7 @@ from tests.mutants.mutant import Mutant
 from tests.mutants.overlaps import OVERLAPS
 from tests.mutants.pruning import PRUNING
 from tests.mutants.reading import READING
+from tests.mutants.relational import RELATIONAL
 from tests.mutants.rows import ROWS
 from tests.mutants.rules import RULES
 from tests.mutants.situations import SITUATIONS
@@ -76,6 +77,7 @@ MUTANTS = (
     *KAFKA,
     *LIMITS,
     *LIVE_VIEW,
+    *RELATIONAL,
     *METRICS,
     *STATEMENT,
     *STATEMENT_WINDOWS,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from eventide.api.metrics import of as metrics_of
+from eventide.api.plans import Planning
 from eventide.api.streams import refuse_bounded
 from eventide.engines.diagnose.result import Diagnosis, refuse_spark
 from eventide.engines.local import run as local
@@ -20,6 +21,7 @@ from eventide.engines.local.sources import Source, is_local, open_source, open_s
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
 from eventide.families.registry import family_named
+from eventide.lang.tree import Or, Step
 from eventide.plan.arguments import (
     count_of,
     engine_of,
@@ -29,6 +31,7 @@ from eventide.plan.arguments import (
     session_for_path,
     wrong_argument,
 )
+from eventide.plan.choose import AUTO, JOINS, PlanChoice
 from eventide.plan.logical import Provided
 from eventide.plan.options import NAMES
 from eventide.plan.physical import Physical, Planned
@@ -36,6 +39,7 @@ from eventide.plan.places import within_the_stack
 
 if TYPE_CHECKING:
     from eventide.engines.local.live import Live
+    from eventide.plan.explain import Sections
 
 Inputs = Mapping[str, Any]
 ROWS_PER_BATCH = 10_000  # that Spark's rows are put into
@@ -66,19 +70,27 @@ class Query:
         engine: str | None = None,
         spark: Any = None,
         memory_limit: int | str | None = None,
+        plan: str | None = None,
         **inputs: Any,
     ) -> Any:
         """The rows: a Spark DataFrame for Spark DataFrames, a pyarrow Table for anything else.
 
         With `engine="spark"` and a path, Spark's tasks read the files themselves. `Order=df1, Payment=df2` gives one
         input per event type. `memory_limit`, bytes or text such as "2GB", bounds the events that the engine in this
-        process holds.
+        process holds. `plan="joins"` runs an event pattern as joins of Spark or DuckDB, without operators of Eventide.
         """
         limit_bytes = None if memory_limit is None else local.size_bytes(memory_limit)
+        word = self._planning().word(plan)
         events, inputs, on_spark = self._where("run", events, inputs, engine)
         if on_spark:
-            self.last_run = self._run_on_spark(events, inputs, spark)
+            self.last_run = self._chosen_on_spark(events, inputs, spark, word)
             return self._shown_on_spark(self.last_run.rows, events, inputs)
+        if word == JOINS:
+            from eventide.engines.local.relational import run as run_joins
+
+            source, options = self._open(events, inputs)
+            table, self.last_run = run_joins(*self._planning(options).local_joins(source), source)
+            return self._shown(table, source)
         source, physical = self._opened(events, inputs)
         table, self.last_run = local.run(physical, source, limit_bytes)
         return self._shown(table, source)
@@ -94,6 +106,7 @@ class Query:
         engine: str | None = None,
         spark: Any = None,
         memory_limit: int | str | None = None,
+        plan: str | None = None,
         **inputs: Any,
     ) -> Iterator[pa.RecordBatch]:
         """The rows as record batches, in bounded memory however many rows there are. The arguments are those of `run`.
@@ -106,10 +119,17 @@ class Query:
         """
         self._refuse("batches")
         limit_bytes = None if memory_limit is None else local.size_bytes(memory_limit)
+        word = self._planning().word(plan)
         events, inputs, on_spark = self._where("batches", events, inputs, engine)
         if on_spark:
-            self.last_run = self._run_on_spark(events, inputs, spark)
+            self.last_run = self._chosen_on_spark(events, inputs, spark, word)
             return self._spark_batches(self.last_run.rows)
+        if word == JOINS:
+            from eventide.engines.local.relational import run_batches
+
+            source, options = self._open(events, inputs)
+            self.last_run = local.Run(events=source.n_rows)
+            return run_batches(*self._planning(options).local_joins(source), source, self.last_run)
         source, physical = self._opened(events, inputs)
         self.last_run = local.Run(events=source.n_rows)
         return local.run_batches(physical, source, self.last_run, limit_bytes)
@@ -124,8 +144,19 @@ class Query:
         refuse_bounded(*(inputs.values() if inputs else (events,)))
         return self._late_on_spark(events, inputs)
 
-    def explain(self, events: Any = None, *, engine: str | None = None, spark: Any = None, **inputs: Any) -> str:
-        """How the query was understood, its plan, the chosen operator and distribution, and the reasons."""
+    def explain(
+        self,
+        events: Any = None,
+        *,
+        engine: str | None = None,
+        spark: Any = None,
+        plan: str | None = None,
+        **inputs: Any,
+    ) -> str:
+        """How the query was understood, its plan, the chosen operator and distribution, and the reasons.
+
+        With `plan="joins"`, and where joins are chosen, it has the SQL statement and Spark's own plan.
+        """
         if events is None and not inputs:
             from eventide.plan.explain import outlined
 
@@ -136,12 +167,14 @@ class Query:
         if spark is None and all(map(is_local, inputs.values() if inputs else (events,))):
             source, options = self._open(events, inputs)
             name = "spark" if on_spark else "local"
-            return self._explained(options, source.schema, name, Provided(source.n_rows, source.files))
+            found = self._planning(options).explained(source.schema, name, plan, n_events=source.n_rows)
+            return self._explained(options, source.schema, name, Provided(source.n_rows, source.files), found)
         from eventide.engines.spark.types import input_schema
 
         frame, options = self._frame(events, inputs, spark)
         name = "spark stream" if frame.isStreaming else "spark"
-        return self._explained(options, input_schema(frame), name)
+        found = self._planning(options).explained(input_schema(frame), name, plan, frame)
+        return self._explained(options, input_schema(frame), name, how=found)
 
     def diagnose(self, events: Any = None, *, partitions: int = 1000, **inputs: Any) -> Diagnosis:
         """Why there is no match: for each partition the longest partial match, and what failed after it.
@@ -261,6 +294,11 @@ class Query:
 
     # --- plans
 
+    def _planning(self, options: Any = None) -> Planning:
+        """The ways in which the query may run."""
+        options = self.options if options is None else options
+        return Planning(self._family, self.text, options, partial(self._planned, options))
+
     def _planned(self, options: Any, schema: Any, engine: str = "local", *, on_stream: bool = False) -> Planned:
         """What is known of the query over events of this kind, found out once."""
         key = options, schema, engine, on_stream
@@ -273,10 +311,20 @@ class Query:
     def _plan(self, options: Any, schema: Any, engine: str = "local", *, on_stream: bool = False) -> Physical:
         return self._planned(options, schema, engine, on_stream=on_stream).ready()
 
-    def _explained(self, options: Any, schema: Any, engine: str, provided: Provided | None = None) -> str:
-        """What `explain` says over inputs of this kind; `engine` is "local", "spark" or "spark stream"."""
+    def _explained(
+        self,
+        options: Any,
+        schema: Any,
+        engine: str,
+        provided: Provided | None = None,
+        how: tuple[PlanChoice, Sections] | None = None,
+    ) -> str:
+        """What `explain` says over inputs of this kind; `engine` is "local", "spark" or "spark stream".
+
+        `how` is the choice between an operator and joins, and what there is to say about it.
+        """
         from eventide.engines.file_input import describe_files
-        from eventide.plan.explain import explained
+        from eventide.plan.explain import explained, explained_as_joins
 
         with within_the_stack(self.text):
             planned = self._for_explain(options, schema, engine)
@@ -285,7 +333,10 @@ class Query:
                 planned = replace(planned, node=planned.node.over(provided))
                 if engine == "spark" and planned.physical is not None:
                     chosen = describe_files(provided.files, planned.physical)
-            return explained(str(self), planned, engine, chosen, getattr(self.last_run, "learned", None))
+            if how is not None and how[0].plan == JOINS:
+                return explained_as_joins(str(self), planned, how[1])
+            learned, more = getattr(self.last_run, "learned", None), how[1] if how is not None else {}
+            return explained(str(self), planned, engine, chosen, learned, more)
 
     def _for_explain(self, options: Any, schema: Any, engine: str) -> Planned:
         """The plan that a run has. What a stream refuses is part of the text, so it is planned as a table is then."""
@@ -387,6 +438,21 @@ class Query:
             return merge_frames(dict(inputs)), self._typed_by_input()
         return events, self.options
 
+    def _chosen_on_spark(self, events: Any, inputs: Inputs, spark: Any, word: str) -> Any:
+        """The rows by the plan that is asked for, or the better one."""
+        from eventide.engines.spark.ship import WrongPythonError
+
+        if word == JOINS or (word == AUTO and self._may_be_filter()):
+            made = self._joins_on_spark(events, inputs, spark, word)
+            if made is not None:
+                return made
+        try:
+            return self._run_on_spark(events, inputs, spark)
+        except WrongPythonError as error:
+            if word != AUTO or not self._family.has_joins:
+                raise
+            return self._without_python(events, inputs, spark, error)
+
     def _run_on_spark(self, events: Any, inputs: Inputs, spark: Any) -> Any:
         from eventide.engines.spark.run import run_frame, run_path
 
@@ -396,6 +462,63 @@ class Query:
         frame, options = self._frame(events, inputs)
         stream = frame.isStreaming
         return run_frame(frame, lambda schema: self._plan(options, schema, "spark", on_stream=stream))
+
+    def _may_be_filter(self) -> bool:
+        """Whether Spark's own operators may be faster, as far as the text tells."""
+        if not self._family.has_joins:
+            return False
+        pattern = self.tree.pattern
+        return all(isinstance(part, Step | Or) for part in (pattern.parts if isinstance(pattern, Or) else (pattern,)))
+
+    def _joins_on_spark(self, events: Any, inputs: Inputs, spark: Any, word: str) -> Any:
+        """The rows as joins of Spark; None where these are not chosen."""
+        from eventide.engines.spark import relational
+        from eventide.engines.spark.functions import planning_for
+        from eventide.engines.spark.types import input_schema
+        from eventide.plan.relational.refusals import check_stream
+
+        frame, options = self._frame(events, inputs, spark)
+        if frame.isStreaming and word == AUTO:
+            return None
+        with planning_for(frame.sparkSession):
+            plans = self._planning(options)
+            choice, asked = plans.on_spark(input_schema(frame), word)
+            if asked is None:
+                return None
+            if frame.isStreaming:
+                check_stream(asked.plan)
+            mapped = plans.mapped(asked, "spark", relational.TABLE, finished=False)
+        return relational.run(frame, mapped, asked.physical, choice.reason)
+
+    def _without_python(self, events: Any, inputs: Inputs, spark: Any, error: EventideError) -> Any:
+        """Joins where Spark's workers cannot run operators; what has no such form is an error about both."""
+        try:
+            return self._joins_on_spark(events, inputs, spark, JOINS)
+        except EventideError as refusal:
+            hint = f"{error.hint}; plan='joins' needs no Python, but {refusal.message}"
+            raise InputError(error.message, hint=hint) from error
+
+    def to_sql(self, dialect: str, events: Any, *, table: str = "events", **inputs: Any) -> str:
+        """The statement that `plan="joins"` runs: Spark's or DuckDB's SQL over a table of events.
+
+        >>> import eventide as ev
+        >>> q = ev.query("PATTERN A WHERE A.x > 1 RETURN A.x", ts_unit="s", type="kind")
+        >>> print(q.to_sql("spark", [{"ts": 1, "kind": "A", "x": 5}]).splitlines()[-1])
+        )
+        """
+        self._planning().word(JOINS)
+        dialect = one_of("dialect", dialect, ("spark", "duckdb"))
+        events, inputs, on_spark = self._where("to_sql", events, inputs, None)
+        if on_spark:
+            from eventide.engines.spark.types import input_schema
+
+            frame, options = self._frame(events, inputs)
+            schema = input_schema(frame)
+        else:
+            source, options = self._open(events, inputs)
+            schema = source.schema
+        plans = self._planning(options)
+        return plans.mapped(plans.asked(schema, "spark" if dialect == "spark" else "local"), dialect, table).statement
 
     def _late_on_spark(self, events: Any, inputs: Inputs) -> Any:
         from eventide.engines.spark.run import run_late

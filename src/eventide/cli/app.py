@@ -17,7 +17,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from eventide.cli.queries import check, diagnose, progress, run, run_sql, say, timeline
+from eventide.cli.queries import check, diagnose, progress, run, run_sql, say, sql_of, timeline
 from eventide.cli.stopping import CODES, SAID, stop_by_exception
 from eventide.cli.stream import stream
 from eventide.errors import EventideError, EventideWarning, InputError, OutputError, StreamFailedError, is_of_spark
@@ -55,6 +55,7 @@ app.command("sql", short_help="Run a SQL statement with MATCH_RECOGNIZE over fil
 app.command()(stream)
 app.command(short_help="Parse and plan a query or a statement; nothing runs.")(check)
 app.command("explain", help="The same as check.")(check)
+app.command("sql-of", short_help="Print an event pattern as one SQL statement; nothing runs.")(sql_of)
 app.command(short_help="Say why there is no match.")(diagnose)
 app.command()(timeline)
 

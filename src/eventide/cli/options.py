@@ -29,6 +29,7 @@ MaxSteps = Annotated[
     str | None,
     typer.Option("--max-steps-per-partition", help="The most steps of the search in one partition, or unlimited."),
 ]
+Plan = Annotated[str | None, typer.Option("--plan", help="What runs an event pattern: auto, kernels or joins.")]
 Engine = Annotated[str, typer.Option(help="local (also called embedded) or spark.")]
 
 

@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import eventide as ev
-from eventide.cli.options import Engine, Inline, InputPath, MaxSteps, QueryFile, Reading, Rows, Tables, TsUnit, grouped
+from eventide.cli.options import (
+    Engine,
+    Inline,
+    InputPath,
+    MaxSteps,
+    Plan,
+    QueryFile,
+    Reading,
+    Rows,
+    Tables,
+    TsUnit,
+    grouped,
+)
 from eventide.cli.stopping import stop_by_exception
 from eventide.cli.texts import Text, read_query
 from eventide.errors import InputError
@@ -42,6 +54,7 @@ def run(
         typer.Option("--max-matches-per-partition", help="The most matches of one partition, or unlimited."),
     ] = None,
     max_steps: MaxSteps = None,
+    plan: Plan = None,
     engine: Engine = "local",
     rows: Rows,
 ) -> None:
@@ -55,8 +68,8 @@ def run(
     most = {name: int(most) if most.isdecimal() else most for name, most in limits.items() if most is not None}
     query = ev.query(given.text, **reading.given(), **most)
     if rows.explain:
-        _print_plan(query.explain(input_path, engine=engine), rows)
-    _give_out(rows, "run", engine, lambda spark: query.run(input_path, engine=engine, spark=spark))
+        _print_plan(query.explain(input_path, engine=engine, plan=plan), rows)
+    _give_out(rows, "run", engine, lambda spark: query.run(input_path, engine=engine, spark=spark, plan=plan))
 
 
 @grouped
@@ -88,6 +101,7 @@ def check(
     input_path: Annotated[str | None, typer.Option("--input", help="Check against these events' columns.")] = None,
     table: Tables = None,
     reading: Reading,
+    plan: Plan = None,
     engine: Engine = "local",
 ) -> None:
     """Parse and plan a query or a SQL statement, and print the plan; nothing runs.
@@ -101,10 +115,27 @@ def check(
             raise InputError("--table is for SQL statements", hint="--input names the events of a query")
         from eventide.plan.explain import NO_COLUMNS
 
-        plan = ev.query(given.text, **reading.given()).explain(input_path, engine=engine)
-        print(plan.replace(NO_COLUMNS, "needs the events' columns: name the events with --input"))
+        text = ev.query(given.text, **reading.given()).explain(input_path, engine=engine, plan=plan)
+        print(text.replace(NO_COLUMNS, "needs the events' columns: name the events with --input"))
         return
     print(ev.sql(given.text, ts_unit=reading.ts_unit).explain(**_tables(given, input_path, table, reading)))
+
+
+@grouped
+def sql_of(
+    query_file: QueryFile = None,
+    *,
+    input_path: InputPath,
+    inline: Inline = None,
+    reading: Reading,
+    dialect: Annotated[str, typer.Option("--dialect", help="spark or duckdb.")] = "spark",
+    table: Annotated[str, typer.Option("--table", help="What the statement calls the events.")] = _EVENTS,
+) -> None:
+    """Print an event pattern as one SQL statement of joins, unions and window functions; nothing runs."""
+    given = read_query(query_file, inline)
+    if given.is_sql:
+        raise InputError(f"{given.name} is SQL already", hint="PATTERN ... in a query file")
+    print(ev.query(given.text, **reading.given()).to_sql(dialect, input_path, table=table))
 
 
 @grouped

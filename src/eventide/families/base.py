@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from eventide.plan.explain import Explanation
     from eventide.plan.logical import Logical
     from eventide.plan.physical import Physical, Planned
+    from eventide.plan.relational.map_pattern import Asked
 
 LISTED = ("symbol", "start", "end")  # what is told of a situation, beside its partition
 NO_SITUATIONS = {
@@ -43,6 +44,7 @@ class Family:
     what: ClassVar[str] = "this query"  # what a query of the family is called in messages
     refusals: ClassVar[Mapping[str, tuple[str, str]]] = {**NO_SITUATIONS, **NO_DIAGNOSIS}  # by method: why, and a hint
     is_grouped: ClassVar[bool] = False  # a result may stand for several partitions, where their columns are left out
+    has_joins: ClassVar[bool] = False  # a query may have a form as joins: see `asked`
     drops_late: ClassVar[bool] = True  # events that come too late are left out, and their number told
 
     # --- from a query to a plan; `tree` and `options` are what the constructor made of its arguments
@@ -80,6 +82,10 @@ class Family:
     ) -> Physical:
         """What an engine runs over inputs of a schema."""
         return self.plan(tree, options, schema, engine=engine, on_stream=on_stream).ready()
+
+    def asked(self, planned: Planned, engine: str) -> Asked:
+        """The query as `plan.relational` maps it to joins; an error where it has no such form."""
+        raise NotImplementedError
 
     def text(self, tree: Any) -> str:
         """The text that messages are about."""

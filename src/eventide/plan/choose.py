@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,11 @@ from eventide.runtime.partitions import encode_partitions
 from eventide.runtime.protocol import Spec
 from eventide.runtime.slicing import NEEDS_EVENTS, LookBack, Part, Region, Slicing, Times
 
+if TYPE_CHECKING:
+    from eventide.plan.logical import Match
+
 KEYS, SLICES, ONE_TASK = "keys", "slices", "one task"
+AUTO, KERNELS, JOINS = PLANS = "auto", "kernels", "joins"
 
 Shares: TypeAlias = tuple[tuple[Piece, ...], ...]
 Ranges: TypeAlias = tuple[tuple[int, int], ...]  # first and last instants, both included
@@ -59,6 +63,32 @@ class Choice:
         if not keys:
             return f"one task, because all events belong together and {self.reason}"
         return f"hash of {keys} to buckets, blocks of events exchanged once, one operator per bucket: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChoice:
+    """What runs an event pattern, and why: its operator ("kernels"), or joins of the SQL engine ("joins")."""
+
+    plan: str
+    reason: str
+
+
+def choose_plan(word: str, mapped: Match | None, engine: str, *, has_python: bool = True) -> PlanChoice:
+    """The plan where `word` is asked for; `mapped` is the query where it has a form as joins.
+
+    Where nothing is matched, the SQL engine alone is faster. Sequences are faster with kernels, so they have joins only
+    where nothing else can run them. `plan/relational/explanation.py` has the costs of both.
+    """
+    from eventide.plan.relational.words import is_filter
+
+    if word != AUTO:
+        return PlanChoice(word, "asked for")
+    if engine == "spark" and mapped is not None:
+        if not has_python:
+            return PlanChoice(JOINS, "Spark's workers have no Python with Eventide")
+        if mapped.options.on_bad_event != "drop" and is_filter(mapped):
+            return PlanChoice(JOINS, "every event that fits is a row, and Spark finds these without a Python worker")
+    return PlanChoice(KERNELS, "events have to be matched" if engine == "spark" else "the embedded operator is faster")
 
 
 class Input:

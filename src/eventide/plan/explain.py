@@ -25,7 +25,10 @@ from eventide.plan.needed import near_text
 from eventide.plan.physical import Physical, Planned
 from eventide.plan.streams import for_stream
 
-TITLES = ("Query", "Logical plan", "Rules applied", "Program", "Conditions", "Operator", "Distribution", "On a stream")
+TITLES = (
+    *("Query", "Logical plan", "Rules applied", "Program", "Conditions", "Operator", "Distribution"),
+    *("Plan", "Statement", "Spark's plan", "On a stream"),
+)
 NO_COLUMNS = "needs the events' columns: pass the events to explain"
 STREAM = "spark stream"
 Sections: TypeAlias = dict[str, list[str]]  # lines by title
@@ -99,17 +102,20 @@ def outlined(family: Family, tree: Any, options: Any, needs: str = NO_COLUMNS) -
     return in_sections({**found, "Query": family.write(tree).splitlines(), "Logical plan": plan})
 
 
-def explained(query: str, planned: Planned, engine: str, chosen: str | None = None, learned: Any = None) -> str:
+def explained(
+    query: str,
+    planned: Planned,
+    engine: str,
+    chosen: str | None = None,
+    learned: Any = None,
+    more: Mapping[str, Sequence[str]] | None = None,
+) -> str:
     """What a query says over its inputs.
 
     `engine` is "local", "spark" or "spark stream"; `chosen` is the engine's word on how these events are shared out;
-    `learned` is what the last run found out.
+    `learned` is what the last run found out; `more` are sections that the engine has besides.
     """
-    sections = {
-        "Query": query.splitlines(),
-        "Logical plan": list(logical_lines(planned)),
-        "Rules applied": list(planned.applied),
-    }
+    sections = {**_understood(query, planned), **{title: list(lines) for title, lines in (more or {}).items()}}
     physical = planned.physical
     if physical is None:
         assert planned.missing is not None
@@ -131,6 +137,19 @@ def explained(query: str, planned: Planned, engine: str, chosen: str | None = No
             f"continue; {family.kept_of_hot_key(spec)}; ev.metrics has the largest bucket's share"
         )
     return in_sections(sections)
+
+
+def explained_as_joins(query: str, planned: Planned, more: Sections) -> str:
+    """What a query says that is run as joins: `more` has the sections on that."""
+    return in_sections({**_understood(query, planned), **more})
+
+
+def _understood(query: str, planned: Planned) -> Sections:
+    return {
+        "Query": query.splitlines(),
+        "Logical plan": list(logical_lines(planned)),
+        "Rules applied": list(planned.applied),
+    }
 
 
 def _refused_on_stream(physical: Physical) -> list[str]:

@@ -22,6 +22,7 @@ _CHOICES = {
     "on_bad_event": ("error", "drop"),
     "counts": ("exact", "double", "log2"),
     "on_overflow": ("error", "null"),
+    "plan": ("auto", "kernels", "joins"),
 }
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -59,6 +60,7 @@ class Options:
     max_steps_per_partition: int | None = None
     close_at_end: bool = False  # the end of bounded input closes what is open
     possible: bool = False  # situation matches carry the relations still possible
+    plan: str = "auto"  # what runs an event pattern: see docs/plans.md
 
     # Arguments of `ev.detect`, which no text of a query can give.
     skip: str = "no_skip"

@@ -74,15 +74,16 @@ def project_columns(item: Item, name: Callable[[exp.Column], str], plan: Match, 
     assert typed is not None
     names = {id(plan.types.of(node)): name(node) for node in readings(item.tree) if isinstance(node, exp.Column)}
     source = Source(plan.query.text, item.span)
-    return computed_column(item.name, item.tree, _renamed(typed, names), source, columns.engine, name)
+    return computed_column(item.name, item.tree, with_names(typed, names), source, columns.engine, name)
 
 
-def _renamed(typed: Typed, names: dict[int, str]) -> Typed:
+def with_names(typed: Typed, names: dict[int, str]) -> Typed:
+    """A typed expression with other names for its columns, by the ids of what these were typed as."""
     if typed.op == "column":
         return replace(typed, value=(names[id(typed)], typed.value[1]))
     if not typed.args:
         return typed
-    return replace(typed, args=tuple(_renamed(arg, names) for arg in typed.args))
+    return replace(typed, args=tuple(with_names(arg, names) for arg in typed.args))
 
 
 def renamed_columns(typed: Typed, names: Mapping[str, str]) -> Typed:

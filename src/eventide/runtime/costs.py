@@ -43,6 +43,12 @@ _COSTS = {
     ),
     "most_near": Cost(100_000, GUESSED, "events of a step that are collected, so that others near them are kept"),
     "most_kept": Cost(0.5, GUESSED, "share of the events of a sample that may be kept, as near to some of a step"),
+    "scanned_us": Cost(0.12, MEASURED, "microseconds of CPU for an event that a scan of Spark reads"),
+    "exchanged_us": Cost(1.25, MEASURED, "microseconds of CPU for an event that a join of Spark exchanges and sorts"),
+    "in_blocks_us": Cost(1.0, MEASURED, "microseconds of CPU for an event that goes to an operator in a block"),
+    "fixed_joins_s": Cost(0.5, MEASURED, "seconds of a warm job of Spark's own operators"),
+    "fixed_kernels_s": Cost(0.75, MEASURED, "seconds of a warm job with Python workers"),
+    "cold_python_s": Cost(8, MEASURED, "seconds until the first Python workers of a session have loaded the package"),
     "most_copies": Cost(16, GUESSED, "stretches of time whose tasks may all have the events from the first on"),
 }
 

@@ -93,9 +93,13 @@ def use_this_python(spark: SparkSession) -> None:
         raise wrong_python(context.pythonExec)
 
 
-def wrong_python(found: str) -> InputError:
+class WrongPythonError(InputError):
+    """The Python of Spark's workers does not have the package."""
+
+
+def wrong_python(found: str) -> WrongPythonError:
     """What to do about workers with another Python."""
-    return InputError(
+    return WrongPythonError(
         f"Spark's workers run with '{found}', where Eventide is not installed; this process runs with "
         f"'{sys.executable}'",
         hint=f'before the session starts: os.environ["{_CHOSEN}"] = sys.executable',

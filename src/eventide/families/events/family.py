@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from eventide.plan.explain import Explanation
     from eventide.plan.logical import Match
     from eventide.plan.options import Options
-    from eventide.plan.physical import Physical
+    from eventide.plan.physical import Physical, Planned
+    from eventide.plan.relational.map_pattern import Asked
 
 EventSpec = PatternSpec | SequenceSpec
 
@@ -34,6 +35,7 @@ class Events(Family):
     name = "events"
     what = "an event pattern"
     refusals = NO_SITUATIONS
+    has_joins = True
 
     def bind(self, tree: EventQuery, options: Options, schema: pa.Schema, *, on_stream: bool = False) -> Match:
         from eventide.families.events.prepare import bind_events
@@ -49,6 +51,11 @@ class Events(Family):
         from eventide.families.events.prepare import lower
 
         return lower(node, engine)
+
+    def asked(self, planned: Planned, engine: str) -> Asked:
+        from eventide.families.events.mapped import asked_of
+
+        return asked_of(planned, engine)
 
     def text(self, tree: EventQuery) -> str:
         return tree.text

@@ -32,6 +32,7 @@ MODULES = (
     "benchmarks.joins",
     "benchmarks.intervals",
     "benchmarks.situations",
+    "benchmarks.windows",
     "benchmarks.windows_spark",
     "benchmarks.pruning",
 )

@@ -184,6 +184,20 @@ def test_explain_shows_what_is_left_of_the_statement_and_the_operator() -> None:
     assert "windowed aggregation" in said
 
 
+def test_comments_stay_with_what_they_are_about() -> None:
+    text = f"""
+        SELECT symbol, -- which
+            count(*) -- how many
+        FROM {HOP} -- windows
+        WHERE price > 1 -- events
+        {BY} -- groups
+        HAVING count(*) > 0 -- some
+        ORDER BY 1, 2"""
+    said = plan(text)
+    assert "`a0` AS `count(1)` -- how many\n          FROM result_0 WHERE (`a0` > 0) -- some\n" in said
+    assert len(rows(text)) == 9
+
+
 def test_explain_without_tables_outlines_the_function() -> None:
     said = ev.sql(f"SELECT count(*) FROM {HOP} GROUP BY window_start, window_end").explain()
     assert "HOP over trades\n    WITHIN 10 seconds SLIDE 5 seconds" in said
@@ -364,6 +378,14 @@ def test_on_spark_windows_are_those_of_sparks_own_functions(spark: Any) -> None:
         found = ev.sql(text, trades=frame)
         assert found.dtypes == theirs.dtypes
         assert Counter(found.collect()) == Counter(theirs.collect())
+
+
+@pytest.mark.spark
+def test_names_with_braces_are_no_places_of_tables(spark: Any) -> None:
+    frame = spark.createDataFrame(TRADES).selectExpr("ts AS `at{0}`", "symbol AS `k{`", "amount")
+    text = f"SELECT amount, window_start FROM SESSION(TABLE t PARTITION BY `k{{`, DESCRIPTOR(`at{{0}}`), {SECONDS})"
+    starts = [at(0), at(7), at(14), at(21), at(21), at(35), at(42)]
+    assert sorted(map(tuple, ev.sql(text, t=frame).collect())) == list(zip(range(1, 8), starts, strict=True))
 
 
 @pytest.mark.spark

@@ -88,7 +88,8 @@ class _Statement(Filling):
         drop = self.options.on_bad_event == "drop"
         # Braces of names are not places of tables.
         columns = pa.schema([field.with_name(_braced(field.name)) for field in opened.schema])
-        braced = replace(function, column=replace(function.column, text=_braced(function.column.text)))
+        at, *keys = (replace(name, text=_braced(name.text)) for name in (function.column, *function.partition_by))
+        braced = replace(function, column=at, partition_by=tuple(keys))
         text = expanded(braced, "{rows}", columns, opened.time_type, Spark(), drop=drop)
         with in_utc(self.spark, []):
             return self._named(self.spark.sql(text, rows=opened.rows))

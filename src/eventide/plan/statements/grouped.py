@@ -246,7 +246,7 @@ class _Reader:
         behind = [token for token in self.statement.tokens if token.start >= span.end][:2]
         if behind[0].word in ("IGNORE", "RESPECT") and isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
             span = Span(span.start, behind[1].end)
-        scalar, key = self._scalar(span, node), node.sql("spark")
+        scalar, key = self._scalar(span, node), node.sql("spark", comments=False)
         if key not in self.aggregates:
             words = {token.value.lower() for token in self.statement.tokens}
             name = f"a{len(self.aggregates)}"

@@ -85,9 +85,7 @@ def _before_unknown(program: PatternProgram) -> set[int]:
     """The positions that a conjunction may follow."""
     conjunctions = {i for i, position in enumerate(program.positions) if position.symbol is None}
     return {
-        i
-        for i, position in enumerate(program.positions)
-        if any(edge.target in conjunctions for edge in position.edges)
+        i for i, position in enumerate(program.positions) if any(edge.target in conjunctions for edge in position.edges)
     }
 
 

@@ -177,3 +177,8 @@ def test_a_beginning_may_come_after_what_a_leading_not_excludes() -> None:
     table = [{"ts": i, "kind": kind} for i, kind in enumerate("BAD")]
     asked = ev.query("PATTERN SEQ(NOT B b, A a, C c) RETURN a.ts", ts="ts", ts_unit="s", type="kind")
     assert "found    a at 1" in str(asked.diagnose(table))
+
+
+def test_an_event_that_leads_nowhere_is_the_next_one_all_the_same() -> None:
+    asked = ev.query("PATTERN SEQ(A a, OR(B b, SEQ(C c, D d))) SEMANTICS next RETURN a.n", ts_unit="s", type="kind")
+    assert asked.run([{"ts": i, "kind": kind, "n": i} for i, kind in enumerate("ACB")]).num_rows == 0

@@ -30,6 +30,13 @@ GROWTH = ("tests/plan/test_explain.py::test_without_events_the_pattern_alone_war
 NEW = ("tests/families/events/test_patterns.py::test_what_only_old_events_complete_is_no_completion",)
 WAITS = ("tests/families/events/test_patterns.py::test_a_trailing_not_is_decided_at_the_end_of_its_window",)
 INNER = ("tests/families/events/test_patterns.py::test_an_old_sequence_that_not_excludes_still_excludes",)
+STEPS = ("tests/families/events/test_growth.py::test_twice_the_events_take_twice_the_steps",)
+RARE = ("tests/families/events/test_growth.py::test_what_is_rare_is_found_from_any_row",)
+EXCLUDED = ("tests/families/events/test_growth.py::test_what_a_not_excludes_is_not_looked_at",)
+AT_END = ("tests/families/events/test_growth.py::test_a_not_at_the_end_excludes_where_nothing_ends_its_gap",)
+NOWHERE = ("tests/families/events/test_growth.py::test_an_event_that_leads_nowhere_is_the_next_one_all_the_same",)
+NAMES = ("tests/families/events/test_growth.py::test_a_not_that_names_the_next_event_is_asked_of_each",)
+BEGINS = ("tests/families/events/test_growth.py::test_a_beginning_may_come_after_what_a_leading_not_excludes",)
 
 EVENTS_PATTERNS = (
     Mutant(
@@ -70,8 +77,8 @@ EVENTS_PATTERNS = (
     Mutant(
         "patterns: a NOT's gap begins with the event before it",
         "add_paths",
-        "begins = -1 if frame.n == job.entry else events.follows[frame.last]",
-        "begins = -1 if frame.n == job.entry else frame.last",
+        "begins = edge_of_window(job) if frame.n == job.entry else events.follows[frame.last]",
+        "begins = edge_of_window(job) if frame.n == job.entry else frame.last",
         RULES,
     ),
     Mutant(
@@ -84,9 +91,86 @@ EVENTS_PATTERNS = (
     Mutant(
         "patterns: one event of a NOT is looked for in the gap but its first event",
         "first_with",
-        "for row in range(lo, hi):",
-        "for row in range(lo + 1, hi):",
+        "row = lo",
+        "row = lo + 1",
         RULES,
+    ),
+    Mutant(
+        "patterns: the next row of a symbol is looked for in the group where the range ends",
+        "first_with",
+        "near >= hi",
+        "near > hi",
+        RARE,
+    ),
+    Mutant(
+        "patterns: the next row of a group is its last one",
+        "index_ahead",
+        "missing &= ~found",
+        "",
+        RARE,
+    ),
+    Mutant(
+        "patterns: an edge stays open though its NOT is violated",
+        "leave_candidate",
+        "if job.closed:",
+        "if False:",
+        STEPS,
+    ),
+    Mutant(
+        "patterns: a NOT that names the next event is asked of the first one only",
+        "stays_violated",
+        "job.is_offer or program.link[k] == job.symbol",
+        "False",
+        NAMES,
+    ),
+    Mutant(
+        "patterns: a leading NOT excludes the beginnings of a match",
+        "edge_of_window",
+        "job.reach >= NEVER and job.keep != PARTIAL",
+        "job.reach >= NEVER",
+        BEGINS,
+    ),
+    Mutant(
+        "patterns: a leading NOT is asked of every pair",
+        "edge_of_window",
+        "job.scope_lo if job.reach >= NEVER and job.keep != PARTIAL else -1",
+        "-1",
+        STEPS,
+    ),
+    Mutant(
+        "patterns: a match is thought to go on past what its NOT excludes",
+        "index_completions",
+        "absent[edge] & present == 0",
+        "True",
+        EXCLUDED,
+    ),
+    Mutant(
+        "patterns: events with the time of the next one are thought to lie in the gap before it",
+        "index_completions",
+        "end = fresh[edge_to[edge]]",
+        "end = -1 if absent[edge] & present else fresh[edge_to[edge]]",
+        EXCLUDED,
+    ),
+    Mutant(
+        "patterns: an event that a trailing NOT excludes anywhere excludes it everywhere",
+        "is_clear",
+        "absent[i] & later == 0",
+        "absent[i] == 0",
+        AT_END,
+    ),
+    Mutant(
+        "patterns: a trailing NOT whose window ends looks past it",
+        "index_events",
+        "whole and keep != PARTIAL",
+        "keep != PARTIAL",
+        AT_END,
+    ),
+    Mutant(
+        "patterns: an event that leads nowhere is not the next one",
+        "_completions",
+        'sum(1 << k for k in {*_symbols(program, "next"), *_symbols(program, "contiguous")})',
+        "0",
+        NOWHERE,
     ),
     Mutant(
         "patterns: next goes on after the earliest event",

@@ -164,3 +164,21 @@ def test_a_not_at_the_end_excludes_where_nothing_ends_its_gap() -> None:
     assert live("SEQ(A, C, NOT B)", "ACBAC", whole=True) == "A.BAC"
     assert live("SEQ(A, NOT B)", "AABA", whole=True, ties=2) == "..BA"
     assert live("SEQ(A, NOT B)", "ABAA", whole=True, ties=2) == "ABAA"
+
+
+def test_a_not_that_names_the_next_event_is_asked_of_each() -> None:
+    words = zip("ABCC", [0, 5, 1, 9], strict=True)
+    table = [{"ts": i, "kind": kind, "x": x} for i, (kind, x) in enumerate(words)]
+    asked = ev.query("PATTERN SEQ(A a, NOT B b, C c) WHERE b.x > c.x RETURN c.ts", ts="ts", ts_unit="s", type="kind")
+    assert asked.run(table).column("c_ts").to_pylist() == [3]
+
+
+def test_a_beginning_may_come_after_what_a_leading_not_excludes() -> None:
+    table = [{"ts": i, "kind": kind} for i, kind in enumerate("BAD")]
+    asked = ev.query("PATTERN SEQ(NOT B b, A a, C c) RETURN a.ts", ts="ts", ts_unit="s", type="kind")
+    assert "found    a at 1" in str(asked.diagnose(table))
+
+
+def test_an_event_that_leads_nowhere_is_the_next_one_all_the_same() -> None:
+    asked = ev.query("PATTERN SEQ(A a, OR(B b, SEQ(C c, D d))) SEMANTICS next RETURN a.n", ts_unit="s", type="kind")
+    assert asked.run([{"ts": i, "kind": kind, "n": i} for i, kind in enumerate("ACB")]).num_rows == 0

@@ -100,7 +100,7 @@ def decided_us(job: Any, first_us: int, last_us: int, waits: int) -> int:
 @njit(cache=True, nogil=True, borrows=True)
 def edge_of_window(job: Any) -> int:
     """The first row of a gap before the first event; -1 where that depends on the last event, or says nothing."""
-    return job.scope_lo if job.reach >= NEVER and job.keep != PARTIAL else -1  # type: ignore[no-any-return]
+    return job.scope_lo if job.reach >= NEVER and job.keep != PARTIAL else -1
 
 
 @njit(cache=True, nogil=True, borrows=True)

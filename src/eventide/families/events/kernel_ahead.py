@@ -61,4 +61,4 @@ def first_with(mask: IntArray, ahead: IndexArray, bits: int, lo: int, hi: int) -
     row = lo
     while row < near and mask[row] & bits == 0:
         row += 1
-    return row if row < near or near >= hi else first_far(ahead, bits, near >> GROUP_BITS, hi)  # type: ignore[no-any-return]
+    return row if row < near or near >= hi else first_far(ahead, bits, near >> GROUP_BITS, hi)

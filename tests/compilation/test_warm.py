@@ -21,6 +21,7 @@ OPERATORS = {
     "SituationOperator": "situations",
     "IntervalOperator": "intervals",
     "AllenOperator": "allen",
+    "JoinOperator": "joins",
 }
 
 

@@ -15,6 +15,7 @@ from eventide.api import intervals
 from eventide.api.allen import allen
 from eventide.api.detect import detect
 from eventide.api.events import query
+from eventide.api.joins import join
 from eventide.api.pattern import Pattern
 from eventide.api.sql import sql
 from eventide.compilation.cache import kept_code
@@ -62,6 +63,7 @@ def kinds() -> dict[str, Callable[[], Any]]:
         "situations": lambda: query(_SITUATIONS, ts_unit="s").run(_EVENTS),
         "intervals": _intervals,
         "Allen's relations": _relate,
+        "joins": _join,
     }
 
 
@@ -83,3 +85,9 @@ def _intervals() -> Any:
 def _relate() -> Any:
     found = _intervals()
     return allen(found, found, "overlaps | during | before", within="5 seconds", partition_by="key", ts_unit="s")
+
+
+def _join() -> Any:
+    for asof in (None, "backward"):
+        join(_EVENTS, _EVENTS, on="key", within="5 seconds", asof=asof, ts_unit="s")
+    return join(_EVENTS, _EVENTS, on="key", within="5 seconds", where="left.x < right.x", ts_unit="s")

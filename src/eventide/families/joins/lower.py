@@ -337,7 +337,7 @@ class _Lowering:
             taken[side] = i
         return self.columns.of_column(f"s{self.slots.index(taken)}")
 
-    def _slot(self, slot: Mapping[str, int], side: str) -> SqlColumn:
+    def _slot(self, slot: dict[str, int], side: str) -> SqlColumn:
         name = f"s{self.slots.index(slot)}"
         return (
             column_as(name, self.scans[side].schema.names[slot[side]])

@@ -41,6 +41,7 @@ from tests.mutants.trends_numbers import TRENDS_NUMBERS
 from tests.mutants.trends_slices import TRENDS_SLICES
 from tests.mutants.trials import KILLERS, run_all
 from tests.mutants.types import TYPES
+from tests.mutants.windows_early import WINDOWS_EARLY
 
 MUTANTS = (
     *EVENTS,
@@ -56,6 +57,7 @@ MUTANTS = (
     *READING,
     *TRENDS,
     *TYPES,
+    *WINDOWS_EARLY,
     *TRENDS_NUMBERS,
     *TRENDS_ABSENCES,
     *INTERVALS,

@@ -128,7 +128,7 @@ def live_rows(query: ev.Query, table: pa.Table) -> list[dict[str, Any]]:
     def one_by_one() -> Any:
         for i in range(table.num_rows):
             yield table.slice(i, 1)
-            while live.metrics()["blocks"] <= i:
+            while live._counters.blocks <= i:
                 time.sleep(0.001)
 
     live = query.live(one_by_one())

@@ -47,6 +47,7 @@ from tests.mutants.trials import KILLERS, run_all
 from tests.mutants.types import TYPES
 from tests.mutants.windows import WINDOWS
 from tests.mutants.windows_aggregates import WINDOWS_AGGREGATES
+from tests.mutants.windows_early import WINDOWS_EARLY
 
 MUTANTS = (
     *EVENTS,
@@ -63,6 +64,7 @@ MUTANTS = (
     *READING,
     *TRENDS,
     *TYPES,
+    *WINDOWS_EARLY,
     *TRENDS_NUMBERS,
     *TRENDS_ABSENCES,
     *INTERVALS,

@@ -98,6 +98,19 @@ def test_a_window_without_new_events_is_not_returned_again() -> None:
     ]
 
 
+def test_a_window_is_not_returned_again_because_another_has_new_events() -> None:
+    table = pa.table({"ts": [1, 2, 11, 22], "g": list("abab"), "x": [1, 1, 1, 1]})
+    stream = stream_of("FROM e GROUP BY g WITHIN 60 seconds EMIT EVERY 10 seconds RETURN g, count(*) AS n", table)
+    stream.step(table.slice(0, 2), 2 * SECOND_US)
+    stream.step(table.slice(2, 1), 10 * SECOND_US)
+    stream.step(table.slice(3), 20 * SECOND_US)
+    assert [(row["g"], row["n"], row["detected_at"]) for row in stream.rows] == [
+        ("a", 2, 10),
+        ("b", 1, 10),
+        ("b", 2, 20),
+    ]
+
+
 def test_the_example_of_the_page_on_streams() -> None:
     text = "FROM trades GROUP BY symbol WITHIN 1 minute EMIT EVERY 10 seconds RETURN symbol, count(*) AS n"
     table = pa.table({"ts": [5, 12, 13, 75], "symbol": list("xxxy")})
@@ -115,7 +128,7 @@ def live_rows(query: ev.Query, table: pa.Table) -> list[dict[str, Any]]:
     def one_by_one() -> Any:
         for i in range(table.num_rows):
             yield table.slice(i, 1)
-            while live.metrics()["blocks"] <= i:
+            while live._counters.blocks <= i:
                 time.sleep(0.001)
 
     live = query.live(one_by_one())

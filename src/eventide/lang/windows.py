@@ -43,7 +43,7 @@ def read_windows(text: str, clauses: dict[str, Clause]) -> WindowQuery:
         where=_condition(text, clauses["WHERE"], "WHERE price > 10", None) if "WHERE" in clauses else None,
         group_by=read_columns(text, clauses, "GROUP BY"),
         windowing=windowing,
-        empty="EMIT EMPTY" in clauses and _empty(text, clauses["EMIT EMPTY"], windowing),
+        empty="EMIT EMPTY" in clauses and _empty(text, clauses, windowing),
         having=_condition(text, clauses["HAVING"], "HAVING n >= 3", WINDOW_RULES) if "HAVING" in clauses else None,
         options=read_options(text, clauses["OPTIONS"]) if "OPTIONS" in clauses else (),
     )
@@ -85,8 +85,9 @@ def _windowing(text: str, clauses: dict[str, Clause]) -> Windowing | None:
     return Windowing("growing", length, step, Span(start, step.span.end))
 
 
-def _empty(text: str, clause: Clause, windowing: Windowing | None) -> bool:
+def _empty(text: str, clauses: dict[str, Clause], windowing: Windowing | None) -> bool:
     """Whether windows without events are asked for; an error where there cannot be any."""
+    clause = clauses["EMIT EMPTY"]
     cursor_of(text, clause).finish("EMIT EMPTY", hint="it takes nothing")
     why = ""
     if windowing is None:
@@ -95,6 +96,8 @@ def _empty(text: str, clause: Clause, windowing: Windowing | None) -> bool:
         why = "windows of events have some"
     elif windowing.kind == "session":
         why = "a session begins with an event"
+    elif "EMIT EVERY" in clauses:
+        why = "EMIT EVERY is about windows that are open and have some"
     if why:
         message = f"EMIT EMPTY is about windows of time without events, and {why}"
         hint = "add WITHIN 1 hour, or leave it out"

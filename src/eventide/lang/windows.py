@@ -43,11 +43,6 @@ def read_windows(text: str, clauses: dict[str, Clause]) -> WindowQuery:
             message = f"{keyword} belongs to a query with PATTERN"
             raise QueryError(message, text, clause.span.start, clause.span.end, hint=_INSTEAD.get(keyword))
     windowing = _windowing(text, clauses)
-    if "EMIT EVERY" in clauses and "EMIT EMPTY" in clauses:
-        span = clauses["EMIT EMPTY"].span
-        message = "a query has EMIT EVERY or EMIT EMPTY, not both"
-        hint = "a window without events has nothing to return before it is over: leave out one of them"
-        raise QueryError(message, text, span.start, span.end, hint=hint)
     whole = cursor_of(text, clauses["RETURN"])
     whole_events = whole.accept("*") is not None
     if whole_events:
@@ -61,7 +56,7 @@ def read_windows(text: str, clauses: dict[str, Clause]) -> WindowQuery:
         group_by=read_columns(text, clauses, "GROUP BY"),
         windowing=windowing,
         every=_every(text, clauses["EMIT EVERY"], windowing) if "EMIT EVERY" in clauses else None,
-        empty="EMIT EMPTY" in clauses and _empty(text, clauses["EMIT EMPTY"], windowing),
+        empty="EMIT EMPTY" in clauses and _empty(text, clauses, windowing),
         having=_condition(text, clauses["HAVING"], "HAVING n >= 3", WINDOW_RULES) if "HAVING" in clauses else None,
         options=read_options(text, clauses["OPTIONS"]) if "OPTIONS" in clauses else (),
     )
@@ -115,8 +110,9 @@ def _every(text: str, clause: Clause, windowing: Windowing | None) -> Length:
     return every
 
 
-def _empty(text: str, clause: Clause, windowing: Windowing | None) -> bool:
+def _empty(text: str, clauses: dict[str, Clause], windowing: Windowing | None) -> bool:
     """Whether windows without events are asked for; an error where there cannot be any."""
+    clause = clauses["EMIT EMPTY"]
     cursor_of(text, clause).finish("EMIT EMPTY", hint="it takes nothing")
     why = ""
     if windowing is None:
@@ -125,6 +121,8 @@ def _empty(text: str, clause: Clause, windowing: Windowing | None) -> bool:
         why = "windows of events have some"
     elif windowing.kind == "session":
         why = "a session begins with an event"
+    elif "EMIT EVERY" in clauses:
+        why = "EMIT EVERY is about windows that are open and have some"
     if why:
         message = f"EMIT EMPTY is about windows of time without events, and {why}"
         hint = "add WITHIN 1 hour, or leave it out"

@@ -87,3 +87,14 @@ def test_sums_are_exact_and_averages_the_nearest_double() -> None:
     total = sum(x for x in values if x is not None)
     assert (row["count"], row["count_a_x"], row["sum_a_x"]) == (Decimal(4), Decimal(3), Decimal(total))
     assert row["avg_a_x"] == total / 3
+
+
+def test_metrics_are_those_of_trends() -> None:
+    events = [{"ts": 1, "kind": "A", "x": 1}, {"ts": 2, "kind": "B", "x": 2}]
+    counted = []
+    for options in ({}, {"on_overflow": "error"}):
+        query = ev.query("PATTERN A a WITHIN 5 seconds RETURN SUM(a.x)", ts_unit="s", type="kind", **options)
+        query.run(events)
+        counted.append(query.last_run.metrics())
+    assert counted[0] == counted[1]
+    assert counted[0]["overflows"] == 0

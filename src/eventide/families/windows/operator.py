@@ -216,6 +216,10 @@ class WindowOperator(WatermarkOperator):
     def open_runs(self) -> int:
         return self._buffer.count(MAX_US)
 
+    def overflows(self) -> int | None:
+        """Single events leave no range; what is asked in place of trends is counted as theirs is."""
+        return 0 if any(measure.is_wide for measure in self.spec.measures) else None
+
     def pending_us(self) -> int | None:
         held = self._buffer.select_all()
         if held is None:

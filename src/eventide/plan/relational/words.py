@@ -81,7 +81,7 @@ def words_of(pattern: Pattern, *, negated: bool = False, fixed: frozenset[str] =
 
     >>> from eventide.lang import parse
     >>> [word.symbols for word in words_of(parse("PATTERN SEQ(A, B?, C{1,2})").pattern)]
-    [('A', 'B', 'C'), ('A', 'B', 'C', 'C'), ('A', 'C'), ('A', 'C', 'C')]
+    [('A', 'C'), ('A', 'C', 'C'), ('A', 'B', 'C'), ('A', 'B', 'C', 'C')]
     """
     found = [word for word in dict.fromkeys(_Expansion(negated, fixed).words(pattern)) if word.elements]
     _check_apart(found, pattern.span)

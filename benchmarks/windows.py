@@ -245,7 +245,8 @@ def _polars_dynamic(size: int, slide: int) -> Any:
             windows = frame.group_by_dynamic(
                 "ts", every=f"{slide}s", period=f"{size}s", group_by="key", start_by="window"
             )
-            return _counted(windows.agg(*_aggregates(pl)).collect().to_arrow())
+            windows.agg(*_aggregates(pl)).collect().to_arrow()
+            return Outcome()  # it has no windows that begin before the first event
 
         return run
 
@@ -334,7 +335,7 @@ def _register(made: Benchmark, slide: int) -> None:
     made.subject("Eventide local")(_local(_TEXTS[made.name], _counted))
     made.peer("DuckDB")(_duckdb(_HOP, _counted, 60, slide))
     made.peer("DuckDB, panes by hand")(_duckdb(_HOP_OF_PANES, _counted, 60, slide))
-    made.peer("Polars")(_polars_dynamic(60, slide))
+    made.peer("Polars", "without the windows that begin before the first event")(_polars_dynamic(60, slide))
     made.peer("Polars, panes by hand")(_polars_panes(60, slide))
 
 

@@ -27,6 +27,7 @@ SMALL: dict[str, dict[str, Any]] = {
     # Situations as short as a second, so that edges fall on the borders of blocks.
     "situations": {"durations": (1, 5), "gaps": (1, 4), "rates": ((1, 2, 3, 1), (4, 1, 1, 2)), "phase_s": 300},
     "stocks": {"symbols": 5},
+    "traffic": {"segments": 3, "sensors": 4},
     "transport": {"passengers": 4, "stations": 3, "exits": 0.5},
     "typed": {"keys": 3, "ties": 0.3},
 }

@@ -63,7 +63,7 @@ app.command()(timeline)
 @app.command()
 def generate(
     name: Annotated[
-        str, typer.Argument(help="activity, cars, checks, cluster, situations, stocks, transport or typed.")
+        str, typer.Argument(help="activity, cars, checks, cluster, situations, stocks, traffic, transport or typed.")
     ],
     events: Annotated[int, typer.Option(help="How many events.")],
     output: Annotated[Path, typer.Option(help="The Parquet file to write.")],

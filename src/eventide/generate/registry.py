@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from eventide.errors import InputError, did_you_mean
-from eventide.generate import activity, cars, checks, cluster, situations, stocks, transport, typed
+from eventide.generate import activity, cars, checks, cluster, situations, stocks, traffic, transport, typed
 from eventide.generate.parameters import check_whole
 from eventide.runtime.whole_files import check_place, file_path, whole_file
 
@@ -39,6 +39,7 @@ GENERATORS: dict[str, Generator] = {
     "cluster": Generator(cluster.SCHEMA, cluster.Parameters, cluster.blocks),
     "situations": Generator(situations.SCHEMA, situations.Parameters, situations.blocks),
     "stocks": Generator(stocks.SCHEMA, stocks.Parameters, stocks.blocks),
+    "traffic": Generator(traffic.SCHEMA, traffic.Parameters, traffic.blocks),
     "transport": Generator(transport.SCHEMA, transport.Parameters, transport.blocks),
     "typed": Generator(typed.SCHEMA, typed.Parameters, typed.blocks),
 }

@@ -59,6 +59,10 @@ RANDOM = [
     "tests/families/trends",
     "tests/families/situations",
     "tests/families/allen",
+    "tests/families/joins",
+    "tests/families/windows",
+    "tests/plan/relational",
+    "tests/engines/test_near.py",
 ]
 # These start a Spark of their own.
 OWN_SPARK = [

@@ -22,6 +22,10 @@ OPERATORS = {
     "IntervalOperator": "intervals",
     "AllenOperator": "allen",
     "JoinOperator": "joins",
+    "WindowOperator": "windows",
+    "CountOperator": "windows",
+    "EarlyOperator": "windows",
+    "EmptyOperator": "windows",
 }
 
 

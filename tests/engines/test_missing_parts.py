@@ -190,8 +190,8 @@ def test_tasks_of_a_local_session_run_with_the_python_that_runs_now(
     as_if_new()
     keyed = ev.query("PATTERN A a WHERE [key]", ts_unit="s", type="kind")
     with forced(KEYS):
-        assert keyed.run(f"{tmp_path}/e.parquet", engine="spark", spark=spark).count() == 1
+        assert keyed.run(f"{tmp_path}/e.parquet", engine="spark", spark=spark, plan="kernels").count() == 1
     assert taken == [sys.executable], "before the first function is sent"
     as_if_new()
-    assert query.run(spark.sql("SELECT 1L AS ts, 'A' AS kind")).count() == 1
+    assert query.run(spark.sql("SELECT 1L AS ts, 'A' AS kind"), plan="kernels").count() == 1
     assert spark.range(1).mapInArrow(where, "python string").first().python == sys.executable

@@ -89,7 +89,7 @@ def test_tasks_notice_a_replaced_file(spark: Any, tmp_path: Path) -> None:
 
     for i in (1, 2):
         pq.write_table(events(i), tmp_path / f"{i}.parquet")
-    rows = QUERY.run(tmp_path, engine="spark", spark=spark)
+    rows = QUERY.run(tmp_path, engine="spark", spark=spark, plan="kernels")
     assert rows.count() == 2
     replace_file(tmp_path / "2.parquet")
     with pytest.raises(Exception, match="changed while it was read") as caught:

@@ -287,6 +287,9 @@ def test_spark_reads_a_table_through_its_source(spark: SparkSession, tmp_path: P
     # Sources belong to a session.
     with_source = spark.newSession()
     with_source.dataSource.register(FakeDelta)
-    rows = QUERY.run(make_delta(tmp_path / "t"), engine="spark", spark=with_source)
-    assert [row.asDict() for row in rows.collect()] == [{"a_ts": 7, "a_x": 70, "a_day": 1, "detected_at": 7}]
+    expected = [{"a_ts": 7, "a_x": 70, "a_day": 1, "detected_at": 7}]
+    path = make_delta(tmp_path / "t")
+    assert [row.asDict() for row in QUERY.run(path, engine="spark", spark=with_source).collect()] == expected
+    rows = QUERY.run(path, engine="spark", spark=with_source, plan="kernels")
+    assert [row.asDict() for row in rows.collect()] == expected
     assert QUERY.last_run.reason == "Spark reads the files: it is a Delta table"

@@ -13,8 +13,10 @@ from eventide.errors import EventideError
 from eventide.lang import parse
 from eventide.lang.clauses import starts_clause
 from eventide.lang.durations import write_length
+from eventide.lang.scalars import parse_scalar
 from eventide.lang.tokens import match_brackets, one_line, tokenize
 from eventide.lang.tree import Length, WindowQuery
+from eventide.lang.window_expressions import WINDOW_RULES
 from eventide.lang.write import write_name
 from eventide.plan.arguments import LEFT_OUT, LeftOut, check_dict, check_flag, events_first, names_of, wrong_argument
 from eventide.plan.options import Options
@@ -53,11 +55,12 @@ def aggregate(
 ) -> Any:
     """Aggregates over windows, for each group: the query without PATTERN of the language, from arguments.
 
-    `select` is text with commas, a list of expressions, or a dict from names to expressions; every aggregate of Spark
-    SQL works. Rows have the columns of `by` first. `window` is a length of time or a number of events, with `slide` the
-    distance between the beginnings of two windows; `up_to` and `step` are for windows that grow; `session` is the time
-    without an event that ends a window. Without any of them a group is one window. `where` is about one event,
-    `having` about one window. With `empty=True` windows without an event are rows, too.
+    `select` is text with commas, a list of expressions, or a dict from names to expressions. Its aggregates are those
+    of Spark SQL, but for approximate ones and sketches. Rows have the columns of `by` first. `window` is a length of
+    time or a number of events, with `slide` the distance between the beginnings of two windows; `up_to` and `step` are
+    for windows that grow; `session` is the time without an event that ends a window. Without any of them a group is
+    one window. `where` is about one event, `having` about one window. With `empty=True` windows without an event are
+    rows, too.
 
     Options are `ts`, `ts_unit`, `sequence`, `origin`, `on_bad_event` and `allowed_lateness`. With `engine="spark"` and
     `spark=`, Spark's tasks read the files of a path themselves. Without events, `aggregate("count(*)", ...)` returns
@@ -77,7 +80,7 @@ def aggregate(
     check_flag("empty", empty)
     clauses = {
         "WHERE": _text("where", where),
-        "GROUP BY": ", ".join(map(write_name, groups)),
+        "GROUP BY": ", ".join(map(_column, groups)),
         **_windows(window, slide, up_to, step, session),
         **({"EMIT": "EMPTY"} if empty else {}),
         "RETURN": _items(select),
@@ -85,13 +88,24 @@ def aggregate(
     }
     tree = _parsed(clauses)
     returned = {item.value.tree.name.lower() for item in tree.returns if isinstance(item.value.tree, exp.Column)}
-    missing = [write_name(name) for name in groups if name.lower() not in returned]
+    missing = [_column(name) for name in groups if name.lower() not in returned]
     if missing:
         tree = _parsed({**clauses, "RETURN": ", ".join([*missing, clauses["RETURN"]])})
     query = Query("windows", tree.text, tree, Options.for_query(tree, **options))
     if isinstance(events, LeftOut):
         return query
     return query.run(events, engine=engine, spark=spark, memory_limit=memory_limit)
+
+
+def _column(name: str) -> str:
+    """The name of a column, in backticks where an expression would read it as something else."""
+    text = write_name(name)
+    try:
+        tree = parse_scalar(text).tree
+    except EventideError:
+        tree = exp.Null()
+    is_column = isinstance(tree, exp.Column) and tree.name == name
+    return text if is_column else f"`{name.replace('`', '``')}`"
 
 
 def _parsed(clauses: Mapping[str, str]) -> WindowQuery:
@@ -142,7 +156,7 @@ def _items(select: object) -> str:
         items = [_clause_free("select", select)]
     elif isinstance(select, Mapping):
         check_dict("select", select, _SELECT)
-        items = [f"{_clause_free('select', text)} AS {write_name(name)}" for name, text in select.items()]
+        items = [f"{_one(name, text)} AS {write_name(name)}" for name, text in select.items()]
     elif isinstance(select, Sequence) and all(isinstance(each, str) for each in select):
         items = [_clause_free("select", text) for text in select]
     else:
@@ -150,6 +164,13 @@ def _items(select: object) -> str:
     if not items or not all(item.strip() for item in items):
         raise EventideError("select is empty", hint=f"write {_SELECT}")
     return ", ".join(items)
+
+
+def _one(name: str, text: str) -> str:
+    """The expression of a name; an error where it is none, or several."""
+    text = _clause_free("select", text)
+    parse_scalar(text, WINDOW_RULES)
+    return text
 
 
 def _clause_free(argument: str, text: str) -> str:

@@ -21,7 +21,7 @@ from eventide.engines.local.sources import Source, is_local, open_source, open_s
 from eventide.engines.together import TYPE_COLUMN
 from eventide.errors import EventideError, InputError, UnsupportedError, did_you_mean
 from eventide.families.registry import family_named
-from eventide.lang.tree import Or, Step
+from eventide.lang.tree import Or, Repeat, Step
 from eventide.plan.arguments import (
     count_of,
     engine_of,
@@ -468,12 +468,15 @@ class Query:
         if not self._family.has_joins:
             return False
         pattern = self.tree.pattern
-        return all(isinstance(part, Step | Or) for part in (pattern.parts if isinstance(pattern, Or) else (pattern,)))
+        return all(
+            isinstance(part, Step | Or | Repeat) for part in (pattern.parts if isinstance(pattern, Or) else (pattern,))
+        )
 
     def _joins_on_spark(self, events: Any, inputs: Inputs, spark: Any, word: str) -> Any:
         """The rows as joins of Spark; None where these are not chosen."""
         from eventide.engines.spark import relational
         from eventide.engines.spark.functions import planning_for
+        from eventide.engines.spark.run import warn_of_path
         from eventide.engines.spark.types import input_schema
         from eventide.plan.relational.refusals import check_stream
 
@@ -488,6 +491,8 @@ class Query:
             if frame.isStreaming:
                 check_stream(asked.plan)
             mapped = plans.mapped(asked, "spark", relational.TABLE, finished=False)
+        if isinstance(events, str | os.PathLike):
+            warn_of_path(os.fspath(events), asked.physical, frame.sparkSession)
         return relational.run(frame, mapped, asked.physical, choice.reason)
 
     def _without_python(self, events: Any, inputs: Inputs, spark: Any, error: EventideError) -> Any:
@@ -507,6 +512,8 @@ class Query:
         )
         """
         self._planning().word(JOINS)
+        if not isinstance(table, str):
+            raise wrong_argument("table", "the name of a table", table, 'table="events"')
         dialect = one_of("dialect", dialect, ("spark", "duckdb"))
         events, inputs, on_spark = self._where("to_sql", events, inputs, None)
         if on_spark:

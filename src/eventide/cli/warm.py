@@ -36,6 +36,12 @@ _TRENDS = (
 _ROWS = """SELECT * FROM events MATCH_RECOGNIZE (
     PARTITION BY key ORDER BY ts MEASURES FIRST(A.x) AS first, count(B.x) AS n
     PATTERN (A B+ C?) DEFINE A AS kind = 'A', B AS x > PREV(x), C AS x > avg(B.x))"""
+_WINDOWS = (
+    "GROUP BY key WITHIN 8 seconds SLIDE 3 seconds RETURN key, count(*), sum(x), max(x), first(x), stddev(x)",
+    "GROUP BY key WITHIN 4 EVENTS SLIDE 1 EVENT RETURN key, count(*), sum(x), max(x), stddev(x)",
+    "GROUP BY key SESSION 2 seconds EMIT EVERY 5 seconds RETURN key, count(*), avg(x)",
+    "GROUP BY key WITHIN 4 seconds EMIT EMPTY RETURN key, count(*), sum(x)",
+)
 _SITUATIONS = """PARTITION BY key DEFINE P AS x > 1, Q AS kind = 'A' FOR AT LEAST 1 second
     PATTERN P overlaps|before Q WITHIN 9 seconds RETURN avg(P.x) AS level"""
 
@@ -64,6 +70,7 @@ def kinds() -> dict[str, Callable[[], Any]]:
         "intervals": _intervals,
         "Allen's relations": _relate,
         "joins": _join,
+        "windows": _windows,
     }
 
 
@@ -71,6 +78,11 @@ def _queries(texts: tuple[str, ...]) -> None:
     for text in texts:
         for strategy in _STRATEGIES:
             query(text.format(strategy), ts_unit="s", type="kind").run(_EVENTS)
+
+
+def _windows() -> None:
+    for text in _WINDOWS:
+        query(text, ts_unit="s").run(_EVENTS)
 
 
 def _detect() -> Any:

@@ -9,7 +9,6 @@ from operator import and_, or_
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow import fs
 
@@ -69,6 +68,9 @@ def row_groups(path: str, physical: Physical) -> list[int] | None:
     condition = _condition(physical)
     if condition is None:
         return None
+    # Its import takes longer than that of the rest.
+    import pyarrow.dataset as ds
+
     file = ds.ParquetFileFormat().make_fragment(path, filesystem=fs.LocalFileSystem())
     try:
         return [group.id for kept in file.split_by_row_group(filter=condition) for group in kept.row_groups]

@@ -73,7 +73,7 @@ class PlanChoice:
     reason: str
 
 
-def choose_plan(word: str, mapped: Match | None, engine: str, *, has_python: bool = True) -> PlanChoice:
+def choose_plan(word: str, mapped: Match | None, engine: str) -> PlanChoice:
     """The plan where `word` is asked for; `mapped` is the query where it has a form as joins.
 
     Where nothing is matched, the SQL engine alone is faster. Sequences are faster with kernels, so they have joins only
@@ -83,11 +83,9 @@ def choose_plan(word: str, mapped: Match | None, engine: str, *, has_python: boo
 
     if word != AUTO:
         return PlanChoice(word, "asked for")
-    if engine == "spark" and mapped is not None:
-        if not has_python:
-            return PlanChoice(JOINS, "Spark's workers have no Python with Eventide")
-        if mapped.options.on_bad_event != "drop" and is_filter(mapped):
-            return PlanChoice(JOINS, "every event that fits is a row, and Spark finds these without a Python worker")
+    is_free = engine == "spark" and mapped is not None and mapped.options.on_bad_event != "drop"
+    if is_free and mapped is not None and is_filter(mapped):
+        return PlanChoice(JOINS, "every event that fits is a row, and Spark finds these without a Python worker")
     return PlanChoice(KERNELS, "events have to be matched" if engine == "spark" else "the embedded operator is faster")
 
 

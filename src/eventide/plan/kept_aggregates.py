@@ -9,10 +9,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.expressions.kept_aggregates import arguments_of, function_of, kept_form
+from eventide.expressions.typed import Source
 from eventide.expressions.types import canonical, is_number, type_name
 from eventide.lang.positions import call_span
 from eventide.lang.tree import Span
 from eventide.plan.aggregates import Aggregates
+from eventide.plan.list_aggregates import need_type
 from eventide.plan.logical import Item
 from eventide.plan.places import error_at
 from eventide.plan.scope import is_orderable
@@ -52,6 +54,8 @@ class KeptAggregates(Aggregates[Measure]):
         columns: list[str | pa.DataType | None] = []
         for argument in arguments:
             column, dtype = self.read(argument, item)
+            if function != "COUNT":
+                dtype = need_type(dtype, Source(self.plan.query.text, span), "the query")
             self._check(function, written, dtype, span)
             columns += [column, dtype]
         by = columns[3] if function in _BY else None
@@ -62,7 +66,8 @@ class KeptAggregates(Aggregates[Measure]):
 
     def _check(self, function: str, written: str, dtype: pa.DataType | None, span: Span) -> None:
         query, word = self.plan.query, written.lower().removesuffix("_samp")
-        assert dtype is not None
+        if dtype is None:
+            return
         if function in ("SUM", "AVG", *N_PARTS) and not is_number(canonical(dtype)):
             hint = "count, min, max, first and last take other types"
             raise error_at(query, span, f"{word} needs a number, but this is {type_name(dtype)}", hint)

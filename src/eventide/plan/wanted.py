@@ -24,7 +24,7 @@ _TURNED = {"eq": "eq", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 def wanted_of(conditions: Sequence[Sequence[EventValue]], column: Callable[[EventValue], SqlColumn]) -> Wanted:
     """The filter of steps; each has a list of conditions, of which all must hold."""
-    usable = [[column(value) for value in values if _is_usable(value.typed)] for values in conditions]
+    usable = [[column(value) for value in values if is_usable(value.typed)] for values in conditions]
     duckdb = all(one.duckdb is not None for texts in usable for one in texts)
     return Wanted(
         _any([[one.spark for one in texts] for texts in usable]),
@@ -81,12 +81,12 @@ def _is_told(op: str, value: Typed) -> bool:
     return not math.isnan(value.value) and (op in ("lt", "le") or (op in ("eq", "in") and value.value != 0))
 
 
-def _is_usable(typed: Typed, is_negated: bool = False) -> bool:
-    """Whether storage can use a condition: comparisons of columns with constants, and what is made of them."""
+def is_usable(typed: Typed, is_negated: bool = False) -> bool:
+    """Whether storage may use a condition: comparisons of columns with constants, and what is made of them."""
     if typed.op == "literal":
         return True
     if typed.op in ("and", "or", "not"):
-        return all(_is_usable(arg, is_negated or typed.op == "not") for arg in typed.args)
+        return all(is_usable(arg, is_negated or typed.op == "not") for arg in typed.args)
     if typed.op == "is_null":
         return _column(typed.args[0]) is not None
     args: Any = [arg for arg in typed.args if arg.op != "column" or arg.args]

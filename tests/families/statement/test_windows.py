@@ -400,3 +400,13 @@ def test_a_stream_returns_the_windows_that_are_over(spark: Any, tmp_path: Path) 
     assert table_rows(collect(stream, tmp_path, spark)) == table_rows(over)
     with pytest.raises(ev.UnsupportedError, match="no sessions of a stream as rows"):
         ev.sql(f"SELECT * FROM SESSION(trades, ts, {SECONDS})", trades=trades)
+
+
+def test_a_condition_behind_sessions_leaves_the_sessions_as_all_events_make_them() -> None:
+    events = [{"ts": ts, "price": price, "symbol": "A"} for ts, price in ((1, 10), (5, 1), (9, 12))]
+    text = """SELECT symbol, window_start, window_end, count(*) AS n
+        FROM SESSION(TABLE e PARTITION BY symbol, DESCRIPTOR(ts), INTERVAL '5' SECOND)
+        WHERE {} GROUP BY symbol, window_start, window_end"""
+    for condition, n in (("price > 5", 2), ("symbol = 'A'", 3), ("window_start = 1", 3)):
+        rows = ev.sql(text.format(condition), e=events, ts_unit="s").to_pylist()
+        assert rows == [{"symbol": "A", "window_start": 1, "window_end": 14, "n": n}]

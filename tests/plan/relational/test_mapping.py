@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from datetime import time
 from pathlib import Path
 from typing import Any
 
@@ -240,23 +242,20 @@ def test_explain_weighs_both_plans_where_it_is_asked_to() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "has_python", "plan"),
+    ("text", "plan"),
     [
-        ("PATTERN A", True, "joins"),
-        ("PATTERN OR(A, OR(B, C))", True, "joins"),
-        ("PATTERN SEQ(A, B)", True, "kernels"),
-        ("PATTERN SEQ(A, NOT B)", True, "kernels"),
-        ("PATTERN SEQ(A, B)", False, "joins"),
-        ("PATTERN A OPTIONS (on_bad_event = drop)", True, "kernels"),
+        ("PATTERN A", "joins"),
+        ("PATTERN OR(A, OR(B, C))", "joins"),
+        ("PATTERN SEQ(A, B)", "kernels"),
+        ("PATTERN SEQ(A, NOT B)", "kernels"),
+        ("PATTERN A OPTIONS (on_bad_event = drop)", "kernels"),
     ],
 )
-def test_auto_takes_joins_on_spark_where_nothing_is_matched_or_python_is_missing(
-    text: str, has_python: bool, plan: str
-) -> None:
+def test_auto_takes_joins_on_spark_where_nothing_is_matched(text: str, plan: str) -> None:
     schema = pa.schema([("ts", pa.int64()), ("kind", pa.string())])
     asked = query(text)
     node = family_named("events").plan(asked.tree, asked.options, schema, engine="spark").node
-    assert choose_plan("auto", node, "spark", has_python=has_python).plan == plan
+    assert choose_plan("auto", node, "spark").plan == plan
     assert choose_plan("auto", node, "local").plan == "kernels"
 
 
@@ -271,3 +270,45 @@ def test_the_command_line_runs_joins_and_prints_their_statement(tmp_path: Path) 
     assert 'FROM "cars"' in printed.stdout
     explained = CliRunner().invoke(app, ["check", *asked, *options, "--plan", "joins"])
     assert "chosen      joins: asked for" in explained.stdout
+
+
+@pytest.mark.parametrize("condition", ["A.x > 5", "5 < A.x", "NOT (A.x <= 5)", "A.x <> 1", "coalesce(A.x, 7.0) > 5"])
+def test_rows_with_nan_are_not_lost_by_statistics_of_files(condition: str, tmp_path: Path) -> None:
+    """Statistics leave NaN out, and NaN is greater than all numbers."""
+    table = pa.table({"ts": [1, 2, 3, 4], "kind": ["A"] * 4, "x": [1.0, math.nan, 2.0, 9.0]})
+    path = tmp_path / "events.parquet"
+    pq.write_table(table, path, row_group_size=2)
+    query = ev.query(f"PATTERN A WHERE {condition} RETURN A.ts", ts_unit="s", type="kind")
+    expected = sorted(query.run(table, plan="kernels").column(0).to_pylist())
+    assert 2 in expected
+    for source in (table, str(path)):
+        assert sorted(query.run(source, plan="joins").column(0).to_pylist()) == expected
+    assert "AS STRING) AS BOOLEAN" in query.to_sql("spark", table)
+
+
+@pytest.mark.parametrize("side", ["A?", "A*", "A{0,2}", "SEQ(A?, Z?)"])
+def test_a_negated_and_has_an_event_on_each_side(side: str) -> None:
+    query = ev.query(f"PATTERN SEQ(NOT AND({side}, B), C) RETURN C.ts", ts_unit="s", type="kind")
+    for kinds, n_rows in (("ABC", 0), ("BC", 1), ("AC", 1)):
+        events = [{"ts": ts, "kind": kind} for ts, kind in enumerate(kinds)]
+        assert query.run(events, plan="kernels").num_rows == n_rows
+        assert query.run(events, plan="joins").num_rows == n_rows
+
+
+def test_columns_of_any_type_are_returned() -> None:
+    kinds = {"b": pa.binary(), "m": pa.map_(pa.string(), pa.int64()), "t": pa.time64("us")}
+    rows = [{"ts": 1, "kind": "A", "b": b"x", "m": [("k", 1)], "t": time(1, 2)}, {"ts": 2, "kind": "B"}]
+    table = pa.Table.from_pylist(rows, pa.schema({"ts": pa.int64(), "kind": pa.string(), **kinds}))
+    query = ev.query("PATTERN OR(A, B) RETURN A.b, A.m, A.t", ts_unit="s", type="kind")
+    assert query.run(table, plan="joins").sort_by("detected_at").to_pylist()[0] == {
+        "A_b": b"x",
+        "A_m": [("k", 1)],
+        "A_t": time(1, 2),
+        "detected_at": 1,
+    }
+
+
+def test_times_out_of_range_are_refused_as_the_operator_does() -> None:
+    query = ev.query("PATTERN A RETURN A.ts", ts_unit="s", type="kind")
+    with pytest.raises(ev.EventideError, match="out of range"):
+        query.run(pa.table({"ts": [2**62], "kind": ["A"]}), plan="joins")

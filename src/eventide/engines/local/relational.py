@@ -19,7 +19,9 @@ from eventide.plan.physical import Physical
 from eventide.plan.relational.dialects import DUCKDB
 from eventide.plan.relational.map_pattern import Asked, Mapped
 from eventide.plan.relational.steps import Steps
+from eventide.runtime.block import MAX_US
 from eventide.runtime.quoting import quoted
+from eventide.runtime.times import UNIT_US
 
 TABLE = "eventide_events"
 SAMPLE_ROWS = 100_000
@@ -52,6 +54,9 @@ def run_batches(
             seen.matches += table.num_rows
             yield from table.combine_chunks().to_batches()
         source.check_unchanged()
+    except duckdb.OutOfRangeException as error:
+        hint = "leave out plan='joins': the operator says which number it is"
+        raise InputError(f"a number leaves the range of its type: {reason(error)}", hint=hint) from error
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error
 
@@ -64,7 +69,11 @@ def count_events(asked: Asked, source: Source) -> dict[str, float]:
     conditions = Steps(asked.plan, DUCKDB, {}).conditions
     counts = ", ".join(f"count(*) FILTER ({' AND '.join(conditions[name])})" for name in names)
     sample = f"SELECT * FROM {source.sql} LIMIT {SAMPLE_ROWS}"
-    (row,) = source.connection.sql(f"SELECT {counts} FROM ({sample})").fetchall()
+    try:
+        (row,) = source.connection.sql(f"SELECT {counts} FROM ({sample})").fetchall()
+    except duckdb.Error:
+        # The statement itself will say what is wrong.
+        return {}
     return dict(zip(names, map(float, row), strict=True))
 
 
@@ -75,11 +84,14 @@ def _check_times(physical: Physical, source: Source) -> None:
     bad = f"{ts} IS NULL"
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         bad += f" OR epoch_ns({ts}) % 1000 <> 0"
+    if physical.intake.time_type.unit is not None:
+        most = MAX_US // UNIT_US[physical.intake.time_type.unit]
+        bad += f" OR {ts} > {most} OR {ts} < -{most}"
     items = ", ".join(f"{column.duckdb} AS {column.name}" for column in physical.select)
     wanted = "" if physical.intake.keep_all else f" WHERE {WANTED}"
     try:
         raw = source.connection.sql(
-            f"SELECT * FROM (SELECT {items} FROM {source.sql} WHERE {bad}){wanted} LIMIT 1"
+            f"SELECT * FROM (SELECT {items} FROM {source.sql} WHERE {bad}){wanted}"
         ).to_arrow_table()
     except (duckdb.Error, pa.ArrowException) as error:
         raise InputError(f"the events cannot be read: {reason(error)}") from error

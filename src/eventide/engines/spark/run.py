@@ -87,6 +87,13 @@ def run_path(path: str, plan: Plan, spark: SparkSession) -> Run:
     return Run(run.rows, f"Spark reads the files: {reason}", run.observation)
 
 
+def warn_of_path(path: str, physical: Physical, spark: SparkSession) -> None:
+    """What the footers of a path tell of its times, where Spark's own operators read it."""
+    named = find(path, local_master=is_local(spark))
+    if named is not None and can_read_directly(named) is None:
+        _warn_of_unit(absolute(named.files[0]), physical)
+
+
 def _run_files(files: Sequence[str], physical: Physical, spark: SparkSession, versions: tuple[Version, ...]) -> Run:
     ensure_shipped(spark)
     given, how = FileInput(files, physical), Reading(tuple(coded_for(physical, files)), versions)

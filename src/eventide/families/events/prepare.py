@@ -80,4 +80,6 @@ def not_there_yet(plan: Match) -> QueryError | None:
     else:
         return None
     hint = "patterns with WHERE, WITHIN, SEMANTICS and columns in RETURN run"
+    if not query.complete_trends:
+        hint = "run it as joins: plan='joins'; or use a window of time, such as WITHIN 1 hour"
     return error_at(query, span, f"{what} cannot run yet in this version", hint)

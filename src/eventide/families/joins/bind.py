@@ -10,6 +10,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import InputError, QueryError
+from eventide.expressions.navigation.calls import read_call
 from eventide.expressions.readings import is_next
 from eventide.expressions.relate import conjuncts
 from eventide.expressions.typecheck import Resolve, Types, bind, columns_of
@@ -176,8 +177,10 @@ class _Binding:
             if is_next(node):
                 message = "NEXT relates events of a PATTERN, and a join has none"
                 raise error_at(self.query, span_of(node, span), message, "compare columns: o.amount < p.amount")
-            if isinstance(node, exp.AggFunc):
-                message = f"{clause} of a join is about one pair, and {node.sql_name()} is about many"
+            call = read_call(node)
+            if call is not None or isinstance(node, exp.AggFunc):
+                name = call.name if call is not None else type(node).__name__.upper()
+                message = f"{clause} of a join is about one pair, and {name} is about many"
                 raise error_at(self.query, span_of(node, span), message, "aggregate the result of the join")
             return self._column(node, span) if isinstance(node, exp.Column) else None
 

@@ -8,8 +8,10 @@ from dataclasses import fields, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import QueryError
+from eventide.errors import QueryError, did_you_mean
 from eventide.expressions.kept_aggregates import arguments_of, filtered, function_of, takes
+from eventide.expressions.known_functions import is_known
+from eventide.expressions.navigation.aggregates import AGGREGATES, ALIASES
 from eventide.expressions.navigation.calls import read_call
 from eventide.expressions.navigation.general import General, check_call, general_call
 from eventide.families.windows.spec import COUNT, IS_FINAL, WINDOW_END, WINDOW_START
@@ -43,8 +45,9 @@ def bind_windows(query: WindowQuery, options: Options, schema: pa.Schema, *, on_
     if query.whole_events:
         span = query.windowing.span if query.windowing is not None else Span(0, 0)
         raise error_at(query, span, "RETURN * is about events, and this query is about windows", "RETURN count(*)")
+    _check_bounds(query, plan)
     items = tuple(_bind_item(item, plan, {}) for item in query.returns)
-    plain = tuple(item for item in items if bound_name(item.tree) is None or item.name.lower() not in BOUNDS)
+    plain = tuple(item for item in items if bound_name(item.tree) != item.name.lower())
     added = (*(BOUNDS if query.windowing is not None else ()), *([IS_FINAL] if query.every is not None else []))
     check_names(plain, plan, added)
     held = {field.name: getattr(plan, field.name) for field in fields(plan)}
@@ -100,6 +103,22 @@ def _check_where(query: WindowQuery) -> None:
             span = call_span(node, query.where.span, query.text)
             hint = f"write HAVING {' '.join(query.where.text.split())}"
             raise error_at(query, span, "WHERE is about one event, before any window", hint)
+
+
+def _check_bounds(query: WindowQuery, plan: Match) -> None:
+    """The ends of a window are said of windows, not of events."""
+    columns = {name.lower() for name in plan.schema.names}
+    for scalar in (*(item.value for item in query.returns), *([query.having] if query.having is not None else [])):
+        for node in scalar.tree.find_all(exp.Column):
+            name = node.name.lower()
+            if node.table or name not in BOUNDS or name in columns:
+                continue
+            span = span_of(node, scalar.span)
+            if query.windowing is None:
+                raise error_at(query, span, f"{name} is about windows, and this query has none", "add WITHIN 1 hour")
+            if _is_inside(node):
+                hint = f"an aggregate is over events: write {name} outside it"
+                raise error_at(query, span, f"{name} is about the window, not about its events", hint)
 
 
 def _whole_events(plan: Match) -> tuple[Item, ...]:
@@ -163,9 +182,21 @@ def _bind_item(item: ReturnItem, plan: Match, named: Mapping[str, exp.Expr]) -> 
         if is_aggregate(node):
             _check_call(node, source, plan)
         elif isinstance(node, exp.Column) and node.table:
+            _check_calls_above(node, source, plan)
             hint = f"a window has many events: GROUP BY {node.name}, or take an aggregate, such as max({node.name})"
             raise error_at(plan.query, span_of(node, source.span), f"which event's '{node.name}'?", hint)
     return Item(_name(item, tree), tree, references(tree), True, item.span)
+
+
+def _check_calls_above(node: exp.Expr, source: Scalar, plan: Match) -> None:
+    """Where a call around a column is of nothing that Spark SQL has, its name is what is wrong."""
+    above = node.parent
+    while above is not None:
+        if isinstance(above, exp.Anonymous) and not is_known(above.name):
+            span = call_span(above, source.span, plan.query.text)
+            hint = did_you_mean(above.name.lower(), [*map(str.lower, (*AGGREGATES, *ALIASES))])
+            raise error_at(plan.query, span, f"unknown function '{above.name}'", hint)
+        above = above.parent
 
 
 def is_kept(node: exp.Expr) -> bool:

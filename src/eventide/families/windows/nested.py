@@ -34,6 +34,8 @@ def _ranks(values: pa.Array) -> IntArray:
 
 def _places(values: pa.Array) -> list[IntArray]:
     """The ranks of the first items, of the second, and so on; 0 where there is none. The items of a map are structs."""
+    if pa.types.is_fixed_size_list(values.type):
+        values = values.cast(pa.list_(values.type.value_type))
     offsets = values.offsets.to_numpy()
     lengths = np.where(_present(values), np.diff(offsets), 0)
     ranks = _ranks(values.values)

@@ -23,6 +23,7 @@ from eventide.runtime.quoting import backticked, literal, quoted
 from eventide.runtime.times import UNIT_US, TimeType
 
 DAY_US = 86_400_000_000
+_BINARY = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 Names = Callable[[str, bool, str], str]  # symbol, whether it is the event after it, column: the name in the statement
 
 
@@ -68,6 +69,11 @@ class Dialect:
             raise EventideError(f"DuckDB cannot compute the result column '{column.name}'", hint=hint)
         return column.duckdb
 
+    def opaque(self, condition: str) -> str:
+        """The same condition in a form that no optimizer takes apart, so that storage gets none of it."""
+        text = "STRING" if self._is_spark else "VARCHAR"
+        return f"CAST(CAST(({condition}) AS {text}) AS BOOLEAN)"
+
     # --- times
 
     def micros(self, text: str, time_type: TimeType) -> str:
@@ -79,7 +85,9 @@ class Dialect:
             days = f"unix_date({text})" if self._is_spark else f"({text} - DATE '1970-01-01')"
             return f"CAST({days} AS BIGINT) * {DAY_US}"
         if not self._is_spark:
-            return f"epoch_us({text})"
+            # Of nanoseconds with a zone DuckDB knows no microseconds.
+            is_fine = time_type.arrow.tz is not None and time_type.arrow.unit == "ns"
+            return f"epoch_us(CAST({text} AS TIMESTAMPTZ))" if is_fine else f"epoch_us({text})"
         return f"unix_micros({text if time_type.arrow.tz is not None else f'CAST({text} AS TIMESTAMP)'})"
 
     def time(self, us: str, time_type: TimeType) -> str:
@@ -107,6 +115,13 @@ class Dialect:
             if self._is_spark:
                 return f"STRUCT<{', '.join(f'{name}: {kind}' for name, kind in parts)}>"
             return f"STRUCT({', '.join(f'{name} {kind}' for name, kind in parts)})"
+        if pa.types.is_map(dtype):
+            inner = f"{self.type(dtype.key_type)}, {self.type(dtype.item_type)}"
+            return f"MAP<{inner}>" if self._is_spark else f"MAP({inner})"
+        if not self._is_spark and any(test(dtype) for test in _BINARY):
+            return "BLOB"
+        if not self._is_spark and pa.types.is_time(dtype):
+            return "TIME"
         kind = canonical(dtype)
         if pa.types.is_null(kind):
             return "STRING" if self._is_spark else "VARCHAR"

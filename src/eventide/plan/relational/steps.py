@@ -10,8 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import pyarrow as pa
+from sqlglot import exp
+
 from eventide.expressions.readings import is_next, readings
-from eventide.expressions.split import split
+from eventide.expressions.split import EventValue, split
 from eventide.lang.tree import Scalar, Step, Strategy
 from eventide.plan.columns import conditions_of, read_columns
 from eventide.plan.logical import Match
@@ -19,6 +22,7 @@ from eventide.plan.references import references, walk_steps
 from eventide.plan.relational.algebra import Events, Extend, Filter, Named, Project, Relation
 from eventide.plan.relational.dialects import SPARK, Dialect
 from eventide.plan.scope import is_orderable
+from eventide.plan.wanted import is_usable
 
 TIME, NUMBER, BEFORE, FITS = "t", "o", "v", "fits"
 NO_TIME = "an event has no time: '{}' is NULL; fill in the time, or pass on_bad_event=\"drop\""
@@ -74,9 +78,16 @@ class Steps:
             steps.setdefault(step.symbol, step)
         values = conditions_of(plan, list(steps.values()), parts)
         return {
-            symbol: tuple(dict.fromkeys(map(self.dialect.of_event, some)))
-            for symbol, some in zip(steps, values, strict=True)
+            symbol: tuple(dict.fromkeys(map(self._of_event, some))) for symbol, some in zip(steps, values, strict=True)
         }
+
+    def _of_event(self, value: EventValue) -> str:
+        """A condition that loses no row with NaN by statistics of files: see `plan.wanted`."""
+        text = self.dialect.of_event(value)
+        reads = [self.plan.schema.field(column.name).type for column in value.expression.find_all(exp.Column)]
+        if is_usable(value.typed) or not any(map(pa.types.is_floating, reads)):
+            return text
+        return self.dialect.opaque(text)
 
     def condition(self, symbol: str) -> str:
         """The same as one text."""

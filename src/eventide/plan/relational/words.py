@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from eventide.lang.tree import And, Not, Or, Pattern, Repeat, Seq, Span, Step
@@ -115,6 +115,7 @@ def _check_apart(words: list[Word], span: Span) -> None:
 class _Expansion:
     negated: bool
     fixed: frozenset[str]
+    in_and: bool = False  # of which every side has an event
 
     def words(self, pattern: Pattern) -> list[Word]:
         match pattern:
@@ -140,7 +141,7 @@ class _Expansion:
     def _repeated(self, pattern: Repeat) -> list[Word]:
         part, low, high = pattern.part, pattern.minimum, pattern.maximum
         if self.negated and not any(self._is_fixed(part)):
-            high = low
+            high = max(low, 1) if self.in_and else low
         if high is None:
             raise NotMappedError("a repetition without an upper bound", pattern.span)
         if high > MOST_COPIES:
@@ -162,8 +163,9 @@ class _Expansion:
                     yield from self._is_fixed(part)
 
     def _and(self, pattern: And) -> list[Word]:
+        inside = replace(self, in_and=True)
         choices = tuple(
-            tuple(word for word in dict.fromkeys(self.words(part)) if word.elements) for part in pattern.parts
+            tuple(word for word in dict.fromkeys(inside.words(part)) if word.elements) for part in pattern.parts
         )
         for side in choices:
             _check_apart(list(side), pattern.span)

@@ -260,6 +260,8 @@ class _Reader:
         if "WHERE" not in clauses:
             return None, []
         condition, span = self.tree.args["where"].this, _behind(clauses["WHERE"])
+        if self.function.name == "SESSION" and not self._reads_groups(condition):
+            raise UnfitError("WHERE stands behind the sessions, which all events make")
         if not self._reads_windows(condition):
             return self._scalar(span, condition), []
         trees = list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
@@ -281,6 +283,11 @@ class _Reader:
         tree = exp.and_(*(each.tree for each in events))
         assert isinstance(tree, exp.Expression)
         return Scalar(tree, " AND ".join(each.text for each in events), span), windows
+
+    def _reads_groups(self, condition: exp.Expr) -> bool:
+        """Whether a condition is about whole sessions: what all of their events have in common."""
+        names = {node.name.lower() for node in condition.find_all(exp.Column)}
+        return names <= {*map(str.lower, self.groups), *WINDOW_COLUMNS}
 
     def _reads_windows(self, condition: exp.Expr) -> bool:
         return any(node.name.lower() in WINDOW_COLUMNS for node in condition.find_all(exp.Column))

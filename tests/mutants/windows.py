@@ -65,10 +65,10 @@ WINDOWS = (
         RULES,
     ),
     Mutant(
-        "windows: a growing window ends before its last step",
+        "windows: a growing window holds the step behind it",
         "find_growing_spans",
         "pane[hi] <= window",
-        "pane[hi] < window",
+        "pane[hi] <= window + 1",
         RULES,
     ),
     Mutant(

@@ -75,6 +75,11 @@ class Stream:
     def pending_us(self) -> int | None:
         return self.operator().pending_us()
 
+    def n_held(self) -> int:
+        """How many rows the state holds."""
+        held = self.operator()._buffer.take(2**61)  # type: ignore[attr-defined]
+        return 0 if held is None else int(held.block.num_rows)
+
     def _block(self, table: pa.Table) -> pa.Table:
         self.source = open_source(table)
         (raw,) = local._read(self.physical, self.source, 1 << 40)

@@ -90,7 +90,7 @@ def _bare(join: Any) -> Any:
             for path in paths:
                 table = pq.read_table(path, columns=list(_COLUMNS))
                 times = table["ts"].cast(pa.int64()).to_numpy()
-                order, offsets = _by_key(table["key"].to_numpy(), N_KEYS)
+                order, offsets = by_key(table["key"].to_numpy(), N_KEYS)
                 sides.append((offsets, times[order], table["price"].to_numpy()[order]))
             left, right = join(*sides[0][:2], *sides[1][:2], WINDOW_US)
             prices = {"a": sides[0][2][left], "b": sides[1][2][right]}
@@ -102,7 +102,7 @@ def _bare(join: Any) -> Any:
 
 
 @numba.njit(nogil=True, cache=False)
-def _by_key(keys: Any, n_keys: int) -> Any:
+def by_key(keys: Any, n_keys: int) -> Any:
     offsets = np.zeros(n_keys + 1, np.int64)
     for key in keys:
         offsets[key + 1] += 1

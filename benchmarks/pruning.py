@@ -1,4 +1,4 @@
-"""Benchmarks 'rare_step' and 'last_times': what need not be read or exchanged, over one Parquet file in time order.
+"""Benchmarks 'rare-step' and 'last-times': what need not be read or exchanged, over one Parquet file in time order.
 
 Peers: joins in plain Spark, which push the same conditions into the file. Without the reduction, as a measure of it:
 `reducing(False)`.
@@ -41,7 +41,7 @@ def _joined(frame: Any, a: str, c: str, within: str) -> Any:
 
 
 @benchmark(
-    "rare_step",
+    "rare-step",
     events=10_000_000,
     summary="A rare event and then any event of its key within 10 s; 1,250 of 10 million events are rare, or 12. One "
     "Parquet file in time order. Result: all matches of both.",
@@ -100,7 +100,7 @@ def _join(path: Path, context: Context) -> Run:
 
 
 @benchmark(
-    "last_times",
+    "last-times",
     events=10_000_000,
     summary="`SEQ(A a, C c)` by key within 80 s, both in the last 1 % of the time. One Parquet file in time order; "
     "its statistics tell which row groups those are. Result: all matches.",

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from benchmarks.joins import by_key
 from benchmarks.limits import scan
 from benchmarks.registry import Benchmark, Context, Outcome, Run, UnavailableError, benchmark
 from benchmarks.sequence import N_KEYS, typed_file
@@ -317,11 +318,9 @@ def _of_events(order: Any, offsets: Any, value: Any, size: int) -> Any:
 
 
 def _bare_events(path: Path, context: Context) -> Run:
-    from benchmarks.joins import _by_key
-
     def run() -> Outcome:
         _, key, value = _arrays(path)
-        order, offsets = _by_key(key, N_KEYS)
+        order, offsets = by_key(key, N_KEYS)
         return Outcome(key.size, round(_of_events(order, offsets, value, N_EVENTS) / 1e6))
 
     return run

@@ -21,7 +21,7 @@ RETURN key, count(*) AS n, sum(value) AS total, min(value) AS least, max(value) 
 
 
 @benchmark(
-    "windows_spark",
+    "windows-spark",
     events=10_000_000,
     summary=f"Count, sum, least and greatest value per key in windows of {SIZE} every {SLIDE}, over one Parquet file "
     "in time order with 1,000 keys. Result: the windows, and the number of events in all of them.",
@@ -31,9 +31,9 @@ def windows_spark(context: Context) -> Path:
 
 
 @benchmark(
-    "windows_stream",
+    "windows-stream",
     events=10_000_000,
-    summary="The windows of `windows_spark` in Structured Streaming: a Parquet file of 500,000 events per micro-batch, "
+    summary="The windows of `windows-spark` in Structured Streaming: a Parquet file of 500,000 events per micro-batch, "
     "`availableNow`. Seconds from start to end.",
 )
 def windows_stream(context: Context) -> Path:

@@ -12,15 +12,12 @@ from eventide.engines.local.sources import attach
 from eventide.families.allen.following import behind
 from eventide.families.allen.lower import Relating
 from eventide.families.allen.relations import parse_relations
-from eventide.families.registry import family_named, family_of, make_operator
+from eventide.families.registry import family_named
 from eventide.plan.options import Options
 from eventide.plan.physical import Physical
 from eventide.runtime.block import MAX_US, MIN_US
-from eventide.runtime.protocol import Operator, Snapshot
-from eventide.runtime.slicing import LookBack
 from tests.families.allen.cases import Case
-
-SECOND_US = 1_000_000
+from tests.families.paired_batches import SECOND_US, Stream, in_parts
 
 
 def plan_of(case: Case) -> Physical:
@@ -33,36 +30,6 @@ def plan_of(case: Case) -> Physical:
         right_times=case.times[1],
     )
     return family_named("allen").prepare(relating, Options(ts_unit="s"), (left.schema, right.schema))
-
-
-class Stream:
-    """Each micro-batch is taken by a new operator that restores the state of the one before."""
-
-    def __init__(self, plan: Physical) -> None:
-        self.plan = plan
-        self.snapshot: Snapshot | None = None
-        self.watermark_us = MIN_US
-
-    def operator(self) -> Operator:
-        operator = make_operator(self.plan.spec)
-        if self.snapshot is not None:
-            operator.restore(self.snapshot)
-        return operator
-
-    def step(self, block: pa.Table, watermark_us: int) -> list[dict[str, Any]]:
-        operator = self.operator()
-        self.watermark_us = max(self.watermark_us, watermark_us)
-        rows = self._rows(operator.process(block, self.watermark_us))
-        self.snapshot = operator.snapshot()
-        return rows
-
-    def finish(self) -> list[dict[str, Any]]:
-        return self._rows(self.operator().finish())
-
-    def _rows(self, results: Any) -> list[dict[str, Any]]:
-        names = {column.name: column.spark.strip("`") for column in self.plan.project}
-        made = [row for batch in results for row in batch.to_pylist()]
-        return [{name: row[block] for name, block in names.items()} for row in made]
 
 
 def block_of(case: Case, plan: Physical) -> pa.Table:
@@ -94,11 +61,7 @@ def play(case: Case, borders: list[int], disorder: Any) -> list[dict[str, Any]]:
 def play_parts(case: Case, cuts: list[int]) -> list[dict[str, Any]]:
     """All intervals in parts of time, cut at some seconds and related apart."""
     plan = plan_of(case)
-    block, stream, spec = block_of(case, plan), Stream(plan), plan.spec
-    slicing = family_of(spec).slicing(spec)
-    assert isinstance(slicing, LookBack)
-    parts = slicing.parts([cut * SECOND_US for cut in sorted(set(cuts))])
-    return [row for part in parts for row in stream._rows(part.run(make_operator(spec), part.cut(block)))]
+    return in_parts(plan, block_of(case, plan), cuts)
 
 
 def play_derived(case: Case, borders: list[int], disorder: Any, lag: int, following: int) -> list[dict[str, Any]]:

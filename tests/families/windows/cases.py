@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -68,7 +68,6 @@ class WindowCase(ComparedCase):
     where: tuple[str, Callable[[dict[str, Any]], bool]] | None = None
     least: int = 0  # HAVING count(*) >= least
     is_ordered: bool = False  # an id orders tied events
-    late: frozenset[int] = field(default=frozenset())
 
     def shown(self, event: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in event.items() if value is not None}

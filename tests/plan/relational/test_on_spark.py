@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +98,14 @@ def test_a_filter_on_a_stream_has_no_state_and_other_patterns_are_refused(
     assert listed(collect(rows, tmp_path, spark)) == listed(query.run(table))
     with pytest.raises(ev.QueryError, match="a pattern of several events on a stream is not possible"):
         ev.query("PATTERN SEQ(A, B) WITHIN 4 seconds", type="kind").run(stream, plan="joins")
+
+
+@pytest.mark.spark
+def test_rows_with_nan_are_not_lost_by_statistics_of_files(spark: Any, tmp_path: Path) -> None:
+    """Spark's own filter loses them: statistics leave NaN out, and NaN is greater than all numbers."""
+    table = pa.table({"ts": [1, 2, 3, 4], "kind": ["A"] * 4, "x": [1.0, math.nan, 2.0, 9.0]})
+    pq.write_table(table, tmp_path / "events.parquet", row_group_size=2)
+    query = ev.query("PATTERN A WHERE A.x > 5 RETURN A.ts", ts_unit="s", type="kind")
+    for plan in ("auto", "joins", "kernels"):
+        rows = query.run(spark.read.parquet(str(tmp_path / "events.parquet")), plan=plan)
+        assert sorted(row.A_ts for row in rows.collect()) == [2, 4]

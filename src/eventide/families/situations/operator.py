@@ -7,7 +7,6 @@ the watermark: never the events of a situation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,8 +31,8 @@ from eventide.families.situations.runs import (
 )
 from eventide.families.situations.spec import SituationSpec
 from eventide.runtime.block import MAX_US, MIN_US, TS
-from eventide.runtime.holding import WatermarkOperator
 from eventide.runtime.kernels.arrays import IntArray
+from eventide.runtime.known import KnowingOperator
 from eventide.runtime.protocol import Results
 from eventide.runtime.threads import share_among_threads
 
@@ -41,7 +40,7 @@ _ROWS_AT_ONCE = 1 << 17
 _EVENTS_PER_SHARE = 1 << 15
 
 
-class SituationOperator(WatermarkOperator):
+class SituationOperator(KnowingOperator):
     """The operator of a `SituationSpec`."""
 
     def __init__(self, spec: SituationSpec, n_threads: int = 1) -> None:
@@ -49,8 +48,6 @@ class SituationOperator(WatermarkOperator):
         self.spec = spec
         self.program = Program.of(spec)
         self.n_threads = n_threads
-        self._known: pa.Table | None = None
-        self._known_number = -1
         self._until_us = OPEN - 1
 
     def process(self, block: pa.Table | None, watermark_us: int) -> Results:
@@ -73,8 +70,7 @@ class SituationOperator(WatermarkOperator):
         given = read_input(block, known, self.spec, self.n_threads)
         measures = Measures(self.spec, block, known, given, self.n_threads)
         runs = self._derive(given, (0, given.n_partitions), closes=False)
-        self._known = self._keep(runs, given, measures, block, known)
-        self._known_number = self._buffer.take_number()
+        self._know(self._keep(runs, given, measures, block, known))
 
     def open_runs(self) -> int:
         """Situations that have begun and not ended, as of the watermark."""
@@ -83,27 +79,6 @@ class SituationOperator(WatermarkOperator):
     def pending_us(self) -> int | None:
         """The next event is what decides."""
         return self._buffer.earliest_after(self._watermark_us)
-
-    def memory_bytes(self) -> int:
-        return super().memory_bytes() + (self._known.nbytes if self._known is not None else 0)
-
-    def _segments(self) -> dict[int, bytes]:
-        held = super()._segments()
-        if self._known is None or not self._known.num_rows:
-            return held
-        return {**held, self._known_number: self._write_once(self._known_number, self._known)}
-
-    def _take_segments(self, segments: dict[int, bytes], head: dict[str, Any]) -> None:
-        if self._known_number in segments:
-            self._known = self._read_written(self._known_number, segments.pop(self._known_number))
-        super()._take_segments(segments, head)
-
-    def _counters(self) -> dict[str, Any]:
-        return {**super()._counters(), "known": self._known_number}
-
-    def _take_counters(self, head: dict[str, Any]) -> None:
-        super()._take_counters(head)
-        self._known_number = head["known"]
 
     def _advance(self, watermark_us: int) -> Results:
         """The matches decided in (old watermark, new watermark]."""

@@ -54,7 +54,9 @@ def bind_windows(query: WindowQuery, options: Options, schema: pa.Schema, *, on_
     having = None
     if query.having is not None:
         named = {item.name.lower(): item.tree for item in items}
-        having = _bind_item(ReturnItem(query.having, None, query.having.span), plan, named)
+        bound = _bind_item(ReturnItem(query.having, None, query.having.span), plan, named)
+        # In brackets it is an expression, whose type is found out, and never a column of the result.
+        having = replace(bound, tree=exp.Paren(this=bound.tree))
     return Window(**{**held, "items": items}, tree=query, having=having)
 
 

@@ -1,4 +1,4 @@
-"""Aggregates over windows of so many events: an event has its position when no earlier one can come.
+"""Aggregates over windows that count events: an event has its position when no earlier one can come.
 
 What is held are the events that open windows hold or that have no position yet, and of every group how many events it
 has forgotten.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from eventide.families.windows.known import KnowingOperator
-from eventide.families.windows.operator import Partials, spans_of
+from eventide.families.windows.operator import Partials, WindowOperator, spans_of
 from eventide.families.windows.spec import WindowSpec
 from eventide.runtime.block import MAX_US, SEQUENCE, TS
 from eventide.runtime.kernels.arrays import IntArray
+from eventide.runtime.known import KnowingOperator
 from eventide.runtime.ordered import Ordered, order_events
 from eventide.runtime.positions import Positions
 from eventide.runtime.protocol import Results
@@ -21,7 +21,7 @@ from eventide.runtime.threads import share_among_threads
 from eventide.runtime.windows import CountWindows
 
 
-class CountOperator(KnowingOperator):
+class CountOperator(KnowingOperator, WindowOperator):
     """Decides a window when the watermark has come to the event that fills it; known are groups that forgot events."""
 
     def __init__(self, spec: WindowSpec, n_threads: int = 1) -> None:

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.errors import InputError
-from eventide.families.windows.known import KnowingOperator
-from eventide.families.windows.operator import LAST, Partials
+from eventide.families.windows.operator import LAST, Partials, WindowOperator
 from eventide.runtime.block import concatenate, numpy_int64
 from eventide.runtime.kernels.arrays import IntArray
+from eventide.runtime.known import KnowingOperator
 from eventide.runtime.partitions import encode_partitions
 from eventide.runtime.protocol import Results
 
@@ -22,7 +22,7 @@ _AT_ONCE = 1 << 18
 _NONE = np.iinfo(np.int64).min
 
 
-class EmptyOperator(KnowingOperator):
+class EmptyOperator(KnowingOperator, WindowOperator):
     """Puts windows without a row between those that `spans` have."""
 
     def _rows(self, partials: Partials, spans: IntArray) -> Results:

@@ -70,7 +70,7 @@ def lower_windows(plan: Window, engine: str) -> Physical:
         columns.masks(conditions_of(plan, [plan.pattern], parts)) if plan.conjuncts else (),
         (*(aggregates.project(item, shown) for item in plan.items), *_added(plan)),
         out,
-        having=None if plan.having is None else _having(plan, aggregates.project(plan.having, shown), shown),
+        having=None if plan.having is None else _having(plan, aggregates.project(plan.having, shown)),
         windows_close=windows.kind != ALL,
         holds_aggregates=not is_counted and not any(measure.is_list for measure in spec.measures),
         computed=computed,
@@ -88,16 +88,10 @@ def _read(plan: Window) -> tuple[str, ...]:
     return read_columns(replace(plan, items=(*plan.items, plan.having)))
 
 
-def _having(plan: Window, column: SqlColumn, schema: pa.Schema) -> SqlColumn:
+def _having(plan: Window, column: SqlColumn) -> SqlColumn:
     """The condition on windows; an error where it is none."""
     assert plan.having is not None
-    tree = plan.having.tree
     dtype = column.dtype
-    if dtype is None and isinstance(tree, exp.Column):
-        dtype = plan.schema.field(tree.name).type
-    elif dtype is None:
-        at = schema.get_field_index(column.spark.strip("`"))
-        dtype = schema.field(at).type if at >= 0 else None
     if dtype is not None and not (pa.types.is_boolean(dtype) or pa.types.is_null(dtype)):
         message = f"HAVING is a condition, but this is {type_name(dtype)}"
         raise error_at(plan.query, plan.having.span, message, "compare it: HAVING count(*) > 3")

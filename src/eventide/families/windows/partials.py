@@ -261,7 +261,7 @@ def order_keys(parts: Sequence[pa.ChunkedArray], measure: Measure) -> tuple[list
         return [_key(value)], _valid(value)
     if measure.function in PICKS:
         keys = [_key(other) for other in others]
-        valid = _valid(value) if measure.function.endswith("PRESENT") else _present(others[0])
+        valid = _valid(value) if measure.function.endswith("PRESENT") else _valid(others[0])
     else:
         by, *when = others
         later = [_key(other) for other in when]
@@ -274,11 +274,6 @@ def order_keys(parts: Sequence[pa.ChunkedArray], measure: Measure) -> tuple[list
 def _nulls_first(column: pa.ChunkedArray) -> IntArray:
     key = _key(column)
     return np.where(column.is_valid().to_numpy(), key, np.iinfo(np.int64).min) if column.null_count else key
-
-
-def _present(column: pa.ChunkedArray) -> Any:
-    """The rows that stand for an event: a partial aggregate may stand for none."""
-    return _valid(column)
 
 
 def _key(column: pa.ChunkedArray) -> IntArray:

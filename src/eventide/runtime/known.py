@@ -1,4 +1,4 @@
-"""What an operator of windows remembers of groups beside its panes: a table, which is a segment of its own."""
+"""What an operator remembers of partitions beside its events: a table, which is a segment of its own."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ from typing import Any
 
 import pyarrow as pa
 
-from eventide.families.windows.operator import WindowOperator
-from eventide.families.windows.spec import WindowSpec
+from eventide.runtime.holding import WatermarkOperator
 
 
-class KnowingOperator(WindowOperator):
-    """Saves the table of known groups where it has changed."""
+class KnowingOperator(WatermarkOperator):
+    """Saves the table of what is known where the table has changed."""
 
-    def __init__(self, spec: WindowSpec, n_threads: int = 1) -> None:
-        super().__init__(spec, n_threads)
-        self._known: pa.Table | None = None
-        self._known_number = -1
+    _known: pa.Table | None = None
+    _known_number = -1
 
     def _know(self, known: pa.Table | None) -> None:
         self._known, self._known_number = known, self._buffer.take_number()
 
+    def memory_bytes(self) -> int:
+        return super().memory_bytes() + (self._known.nbytes if self._known is not None else 0)
+
     def _segments(self) -> dict[int, bytes]:
-        number, known = self._known_number, self._known
-        return super()._segments() | ({} if known is None else {number: self._write_once(number, known)})
+        held = super()._segments()
+        if self._known is None or not self._known.num_rows:
+            return held
+        return {**held, self._known_number: self._write_once(self._known_number, self._known)}
 
     def _take_segments(self, segments: dict[int, bytes], head: dict[str, Any]) -> None:
         if self._known_number in segments:
